@@ -1,7 +1,7 @@
-// Waiting, for work on a thread that others need too: pauses that let the event loop run, time slices
-// for long work, and a wait that ends early when its signal is aborted.
+// Cooperative work on a thread: pauses that let the event loop run, time slices for long work,
+// waits that end early when a signal is aborted, and runs that many callers share.
 
-/** Lets messages and timers come in between. A timer of 0 ms would take a millisecond or more. */
+/** Lets messages and timers run. A timer of 0 ms would take a millisecond or more. */
 export function nextTask(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { port1, port2 } = new MessageChannel();
@@ -13,10 +13,10 @@ export function nextTask(): Promise<void> {
   return promise;
 }
 
-/** How long others wait at most, in milliseconds; several such works share the thread. */
+/** Milliseconds after which work pauses. Several such works share the thread. */
 const SLICE_MILLISECONDS = 8;
 
-/** The time that a work has before it has to let others have theirs. */
+/** The time that work may run before others do. */
 export class TimeSlice {
   #end = performance.now() + SLICE_MILLISECONDS;
 
@@ -25,14 +25,17 @@ export class TimeSlice {
     return performance.now() >= this.#end;
   }
 
-  /** Lets everybody else have a turn; a new slice begins. */
+  /** Lets everything else run, and begins a new slice. */
   async pause(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     this.#end = performance.now() + SLICE_MILLISECONDS;
   }
 }
 
-/** Runs work that yields now and then, and pauses there when it is time. Gives what it returns. */
+/**
+ * Runs work that yields now and then, and pauses at a yield when its slice is over. Gives what it
+ * returns.
+ */
 export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
   const slice = new TimeSlice();
   for (;;) {
@@ -42,7 +45,7 @@ export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
   }
 }
 
-/** The promise, or the reason of the signal if that comes first. */
+/** The result of the promise, or the reason of the signal if that comes first. */
 export async function untilAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,
@@ -59,20 +62,20 @@ export async function untilAborted<T>(
   }
 }
 
-/** The runs of one key: the one under way, and the one that begins when it has ended. */
+/** The runs for one key: the current one, and the next one. */
 interface Runs<T> {
   current: Promise<T>;
   next?: Promise<T>;
 }
 
 /**
- * Work that many ask for at once. Who asks while a run is under way shares the next one with all others
- * who do: so there are few runs, and each gets the result of one that began after it asked.
+ * Work that many callers request at once. Callers that come during a run share the next one. So
+ * there are few runs, and each caller gets the result of one that began after its call.
  */
 export class SharedRuns<T> {
   readonly #runs = new Map<string, Runs<T>>();
 
-  /** What a run of the work gives, or fails with. @param key same work has the same key */
+  /** The result of a run of the work. @param key the same for the same work */
   run(key: string, work: () => Promise<T>): Promise<T> {
     const runs = this.#runs.get(key);
     if (!runs) return this.#begin(key, work);
@@ -84,7 +87,7 @@ export class SharedRuns<T> {
     const runs: Runs<T> = { current: work() };
     this.#runs.set(key, runs);
     const forget = () => {
-      // Where somebody has asked meanwhile, the next run takes its place.
+      // If there is a next run, it takes the place of this one.
       if (!runs.next) this.#runs.delete(key);
     };
     runs.current.then(forget, forget);

@@ -1,10 +1,11 @@
-// Calling off work that runs without a pause: a thread in the midst of it hears no message, but it can
-// look at a word of shared memory that another thread sets. Every loop that a request can lengthen
-// calls checkpoint(); whoever begins such work for a request says by which flags it is called off.
+// Cancelling work that runs without a pause. A thread in the middle of it receives no messages, but
+// it can read a word of shared memory that another thread sets. Every loop whose length a request
+// determines calls checkpoint(), and whoever starts such work for a request names the flags that
+// cancel it.
 
 import { EngineError } from "./errors.ts";
 
-/** Work was called off while it ran. */
+/** The error of work that was cancelled while it ran. */
 export class CancelledError extends EngineError {
   /** Name of the class. */
   override name = "CancelledError";
@@ -14,40 +15,43 @@ export class CancelledError extends EngineError {
   }
 }
 
-/** What work looks at now and then: an AbortSignal, or a CancelFlag. */
+/** What work checks now and then: an AbortSignal or a CancelFlag. */
 export type Cancellation = Pick<AbortSignal, "throwIfAborted">;
 
-/** A word that one thread sets and others look at. It stays set. */
+/** A word that one thread sets and others read. It stays set. */
 export class CancelFlag implements Cancellation {
   readonly #word: Int32Array<SharedArrayBuffer>;
 
-  /** @param memory of another thread's flag, which this one then is too */
+  /** @param memory of another thread's flag, to share it */
   constructor(readonly memory: SharedArrayBuffer = new SharedArrayBuffer(4)) {
     this.#word = new Int32Array(memory);
   }
 
-  /** Whether work is called off. */
+  /** Whether the work is cancelled. */
   get isSet(): boolean {
     return Atomics.load(this.#word, 0) !== 0;
   }
 
-  /** Calls work off. */
+  /** Cancels the work. */
   set(): void {
     Atomics.store(this.#word, 0, 1);
   }
 
-  /** Errors: CancelledError where work is called off. */
+  /** Throws CancelledError if the work is cancelled. */
   throwIfAborted(): void {
     if (this.isSet) throw new CancelledError();
   }
 }
 
-/** Of the work that this thread is at: it has no pause, so there is one at a time. */
+/**
+ * The flags of the work that this thread is running. It runs without a pause, so there is one at a
+ * time.
+ */
 let current: readonly CancelFlag[] = [];
 
 /**
- * Runs work that has no pause (no await) for whoever has the flags. Errors: its own; CancelledError at
- * its next checkpoint after one of the flags is set.
+ * Runs work without a pause (no await) that these flags cancel. Errors: those of the work;
+ * CancelledError at its next checkpoint after a flag was set.
  */
 export function cancellable<T>(flags: readonly CancelFlag[], work: () => T): T {
   const before = current;
@@ -60,14 +64,20 @@ export function cancellable<T>(flags: readonly CancelFlag[], work: () => T): T {
   }
 }
 
-/** Raises CancelledError where the work is called off. Takes nanoseconds, and nothing outside of such work. */
+/**
+ * Throws CancelledError if the current work is cancelled. Takes nanoseconds, and does nothing
+ * outside of such work.
+ */
 export function checkpoint(): void {
   for (const flag of current) flag.throwIfAborted();
 }
 
 const flagsOfSignals = new WeakMap<AbortSignal, readonly CancelFlag[]>();
 
-/** Notes by which flags the work of a signal is called off, while nobody can hear the signal itself. */
+/**
+ * Attaches flags to a signal. They cancel the signal's work while the thread cannot receive the
+ * abort itself.
+ */
 export function attachFlags(signal: AbortSignal, flags: readonly CancelFlag[]): void {
   flagsOfSignals.set(signal, flags);
 }
@@ -77,12 +87,12 @@ export function flagsOf(signal: AbortSignal | undefined): readonly CancelFlag[] 
   return (signal && flagsOfSignals.get(signal)) ?? [];
 }
 
-/** Whether the work of a signal is called off: by the signal, or by one of its flags. */
+/** Whether the work of a signal is cancelled: by the signal, or by one of its flags. */
 export function isCalledOff(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true || flagsOf(signal).some(({ isSet }) => isSet);
 }
 
-/** Errors: the signal's reason, or CancelledError, where the work of a signal is called off. */
+/** Throws the signal's reason, or CancelledError, if the work of a signal is cancelled. */
 export function throwIfCalledOff(signal: AbortSignal | undefined): void {
   signal?.throwIfAborted();
   for (const flag of flagsOf(signal)) flag.throwIfAborted();

@@ -1,4 +1,4 @@
-// The packages of this layer, with their versions. Whoever imports the library from elsewhere has
-// another import map or none, so that names in deno.json would lead nowhere there.
+// The packages of this layer, with their versions. They are not in the import map of deno.json,
+// because programs that import the library do not use that.
 
 export { Ajv, type ValidateFunction } from "npm:ajv@8.20.0";

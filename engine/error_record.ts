@@ -1,5 +1,5 @@
-// Errors as plain data and back: postMessage keeps neither the class nor the fields of an error.
-// The known classes come back as themselves; any other error comes back as an EngineError.
+// Errors as plain data and back, because postMessage keeps neither the class nor the fields of an
+// error. Known classes are restored; any other error becomes an EngineError.
 
 import { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
 import { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
@@ -52,20 +52,20 @@ const CLASSES = {
   UnsupportedModelError,
 };
 
-/** Takes an error apart. What was thrown need not be one. */
+/** An error as plain data. Thrown values that are no errors work, too. */
 export function packError(error: unknown): ErrorRecord {
   if (!(error instanceof Error)) return { name: "Error", message: String(error), fields: {} };
   const { name, message, stack } = error;
-  // What the system says of its own errors: others can tell a full disk by it.
+  // The code of the system's errors, by which callers recognize a full disk.
   const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
   const fields = Object.hasOwn(CLASSES, name) ? { ...error } : code;
   return { name, message, fields, ...(stack !== undefined && { stack }) };
 }
 
-/** Puts an error together again: `instanceof` and the fields of its class hold. */
+/** The error of a record: `instanceof` and the fields of its class hold. */
 export function unpackError({ name, message, stack, fields }: ErrorRecord): Error {
   const known = Object.hasOwn(CLASSES, name) ? name as keyof typeof CLASSES : "EngineError";
-  // The constructors take other arguments than what they make of them, so they are gone around.
+  // The constructors take other arguments than the fields, so they are not called.
   const error = Object.setPrototypeOf(new Error(message), CLASSES[known].prototype);
   return Object.assign(error, fields, { name: known }, stack !== undefined && { stack });
 }

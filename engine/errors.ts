@@ -1,39 +1,37 @@
-// The errors that the engine raises, one class per thing that a caller can react to.
-// Each message says what was attempted, then what is so. Kernels have their own (kernels/errors.ts).
+// The errors of the engine, one class for each kind that a caller can react to. Each message says
+// what was attempted, then what is so. Kernels have their own (kernels/errors.ts).
 
-/** Base of all engine errors, so that a caller can tell them from defects. */
+/** The base of all engine errors, which distinguishes them from defects. */
 export class EngineError extends Error {
   /** Name of the class. */
   override name = "EngineError";
 }
 
-/** A GGUF file is not what its header says: bad magic, truncated, overflowing sizes or counts. */
+/** A GGUF file does not match its header: bad magic, truncated, overflowing sizes or counts. */
 export class GgufError extends EngineError {
   /** Name of the class. */
   override name = "GgufError";
   /**
-   * Says where in which file.
-   *
    * @param file path or URL of the file
    * @param field the header field or tensor at fault
-   * @param state what is so
+   * @param state the fault, as words after a colon
    */
   constructor(readonly file: string, readonly field: string, state: string) {
     super(`Cannot read "${file}": ${field}: ${state}`);
   }
 }
 
-/** The file is sound, but needs something that this version does not have. */
+/** The file is valid, but needs something that this version does not support. */
 export class UnsupportedModelError extends EngineError {
   /** Name of the class. */
   override name = "UnsupportedModelError";
 }
 
-/** No model of that name in the store, and no such file. */
+/** There is no model of that name in the store, and no such file. */
 export class ModelNotFoundError extends EngineError {
   /** Name of the class. */
   override name = "ModelNotFoundError";
-  /** Says the name in the words of Ollama. @param model the name that was asked for */
+  /** The message is in the words of Ollama. @param model the requested name */
   constructor(readonly model: string) {
     super(`model '${model}' not found`);
   }
@@ -43,7 +41,7 @@ export class ModelNotFoundError extends EngineError {
 export class ContextLengthError extends EngineError {
   /** Name of the class. */
   override name = "ContextLengthError";
-  /** Says both numbers, and what can be done. */
+  /** The message has both numbers, and says what can be done. */
   constructor(readonly promptTokens: number, readonly contextLength: number) {
     super(
       `the prompt is longer than the context length currently available to the model: ` +
@@ -53,17 +51,17 @@ export class ContextLengthError extends EngineError {
   }
 }
 
-/** A request cannot be run as it stands (an option out of range, a template that refuses it). */
+/** A request cannot be run as it is (an option out of range, a template that refuses it). */
 export class RequestError extends EngineError {
   /** Name of the class. */
   override name = "RequestError";
 }
 
-/** What the model computed is no number: NaN, or infinite. */
+/** The model computed NaN or infinity. */
 export class NotFiniteError extends EngineError {
   /** Name of the class. */
   override name = "NotFiniteError";
-  /** Says what is not finite, and why that may be. @param what such as "logits" */
+  /** @param what the value that is not finite, such as "logits" */
   constructor(what: string) {
     super(
       `Cannot go on: the model's ${what} are not finite (NaN or infinite); ` +
@@ -72,11 +70,13 @@ export class NotFiniteError extends EngineError {
   }
 }
 
-/** A tap or a tracer of a model's steps failed, and was taken off; others go on without it. */
+/**
+ * A tap or a tracer of a model's steps failed, and was removed. Other requests go on without it.
+ */
 export class TapError extends EngineError {
   /** Name of the class. */
   override name = "TapError";
-  /** Says what failed, and why. @param what such as `the tap of "norm"` */
+  /** @param what the part that failed, such as `the tap of "norm"` */
   constructor(what: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     super(`Cannot go on with ${what}: ${reason}`, { cause });
@@ -93,23 +93,26 @@ export class ModelClosedError extends EngineError {
 export class AdapterError extends EngineError {
   /** Name of the class. */
   override name = "AdapterError";
-  /** Says the file and what is wrong with it. */
+  /**
+   * @param path path of the adapter
+   * @param state the fault, as words after a colon
+   */
   constructor(readonly path: string, state: string) {
     super(`Cannot apply adapter "${path}": ${state}`);
   }
 }
 
-/** A model does not fit into the GPU's memory, even alone. */
+/** A model does not fit into memory, even alone. */
 export class InsufficientMemoryError extends EngineError {
   /** Name of the class. */
   override name = "InsufficientMemoryError";
   /**
-   * Says what it takes, what there is, and what can be done.
+   * The message says how much it needs, how much there is, and what can be done.
    *
    * @param model its name
-   * @param need what it takes, in parts
-   * @param bytes the same in all
-   * @param state how much there is
+   * @param need the memory that it needs, by part
+   * @param bytes the memory that it needs, as one number
+   * @param state how much memory there is
    */
   constructor(readonly model: string, need: string, readonly bytes: number, state: string) {
     super(
@@ -119,16 +122,14 @@ export class InsufficientMemoryError extends EngineError {
   }
 }
 
-/** The worker of a model does not answer: it is in the midst of work that has no pause. */
+/** The worker of a model does not answer, because it is running work without a pause. */
 export class WorkerBusyError extends EngineError {
   /** Name of the class. */
   override name = "WorkerBusyError";
   /**
-   * Says what that means.
-   *
-   * @param milliseconds how long it has had
-   * @param ended settles when it answers again, or has ended after all
-   * @param consequence what becomes of it
+   * @param milliseconds how long it has not answered
+   * @param ended settles when it answers again, or has ended
+   * @param consequence what happens to it, if anything
    */
   constructor(
     readonly milliseconds: number,
@@ -142,16 +143,14 @@ export class WorkerBusyError extends EngineError {
   }
 }
 
-/** A file of the folder is missing, not sound, or says what no GGUF file can. */
+/** A file of a model's folder is missing, invalid, or has something that GGUF cannot express. */
 export class ConversionError extends RequestError {
   /** Name of the class. */
   override name = "ConversionError";
   /**
-   * Says where in which file.
-   *
    * @param file path
    * @param field the key or tensor at fault
-   * @param state what is so
+   * @param state the fault, as words after a colon
    */
   constructor(readonly file: string, readonly field: string, state: string) {
     super(`Cannot convert "${file}": ${field}: ${state}`);

@@ -1,21 +1,21 @@
-// What answers give out: pieces of text, thinking and tool calls, and the counts at the end. Plain
-// data, as types.ts has it: all of it passes postMessage.
+// The events of answers: pieces of text, thinking and tool calls, and the counts at the end. Plain
+// data that postMessage can send, as in types.ts.
 
 /** Exact counts, and times in milliseconds. */
 export interface Usage {
-  /** All tokens of the prompt, cached ones included. */
+  /** All tokens of the prompt, including cached ones. */
   promptTokens: number;
-  /** Those of them whose keys and values were still there. */
+  /** Tokens of the prompt whose keys and values were cached. */
   cachedTokens: number;
-  /** Those of the cached ones that came back from the system's memory; missing where none did. */
+  /** Cached tokens that were restored from the system's memory; missing if there were none. */
   fromMemoryTokens?: number;
-  /** Those of the cached ones that came back from disk; missing where none did. */
+  /** Cached tokens that were restored from disk; missing if there were none. */
   fromDiskTokens?: number;
-  /** Tokens generated, the one that ended the answer included. */
+  /** Generated tokens, including the one that ended the answer. */
   completionTokens: number;
-  /** Tokens that were drafted; missing where none were. */
+  /** Tokens that were drafted; missing if there were none. */
   draftedTokens?: number;
-  /** Those of them that came. */
+  /** Drafted tokens that the model accepted. */
   acceptedTokens?: number;
   /** Time from admission to the first token. */
   promptMilliseconds: number;
@@ -23,47 +23,52 @@ export interface Usage {
   completionMilliseconds: number;
 }
 
-/** `stop`: the model ended or a stop string came. `length`: maxTokens or the window. */
+/**
+ * `stop`: the model ended its answer, or a stop string occurred. `length`: maxTokens or the window.
+ */
 export type DoneReason = "stop" | "length";
 
 /**
- * A request is found right and waits until its prompt can run. Comes before `start`, and again now and
- * then when the number has changed.
+ * A request is valid and waits until its prompt can run. Comes before `start`, and again when the
+ * number has changed.
  */
 export interface QueuedEvent {
   /** Tells it from other events. */
   type: "queued";
-  /** Requests that come first: they are read before it, or have to make room for it. */
+  /** Number of requests that come first: they are read before it, or have to free memory for it. */
   ahead: number;
 }
 
-/** An answer begins: its prompt is about to run. */
+/** An answer begins: its prompt will run next. */
 export interface StartEvent {
   /** Tells it from other events. */
   type: "start";
-  /** All tokens of the prompt, cached ones included. */
+  /** All tokens of the prompt, including cached ones. */
   promptTokens: number;
-  /** Those of them whose keys and values are still there. */
+  /** Tokens of the prompt whose keys and values are cached. */
   cachedTokens: number;
 }
 
-/** Some of the prompt has been read; comes where a request asks for progress, before its first text. */
+/**
+ * A part of the prompt has been read. Only for requests that ask for progress, before their first
+ * text.
+ */
 export interface ProgressEvent {
   /** Tells it from other events. */
   type: "progress";
   /** All tokens of the prompt. */
   promptTokens: number;
-  /** Those of them that were still there. */
+  /** Tokens of the prompt that were cached. */
   cachedTokens: number;
-  /** Those of them that are read by now, cached ones included. */
+  /** Tokens of the prompt that were read so far, including cached ones. */
   processedTokens: number;
-  /** Time since reading began. */
+  /** Milliseconds since reading began. */
   milliseconds: number;
 }
 
-/** A token that may have come, and how likely that was. */
+/** A token that was possible, and its probability. */
 export interface TokenProbability {
-  /** Its text; a token that ends within a character has U+FFFD there. */
+  /** Its text. Incomplete characters are U+FFFD. */
   token: string;
   /** The bytes that it stands for. */
   bytes: number[];
@@ -71,25 +76,25 @@ export interface TokenProbability {
   logprob: number;
 }
 
-/** What the format of an answer allowed in the place of a token. */
+/** The tokens that the format of an answer allowed in the place of a token. */
 export interface TokenMask {
-  /** How many tokens might have come. */
+  /** Number of allowed tokens. */
   allowed: number;
-  /** How many tokens there are. */
+  /** Number of tokens in the vocabulary. */
   vocabulary: number;
-  /** The text that had to come next, whatever the model would say; missing where there was a choice. */
+  /** The text that had to come next, whatever the model computed; missing if there was a choice. */
   forced?: string;
-  /** The likeliest tokens that might have come, the likeliest first. */
+  /** The most likely allowed tokens, in descending order. */
   topAllowed: TokenProbability[];
-  /** The likeliest tokens that might not. */
+  /** The most likely tokens that were not allowed, in descending order. */
   topForbidden: TokenProbability[];
 }
 
-/** A token that came. */
+/** A generated token. */
 export interface TokenLogprob extends TokenProbability {
-  /** The likeliest tokens in its place, the likeliest first. */
+  /** The most likely tokens in its place, in descending order. */
   top: TokenProbability[];
-  /** Where it is wanted and the answer has a format: what the format allowed. */
+  /** The tokens that the format allowed, if the request asks for this and has a format. */
   mask?: TokenMask;
 }
 
@@ -97,7 +102,7 @@ export interface TokenLogprob extends TokenProbability {
 export interface TextToken {
   /** Its number in the vocabulary. */
   id: number;
-  /** Its text; a token that ends within a character has U+FFFD there. */
+  /** Its text. Incomplete characters are U+FFFD. */
   text: string;
   /** The bytes that it stands for. */
   bytes: number[];
@@ -105,15 +110,15 @@ export interface TextToken {
 
 /** A piece of text. */
 export interface TextPiece {
-  /** Never empty, but for vocabularies that have no text. */
+  /** The text. Not empty, except for vocabularies without text. */
   text: string;
-  /** Where they are wanted: of the tokens that it is made of. */
+  /** The tokens of the text, if the request asks for log-probabilities. */
   logprobs?: TokenLogprob[];
 }
 
 /**
- * What a generation gives out, in order; `start` is first, but for `queued`, and `done` is last. An
- * abort ends the stream without `done`.
+ * The events of a generation, in order: `queued` if it waits, `start`, pieces of text, and `done`.
+ * An abort ends the stream without `done`.
  */
 export type GenerateEvent =
   | QueuedEvent
@@ -128,23 +133,24 @@ export interface DoneEvent {
   type: "done";
   /** Why it ended. */
   reason: DoneReason;
-  /** The stop string that came, if one did. */
+  /** The stop string that occurred, if any. */
   stopString?: string;
-  /** What it took. */
+  /** Counts and times. */
   usage: Usage;
-  /** Where the request has one: its tokens, the prompt's and the answer's, to go on from. */
+  /** The tokens of prompt and answer, to continue from, if the request asks for them. */
   context?: number[];
-  /** What was done in another way than asked for, as sentences for a log. */
+  /** What was done differently from the request, as sentences for a log. */
   notes?: string[];
-  /** Messages that did not fit the window and were left out. */
+  /** Number of messages that were left out because they did not fit the window. */
   droppedMessages?: number;
   /** Which of them: the `index` of those that have one. */
   droppedIndexes?: number[];
 }
 
 /**
- * What a chat gives out, in order; `start` is first, but for `queued`, and `done` is last. A call is a
- * start, pieces of its arguments' JSON text, and an end with all of them; calls do not overlap.
+ * The events of a chat, in order: `queued` if it waits, `start`, the answer, and `done`. A tool
+ * call is a start, pieces of its arguments' JSON text, and an end with all of them. Calls do not
+ * overlap.
  */
 export type ChatEvent =
   | QueuedEvent

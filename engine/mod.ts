@@ -1,4 +1,4 @@
-// What the server and library users may use of the engine: loading and running models, looking at
+// The engine, as the server and users of the library see it: loading and running models, inspecting
 // them without a GPU, the store and the manager of a machine's models, and the errors of all layers
 // below.
 

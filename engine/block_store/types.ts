@@ -1,47 +1,47 @@
-// What is kept of a model's KV cache outside of its device, and who keeps it. Plain data and
-// interfaces alone.
+// The parts of a model's KV cache that are kept outside of its device, and the interfaces of their
+// stores. Plain data and interfaces only.
 
-/** A block of the KV cache outside of the device, under the name that block_name.ts gives it. */
+/** A block of the KV cache outside of the device, named as block_name.ts says. */
 export interface StoredBlock {
-  /** Keys and values of the block in all layers, as the device has them. */
+  /** Keys and values of the block in all layers, in the layout of the device. */
   readonly cached: Uint8Array<ArrayBufferLike>;
-  /** The recurrent states after its last token, where they were copied there. */
+  /** The recurrent states after its last token, if they were copied there. */
   readonly states?: Uint8Array<ArrayBufferLike>;
 }
 
-/** Blocks in the system's memory, as one model sees them. */
+/** One model's view of the blocks in the system's memory. */
 export interface BlockMemory {
   /** The block of that name, if it is there. */
   get(name: string): StoredBlock | undefined;
-  /** Keeps a block, in place of those that were used longest ago. */
+  /** Stores a block. The least recently used ones are evicted for it. */
   put(name: string, block: StoredBlock): void;
-  /** Counts blocks as used now, the last one most recently. */
+  /** Marks blocks as used now, the last one most recently. */
   touch(names: readonly string[]): void;
-  /** Says that the model is closed. */
+  /** Tells the store that the model is closed. */
   close(): void;
 }
 
-/** What keeps blocks of several models in memory, and tells each of them what it has. */
+/** A store of blocks of several models in memory, with a view for each of them. */
 export interface BlockStore {
-  /** The blocks of a model. @param model identity, on which the names of its blocks stand */
+  /** The view for a model. @param model identity, from which the names of its blocks begin */
   open(model: string): BlockMemory;
 }
 
-/** Where blocks lie on disk. */
+/** The folder of blocks on disk. */
 export interface DiskOptions {
-  /** Its path; it is made where it is not there. */
+  /** Path of the folder, which is created if it is missing. */
   folder: string;
-  /** Most bytes of all files in it, those of other models included. */
+  /** Most bytes of all files in it, including those of other models. */
   bytes: number;
 }
 
-/** How a model keeps blocks that leave its device's cache. */
+/** Where a model keeps blocks that leave its device's cache. */
 export interface BlockStoreOptions {
-  /** Keeps them in memory; one may serve several models. */
+  /** The store in memory, which may serve several models. */
   memory?: BlockStore;
-  /** Keeps them on disk as well. */
+  /** The store on disk, in addition. */
   disk?: DiskOptions;
-  /** Hears what went wrong there; no request fails for it. */
+  /** Receives warnings about the stores. Requests do not fail because of them. */
   warn?: (message: string) => void;
 }
 

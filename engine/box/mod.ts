@@ -1,5 +1,5 @@
-// The model in the box: its name and its file, which the server lists after the models of the store.
-// What trained, exported and measures it is in bench/box; nothing that serves imports that.
+// The model in the box: its name and its file, which the server lists after the models of the
+// store. bench/box trains, exports and measures it; nothing that serves imports bench/box.
 
 import { fileURLToPath } from "node:url";
 

@@ -1,11 +1,11 @@
-// Collects the bytes of a GGUF header in memory, value by value, little-endian.
-// It checks nothing, so that a test can build a defective header with it.
+// Builds the bytes of a GGUF header in memory, value by value, little-endian. It checks nothing, so
+// that tests can build defective headers.
 
 import { NUMBER_ARRAYS, type NumberArray, type NumberTypeName } from "./value_types.ts";
 
 const encoder = new TextEncoder();
 
-/** Growing bytes; every method returns the builder itself. */
+/** A growing buffer of bytes. Every method returns the builder itself. */
 export class ByteBuilder {
   #bytes = new Uint8Array(1 << 16);
   #length = 0;
@@ -14,7 +14,7 @@ export class ByteBuilder {
     return this.#length;
   }
 
-  /** The bytes so far; the next append may move them. */
+  /** The bytes so far, as a view. The next append may move them. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -60,7 +60,7 @@ export class ByteBuilder {
   }
 }
 
-/** How many bytes are missing from `length` to a multiple of `alignment`. */
+/** The number of bytes from `length` to the next multiple of `alignment`. */
 export function paddingBytes(length: number, alignment: number): number {
   return Math.ceil(length / alignment) * alignment - length;
 }

@@ -1,33 +1,33 @@
-// Where the bytes of model files come from: the one seam between reading GGUF and the system that holds
-// the files. This machine's files are local_files.ts; a browser has its own, such as the synchronous
-// access handles of its private file system.
+// The interface between reading GGUF and the system that holds the files. local_files.ts implements
+// it for this machine; a browser has its own, such as the synchronous access handles of its private
+// file system.
 
-/** The bytes of one file, which can be read at any place. */
+/** The bytes of one file, with random access. */
 export interface ByteSource extends Disposable {
-  /** How many there are. */
+  /** Number of bytes. */
   readonly size: number;
   /**
-   * Reads bytes from `offset` on into `target`. Synchronous, since weights are read between steps of a
-   * load that has nothing else to do.
+   * Reads bytes from `offset` on into `target`. Synchronous, because a load has nothing else to do
+   * meanwhile.
    *
-   * @returns how many were read: at least one, or 0 after the last
+   * @returns number of bytes read: at least one, or 0 at the end
    */
   read(offset: number, target: Uint8Array): number;
 }
 
-/** Files, by their paths. */
+/** Files by their paths. */
 export interface ByteSources {
   /**
    * Opens a file to read.
    *
-   * @throws {GgufError} if what lies there is no file
+   * @throws {GgufError} if the path is not that of a file
    */
   open(path: string): Promise<ByteSource>;
-  /** Whether there is anything of that path. */
+  /** Whether the path exists. */
   has(path: string): Promise<boolean>;
 }
 
-/** Reads until `target` is full. Returns how many bytes the source had for it. */
+/** Reads until `target` is full or the source ends. Returns the number of bytes read. */
 export function fill(source: ByteSource, offset: number, target: Uint8Array): number {
   let filled = 0;
   while (filled < target.length) {

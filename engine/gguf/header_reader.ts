@@ -1,6 +1,6 @@
-// Reads the header of a GGUF file front to back in one pass, through a window that slides over the
-// file: nothing is read twice, and the size of the header need not be known. Every length is held
-// against the bytes that are left in the file before anything is allocated for it.
+// Reads the header of a GGUF file from front to back in one pass, through a window that moves over
+// the file. Nothing is read twice, and the size of the header need not be known. Every length is
+// compared with the remaining bytes of the file before memory is allocated for it.
 
 import { GgufError } from "../errors.ts";
 import type { ByteSource } from "./byte_source.ts";
@@ -8,33 +8,33 @@ import { decodeText, StringBatch } from "./string_batch.ts";
 import { NUMBER_ARRAYS, type NumberArray, type NumberTypeName } from "./value_types.ts";
 
 const WINDOW_BYTES = 1 << 20;
-// Far above any chat template or vocabulary: they bound what a hostile file of many gigabytes gets.
+// Longest string, far longer than any chat template. These limits bound the cost of a hostile file.
 const MAX_STRING_BYTES = 1 << 24;
 const MAX_COUNT = 1 << 24;
-// A vocabulary of 262,144 tokens has 1.3 million values with its merges.
+// Most values in arrays. A vocabulary of 262,144 tokens has 1.3 million, with its merges.
 const MAX_VALUES = 1 << 22;
-// The largest header of a published model has 30 MB; this bounds the time that a hostile one takes.
+// Largest header. Those of published models have at most 30 MB.
 const MAX_HEADER_BYTES = 1 << 26;
 
 /** Items that are read between two pauses: less than a millisecond. */
 export const STEP_ITEMS = 1 << 11;
 
-/** Reading that may pause where it yields: a header can have millions of values. */
+/** Work that may pause where it yields, because a header can have millions of values. */
 export type Steps<T> = Generator<void, T>;
 
-/** The fewest bytes that a string takes: those of its length. */
+/** Fewest bytes of a string: those of its length. */
 export const MIN_STRING_BYTES = 8;
 
-/** A cursor over the header of one file. Little-endian, as the machines are that Deno runs on. */
+/** A cursor in the header of one file. Little-endian, like all machines that Deno runs on. */
 export class HeaderReader {
-  /** What is being read, as errors name it. */
+  /** Name of what is being read, for errors. */
   field = "header";
 
   readonly #source: ByteSource;
   readonly #path: string;
   #window: Uint8Array<ArrayBuffer>;
   #view: DataView;
-  /** Values of arrays that were announced so far. */
+  /** Number of values in arrays so far. */
   #values = 0;
   /** Offset in the file of the window's first byte. */
   #windowOffset = 0;
@@ -42,7 +42,7 @@ export class HeaderReader {
   #start = 0;
   #end = 0;
 
-  /** @param source a file @param path for error messages */
+  /** @param source the file @param path its path, for errors */
   constructor(source: ByteSource, path: string) {
     this.#source = source;
     this.#path = path;
@@ -55,7 +55,7 @@ export class HeaderReader {
     return this.#windowOffset + this.#start;
   }
 
-  /** The error that the current field is not as it should be. */
+  /** The error of an invalid current field. */
   error(state: string): GgufError {
     return new GgufError(this.#path, this.field, state);
   }
@@ -72,7 +72,7 @@ export class HeaderReader {
     return value;
   }
 
-  /** The number of items that follow. @param itemBytes the fewest bytes that an item can have */
+  /** The number of items that follow. @param itemBytes fewest bytes of an item */
   count(itemBytes: number): number {
     const count = this.uint64();
     if (count > MAX_COUNT) throw this.error(`a count of ${count} is above ${MAX_COUNT}`);
@@ -80,7 +80,7 @@ export class HeaderReader {
     return count;
   }
 
-  /** The number of values of an array that follows. @param itemBytes the fewest that one can have */
+  /** The number of values of an array that follows. @param itemBytes fewest bytes of a value */
   arrayLength(itemBytes: number): number {
     const length = this.count(itemBytes);
     this.#values += length + 1;
@@ -88,7 +88,7 @@ export class HeaderReader {
     throw this.error(`the arrays of the header have more than ${MAX_VALUES} values`);
   }
 
-  /** `length` bytes; they are overwritten by the next read. */
+  /** `length` bytes, which the next read overwrites. */
   bytes(length: number): Uint8Array {
     const start = this.#take(length);
     return this.#window.subarray(start, start + length);
@@ -108,12 +108,12 @@ export class HeaderReader {
     return numbers;
   }
 
-  /** A string with its length before it. */
+  /** A string, which is preceded by its length. */
   string(): string {
     return decodeText(this.bytes(this.#stringLength()));
   }
 
-  /** `count` strings; a step is some thousand of them. */
+  /** `count` strings. It yields after some thousand of them. */
   *strings(count: number): Steps<string[]> {
     const batch = new StringBatch([]);
     for (let index = 0; index < count; index++) {
@@ -134,7 +134,7 @@ export class HeaderReader {
     return length;
   }
 
-  /** Consumes `length` bytes and returns where in the window they are. */
+  /** Consumes `length` bytes and returns their offset in the window. */
   #take(length: number): number {
     if (length > this.#end - this.#start) this.#refill(length);
     const start = this.#start;
@@ -149,7 +149,7 @@ export class HeaderReader {
     }
   }
 
-  /** Slides the window to the first unread byte and fills it with at least `length` bytes. */
+  /** Moves the window to the first unread byte, and fills it with at least `length` bytes. */
   #refill(length: number): void {
     this.#require(length);
     if (this.position > MAX_HEADER_BYTES) {

@@ -1,10 +1,10 @@
-// The files of this machine that models are in. What is no file (a pipe, a device, a folder) is refused
-// before it is opened: opening a pipe waits for somebody to write to it.
+// The model files of this machine. Pipes, devices and folders are refused before they are opened,
+// because opening a pipe waits until somebody writes to it.
 
 import { GgufError } from "../errors.ts";
 import type { ByteSource, ByteSources } from "./byte_source.ts";
 
-/** The files of this machine. Errors of opening: Deno.errors.NotFound and its like too. */
+/** The files of this machine. Errors of opening: also Deno.errors.NotFound and others. */
 export const localFiles: ByteSources = {
   async open(path) {
     const { isFile, size } = await Deno.stat(path);
@@ -24,7 +24,7 @@ export const localFiles: ByteSources = {
 
 class LocalFile implements ByteSource {
   readonly #file: Deno.FsFile;
-  /** Where the next read of the open file begins, so that reading on needs no seek. */
+  /** Offset after the last read, so that sequential reads need no seek. */
   #position = 0;
 
   constructor(file: Deno.FsFile, readonly size: number) {

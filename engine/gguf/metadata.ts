@@ -1,4 +1,4 @@
-// Reads the key-value part of a GGUF header. What the keys mean is not known here.
+// Reads the key-value part of a GGUF header. The meaning of keys is not known here.
 
 import { type HeaderReader, MIN_STRING_BYTES, STEP_ITEMS, type Steps } from "./header_reader.ts";
 import {
@@ -9,23 +9,23 @@ import {
   valueTypeName,
 } from "./value_types.ts";
 
-// Files of llama.cpp have no arrays of arrays at all.
+// Deepest nesting of arrays. Files of llama.cpp have no nested arrays at all.
 const MAX_ARRAY_DEPTH = 4;
 const ARRAY_HEADER_BYTES = 12;
 
-/** Far above what any file has: these bound what a hostile one costs. */
+/** Most keys, far more than any file has, to bound the cost of a hostile file. */
 const MAX_KEYS = 1 << 14;
 
 /**
  * Reads `count` keys and their values.
- * @throws GgufError naming the key at fault
+ * @throws GgufError naming the invalid key
  */
 export function* readMetadata(
   header: HeaderReader,
   count: number,
 ): Steps<Record<string, MetadataValue>> {
   if (count > MAX_KEYS) throw header.error(`a count of ${count} is above ${MAX_KEYS}`);
-  // Without a prototype, so that a key such as "__proto__" is a key like any other.
+  // Without a prototype, so that "__proto__" is a key like any other.
   const metadata: Record<string, MetadataValue> = Object.create(null);
   for (let index = 0; index < count; index++) {
     header.field = `metadata key ${index}`;

@@ -1,37 +1,37 @@
-// Typed access to the metadata of a GGUF file: a key that is missing or of another type becomes an
-// error with the key's name. It does not know the keys.
+// Typed access to the metadata of a GGUF file. A key that is missing or has another type is an
+// error with the key's name.
 
 import { GgufError } from "../errors.ts";
 import type { MetadataValue } from "./value_types.ts";
 
-/** What the metadata is read from. */
+/** The source of the metadata. */
 export interface MetadataSource {
-  /** File, for errors. */
+  /** Path of the file, for errors. */
   readonly path: string;
   readonly metadata: Readonly<Record<string, MetadataValue>>;
 }
 
-/** The value as T, or undefined if it is something else. */
+/** Converts a value to T; undefined if it is not possible. */
 type Conversion<T> = (value: MetadataValue) => T | undefined;
 
 /**
- * Getters by type. All throw GgufError where the value is of another type, those without a fallback
- * also where the key is missing.
+ * Getters by type. All throw GgufError for a value of another type; those without a fallback also
+ * for a missing key.
  */
 export class MetadataReader {
   readonly #file: MetadataSource;
 
-  /** Reads from the header of a file. */
+  /** @param file the header of a file */
   constructor(file: MetadataSource) {
     this.#file = file;
   }
 
-  /** Whether the key is there, of whatever type. */
+  /** Whether the key exists, with any type. */
   has(key: string): boolean {
     return this.#file.metadata[key] !== undefined;
   }
 
-  /** Whether the key is there with a list of values. */
+  /** Whether the key exists and is a list of values. */
   isList(key: string): boolean {
     return typeof this.#file.metadata[key] === "object";
   }
@@ -86,7 +86,7 @@ export class MetadataReader {
     return this.#get(key, "an array of strings", toStrings) ?? fallback;
   }
 
-  /** An array of numbers; 64-bit integers are rounded where a number is not exact. */
+  /** An array of numbers. 64-bit integers that are too large for a number are rounded. */
   numbers(key: string): readonly number[] {
     return this.#require(key, "an array of numbers", toNumbers);
   }
@@ -96,7 +96,10 @@ export class MetadataReader {
     return this.#get(key, "an array of numbers", toNumbers) ?? fallback;
   }
 
-  /** A number or boolean (as 0 or 1) for each layer: an array, or one for all; else `fallback`. */
+  /**
+   * A number or boolean (as 0 or 1) for each layer: from an array, or the same for all, or
+   * `fallback`.
+   */
   perLayer(key: string, layers: number, fallback: number): readonly number[] {
     const value = this.#get(key, "a number, a boolean or an array of them", toNumberList);
     if (value === undefined) return new Array(layers).fill(fallback);

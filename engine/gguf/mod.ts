@@ -1,5 +1,5 @@
-// GGUF files: reading their header and their tensors, and writing new ones.
-// What the metadata means is not known here. The format: docs/gguf.md of the ggml project.
+// GGUF files: reading their headers and tensors, and writing new ones. The meaning of the metadata
+// is not known here. The format: docs/gguf.md of the ggml project.
 
 export { readGguf } from "./read_gguf.ts";
 export type { ByteSource, ByteSources } from "./byte_source.ts";

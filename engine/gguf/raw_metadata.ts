@@ -1,5 +1,5 @@
-// Reads the values of a GGUF header as bytes, for files that take them over: read as numbers they
-// would lose their types. What the values are is metadata.ts.
+// Reads the values of a GGUF header as bytes, to copy them to another file: read as numbers they
+// would lose their types. metadata.ts reads them as values.
 
 import { inSlices } from "../async.ts";
 import { fill } from "./byte_source.ts";
@@ -7,7 +7,7 @@ import { HeaderReader, type Steps } from "./header_reader.ts";
 import { localFiles } from "./local_files.ts";
 import { readMetadata } from "./metadata.ts";
 
-/** A value as another file has it: the id of its type, then what follows it. */
+/** A value in the form of a file: the id of its type, followed by the value. */
 export interface RawValue {
   readonly raw: Uint8Array;
 }
@@ -18,7 +18,7 @@ const LENGTH_BYTES = 8;
 
 /**
  * Reads the metadata of one file, in its order.
- * @throws GgufError naming the file and the key at fault
+ * @throws GgufError naming the file and the invalid key
  */
 export async function readRawMetadata(path: string): Promise<Map<string, RawValue>> {
   using file = await localFiles.open(path);
@@ -29,7 +29,7 @@ export async function readRawMetadata(path: string): Promise<Map<string, RawValu
   return new Map(valuesOf(pairs, ends));
 }
 
-/** Where the pair of each key ends. */
+/** The end of each key's pair. */
 function* readEnds(header: HeaderReader): Steps<Map<string, number>> {
   header.bytes(PREFIX_BYTES - 8);
   const count = header.uint64();
@@ -41,7 +41,7 @@ function* readEnds(header: HeaderReader): Steps<Map<string, number>> {
   return ends;
 }
 
-/** Cuts the pairs apart; each begins with the length of its key. */
+/** Cuts the pairs apart. Each begins with the length of its key. */
 function* valuesOf(
   bytes: Uint8Array<ArrayBuffer>,
   ends: ReadonlyMap<string, number>,

@@ -1,6 +1,6 @@
-// Reads the header of a GGUF file, metadata and tensor table, and holds it against the file's size.
-// Tensor data is left alone (tensor_reader.ts); split models are put together in shards.ts.
-// Versions 2 and 3, little-endian; the format is fixed by docs/gguf.md of the ggml project.
+// Reads the header of a GGUF file, metadata and tensor table, and checks it against the file's
+// size. tensor_reader.ts reads tensor data, shards.ts joins split models. Versions 2 and 3,
+// little-endian; docs/gguf.md of the ggml project defines the format.
 
 import { fileURLToPath } from "node:url";
 import { GgufError } from "../errors.ts";
@@ -15,19 +15,21 @@ import { joinShards } from "./shards.ts";
 import { placeTensors, readTensorTable } from "./tensor_table.ts";
 import type { MetadataValue } from "./value_types.ts";
 
-// A key, the id of its type and a value of one byte; a tensor's name, rank, type and offset.
+// Fewest bytes of a pair (key, id of the type, value of one byte) and of a tensor (name, rank,
+// type, offset).
 const MIN_PAIR_BYTES = MIN_STRING_BYTES + 4 + 1;
 const MIN_TENSOR_BYTES = MIN_STRING_BYTES + 4 + 4 + 8;
 const DEFAULT_ALIGNMENT = 32;
 const MAX_ALIGNMENT = 2 ** 31;
 
 /**
- * Reads the header of a GGUF file; of a split model's first shard, those of all shards.
+ * Reads the header of a GGUF file. For the first shard of a split model, reads those of all shards.
  *
- * @param files where the file and its shards are opened
- * @throws GgufError naming the file and the field, if anything in a header is not sound, or a shard
- *   is missing or not the first
- * @throws Deno.errors.NotFound and its like, if the file cannot be opened
+ * @param files the source that opens the file and its shards
+ * @throws GgufError naming the file and the field if a header is invalid, a shard is missing, or
+ *   the
+ *   file is not the first shard
+ * @throws Deno.errors.NotFound or others if the file cannot be opened
  */
 export async function readGguf(
   path: string | URL,

@@ -1,21 +1,21 @@
 // Names of the files of a split model: NAME-00001-of-00003.gguf, as llama.cpp's gguf-split writes
-// them. Text alone: no file is looked at.
+// them. Works on text alone, without looking at files.
 
-/** What the path of a shard says. */
+/** The parts of a shard's path. */
 export interface ShardName {
-  /** What comes before the number, folder included; the same for all shards. */
+  /** The path before the number, with its folder; the same for all shards. */
   readonly base: string;
-  /** Of this shard, from 1. */
+  /** Number of this shard, from 1. */
   readonly number: number;
-  /** Of all shards. */
+  /** Number of shards. */
   readonly count: number;
-  /** As it is written, such as ".gguf". */
+  /** The extension as it is written, such as ".gguf". */
   readonly extension: string;
 }
 
 const PATTERN = /^(.+)-(\d{5})-of-(\d{5})(\.gguf)$/is;
 
-/** Takes the path of a shard apart; undefined if it is not named as one. */
+/** The parts of a shard's path; undefined if it is not named as a shard. */
 export function parseShardName(path: string): ShardName | undefined {
   const [, base, number, count, extension] = PATTERN.exec(path) ?? [];
   return base === undefined
@@ -23,7 +23,7 @@ export function parseShardName(path: string): ShardName | undefined {
     : { base, number: Number(number), count: Number(count), extension };
 }
 
-/** The path of the shard with that number, from 1, in the same split. */
+/** The path of the shard with that number, from 1, of the same model. */
 export function shardPath(
   { base, count, extension }: Omit<ShardName, "number">,
   number: number,

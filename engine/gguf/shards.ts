@@ -1,6 +1,6 @@
-// Makes one GgufFile of the files of a split model, and holds them against each other. The first
-// shard has all metadata; each has split.no (from 0), split.count and split.tensors.count (of the
-// whole model), as llama.cpp's gguf-split writes them. Reading a single header is read_gguf.ts.
+// Joins the files of a split model into one GgufFile, and checks that they belong together. The
+// first shard has all metadata; each has split.no (from 0), split.count and split.tensors.count (of
+// the whole model), as llama.cpp's gguf-split writes them. read_gguf.ts reads a single header.
 
 import { basename } from "node:path";
 import { GgufError } from "../errors.ts";
@@ -10,13 +10,13 @@ import { MetadataReader } from "./metadata_reader.ts";
 import { parseShardName, type ShardName, shardPath } from "./shard_name.ts";
 import type { TensorInfo } from "./tensor_table.ts";
 
-/** Most missing files that an error names. */
+/** Most missing files that an error lists. */
 const MAX_NAMED = 8;
 
 /**
- * The whole model that a file is the first shard of; the file itself if it is not split.
+ * The whole model whose first shard is this file. A file that is not split is returned as it is.
  * @param read reads the header of one file
- * @throws GgufError if the file is another shard, or a shard is missing or not what it should be
+ * @throws GgufError if the file is another shard, or a shard is missing or does not match
  */
 export async function joinShards(
   file: GgufFile,
@@ -40,7 +40,7 @@ export async function joinShards(
   };
 }
 
-/** The file's name, which has to be that of the first of `count` shards. */
+/** The parsed name of the file, which has to be the first of `count` shards. */
 function firstShardName(file: GgufFile, count: number): ShardName {
   const name = parseShardName(file.path);
   if (name?.count !== count) {
@@ -54,7 +54,7 @@ function firstShardName(file: GgufFile, count: number): ShardName {
   throw new GgufError(file.path, "split.no", state);
 }
 
-/** Paths of the shards after the first, all of which are there. */
+/** Paths of the shards after the first. Errors: GgufError if any is missing. */
 async function otherShards(first: GgufFile, name: ShardName): Promise<string[]> {
   const paths = Array.from({ length: name.count - 1 }, (_, index) => shardPath(name, index + 2));
   const found = await Promise.all(paths.map((path) => first.files.has(path)));

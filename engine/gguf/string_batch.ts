@@ -1,15 +1,17 @@
-// Decodes many short UTF-8 strings at once: one call of the decoder per string would cost more than
-// all the rest of reading a vocabulary. Invalid bytes become U+FFFD, as in a string decoded alone.
-// The price: engines let long strings share the memory of their batch, which lives as long as they.
+// Decodes many short UTF-8 strings at once, because one call of the decoder per string would take
+// longer than everything else about reading a vocabulary. Invalid bytes become U+FFFD, as in a
+// string decoded alone. A drawback: in engines, long strings may share the memory of their batch,
+// which then lives as long as they do.
 
 const BATCH_BYTES = 1 << 18;
-// Never part of a multi-byte sequence, so it also bounds the damage of an invalid one.
+// A byte that is never part of a multi-byte sequence, so an invalid sequence does not affect the
+// next string.
 const SEPARATOR = "\0";
 
 /** Collects the bytes of strings and appends the decoded strings to `strings`, in order. */
 export class StringBatch {
   readonly #bytes = new Uint8Array(BATCH_BYTES);
-  /** Where each string of the batch ends in `#bytes`; its separator follows. */
+  /** The end of each string in `#bytes`; its separator follows. */
   readonly #ends: number[] = [];
   #used = 0;
 
@@ -29,7 +31,7 @@ export class StringBatch {
     this.#used = used;
   }
 
-  /** Decodes what is left; to be called after the last `add`. */
+  /** Decodes the rest; to be called after the last `add`. */
   flush(): void {
     const texts = decodeText(this.#bytes.subarray(0, this.#used)).split(SEPARATOR);
     texts.pop();
@@ -42,7 +44,7 @@ export class StringBatch {
     this.#used = 0;
   }
 
-  /** For a batch in which a string has the separator's character. */
+  /** For a batch in which a string contains the separator. */
   #decodeOneByOne(): void {
     let start = 0;
     for (const end of this.#ends) {

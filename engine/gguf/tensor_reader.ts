@@ -1,5 +1,5 @@
-// Reads the bytes of tensors from a GGUF file, or the files of a split model, in pieces, through one
-// buffer, so that a model never has to fit in memory. It does not decode them.
+// Reads the bytes of tensors from a GGUF file, or the files of a split model, in chunks through one
+// buffer, so that a model never has to fit into memory. It does not decode them.
 
 import { GgufError } from "../errors.ts";
 import { type ByteSource, fill } from "./byte_source.ts";
@@ -7,25 +7,28 @@ import type { GgufFile } from "./gguf_file.ts";
 import type { TensorInfo } from "./tensor_table.ts";
 import { tensorTypeById } from "./tensor_types.ts";
 
-/** A piece of a tensor. */
+/** A chunk of a tensor. */
 export interface TensorChunk {
-  /** Of the first byte, from the start of the tensor. */
+  /** Offset of its first byte in the tensor. */
   readonly offset: number;
-  /** At offset 0 of its buffer, so that any typed array fits over it. Reused by the next chunk. */
+  /**
+   * The bytes, at offset 0 of a buffer, so that any typed array can view them. The next chunk
+   * overwrites them.
+   */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Where the bytes of tensors come from. */
+/** The source of tensors' bytes. */
 export type TensorBytes = Pick<TensorReader, "chunks" | "read" | typeof Symbol.dispose>;
 
-/** No bytes, for models that are only measured: no chunks, and values that are zero. */
+/** A source without bytes, for models that are only measured: no chunks, and values are zeros. */
 export const noTensorBytes: TensorBytes = {
   *chunks() {},
   read: (_tensor, _start, target) => void target.fill(0),
   [Symbol.dispose]() {},
 };
 
-/** Longer reads are no faster, shorter ones leave bandwidth unused. */
+/** Bytes of a chunk. Longer reads are not faster, and shorter ones use less of the bandwidth. */
 const CHUNK_BYTES = 8 << 20;
 
 /** The open files of a model. Dispose of it with `using` or `close()`. */
@@ -40,8 +43,8 @@ export class TensorReader implements Disposable {
   }
 
   /**
-   * Opens the files that a header was read from.
-   * @param chunkBytes the most bytes in memory at a time
+   * Opens the files whose header was read.
+   * @param chunkBytes most bytes in memory at a time
    */
   static async open({ shards, files }: GgufFile, chunkBytes = CHUNK_BYTES): Promise<TensorReader> {
     const reader = new TensorReader(shards, chunkBytes);
@@ -55,11 +58,12 @@ export class TensorReader implements Disposable {
   }
 
   /**
-   * Bytes [start, end) of a tensor in order, in chunks that are whole units of `unitBytes` from
-   * `start` on: by default blocks of its type; rows, say, where the caller needs these. They are read
-   * into what `room` gives for so many bytes.
-   * @throws RangeError if the tensor does not have these bytes, or the buffer is below one unit
-   * @throws GgufError if the file has become shorter than its header says
+   * Bytes [start, end) of a tensor in order, in chunks of whole units of `unitBytes`, counted from
+   * `start`. By default a unit is a block of the tensor's type; callers may need rows instead.
+   * Chunks are read into the memory from `room`, if it has any.
+   * @throws RangeError if the tensor does not have these bytes, or the buffer is smaller than a
+   *   unit
+   * @throws GgufError if the file is shorter than its header says
    */
   *chunks(
     tensor: TensorInfo,
@@ -85,7 +89,7 @@ export class TensorReader implements Disposable {
   /**
    * Fills `target` with the bytes of a tensor from `start` on.
    * @throws RangeError if the tensor does not have that many
-   * @throws GgufError if the file has become shorter than its header says
+   * @throws GgufError if the file is shorter than its header says
    */
   read(tensor: TensorInfo, start: number, target: Uint8Array): void {
     if (start < 0 || start + target.length > tensor.byteLength) {

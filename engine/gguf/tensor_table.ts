@@ -1,28 +1,28 @@
-// Reads the tensor table of a GGUF header and works out where in the file each tensor is.
-// A tensor is taken only if it lies whole, aligned and alone within the file.
+// Reads the tensor table of a GGUF header and computes where in the file each tensor is. A tensor
+// has to be completely within the file, aligned, and must not overlap another.
 
 import { type HeaderReader, STEP_ITEMS, type Steps } from "./header_reader.ts";
 import { type TensorType, tensorTypeById } from "./tensor_types.ts";
 
-/** Where a tensor is and what it holds. */
+/** The place, shape and type of a tensor. */
 export interface TensorInfo {
-  /** Unique in the file, such as "blk.0.attn_q.weight". */
+  /** Name, unique in the file, such as "blk.0.attn_q.weight". */
   readonly name: string;
-  /** In GGML order: shape[0] is the length of a row. Empty for a scalar. */
+  /** Shape in GGML order: shape[0] is the length of a row. Empty for a scalar. */
   readonly shape: readonly number[];
   /** Value of `ggml_type`. */
   readonly type: number;
   /** GGML name of the type, such as "Q4_K". */
   readonly typeName: string;
-  /** Index in `GgufFile.shards` of the file that it is in: 0 unless the model is split. */
+  /** Index in `GgufFile.shards` of its file; 0 unless the model is split. */
   readonly shard: number;
-  /** Of its first byte, from the start of the file. */
+  /** Offset of its first byte in the file. */
   readonly offset: number;
-  /** Without the padding after it. */
+  /** Bytes without the padding after it. */
   readonly byteLength: number;
 }
 
-/** The part of a file that holds the tensors, in bytes. */
+/** The range of bytes in a file that holds the tensors. */
 interface DataSection {
   readonly dataOffset: number;
   readonly alignment: number;
@@ -30,12 +30,12 @@ interface DataSection {
 }
 
 const MAX_DIMENSIONS = 4;
-/** Far above what any model has: it bounds what a hostile file costs. */
+/** Most tensors, far more than any model has, to bound the cost of a hostile file. */
 const MAX_TENSORS = 1 << 15;
 
 /**
- * Reads `count` entries; their offsets still count from the start of the tensor data.
- * @throws GgufError naming the tensor at fault
+ * Reads `count` entries. Their offsets are still relative to the start of the tensor data.
+ * @throws GgufError naming the invalid tensor
  */
 export function* readTensorTable(header: HeaderReader, count: number): Steps<TensorInfo[]> {
   header.field = "tensor count";
@@ -85,8 +85,8 @@ function tensorBytes(header: HeaderReader, shape: readonly number[], type: Tenso
 
 /**
  * Gives each tensor its offset in the file.
- * @throws GgufError naming the tensor that occurs twice, is misaligned, overlaps another or passes
- *   the end of the file
+ * @throws GgufError naming a tensor that occurs twice, is misaligned, overlaps another or exceeds
+ *   the file
  */
 export function* placeTensors(
   header: HeaderReader,

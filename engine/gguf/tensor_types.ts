@@ -1,6 +1,7 @@
-// The tensor types of GGML: those of weights are the kernels' formats, whose sizes stand there, the few
-// others here. And the names of a file's quantization mix. Ids are those of `ggml_type` (ggml.h) and
-// `llama_ftype` (llama.h) in llama.cpp of September 2026; gaps are types that llama.cpp has removed.
+// The tensor types of GGML: those of weights are the formats of the kernels, the few others are
+// listed here. Also the names of a file's quantization mix. Ids are those of `ggml_type` (ggml.h)
+// and `llama_ftype` (llama.h) in llama.cpp of September 2026; gaps are types that llama.cpp has
+// removed.
 
 import { quantFormats } from "../../kernels/mod.ts";
 
@@ -12,7 +13,7 @@ export interface TensorType {
   readonly name: string;
   /** Values per block. */
   readonly blockSize: number;
-  /** Bytes per block. */
+  /** Types of activations and integers, which no kernel reads as weights. */
   readonly blockBytes: number;
 }
 

@@ -1,5 +1,5 @@
-// The value types of GGUF metadata: their ids, and what they become in JavaScript.
-// Ids are those of `gguf_metadata_value_type` in the GGUF specification.
+// The value types of GGUF metadata: their ids, and their types in JavaScript. Ids are those of
+// `gguf_metadata_value_type` in the GGUF specification.
 
 /** Ids of the value types. */
 export const ValueType = {
@@ -18,7 +18,7 @@ export const ValueType = {
   float64: 12,
 } as const;
 
-/** Name of a value type that is a number. */
+/** Name of a number type. */
 export type NumberTypeName =
   | "uint8"
   | "int8"
@@ -31,7 +31,7 @@ export type NumberTypeName =
   | "int64"
   | "float64";
 
-/** For each number type, the typed array that holds its values as the file does. */
+/** The typed array for each number type. */
 export const NUMBER_ARRAYS = {
   uint8: Uint8Array,
   int8: Int8Array,
@@ -58,7 +58,7 @@ export type NumberArray =
   | BigInt64Array
   | Float64Array;
 
-/** A metadata value. A single 64-bit integer is a bigint only where a number would not be exact. */
+/** A metadata value. A single 64-bit integer is a bigint only if a number would not be exact. */
 export type MetadataValue =
   | string
   | number

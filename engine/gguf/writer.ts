@@ -1,17 +1,17 @@
-// Writes GGUF files, version 3, little-endian. The tensor data is streamed: only one piece of it is
-// in memory at a time. What keys and tensors a model needs is the caller's business.
+// Writes GGUF files, version 3, little-endian. Tensor data is streamed, so that only one piece of
+// it is in memory at a time. The caller decides which keys and tensors a model needs.
 
 import { ByteBuilder, paddingBytes } from "./byte_builder.ts";
 import type { RawValue } from "./raw_metadata.ts";
 import { type TensorType, tensorTypeByName } from "./tensor_types.ts";
 import { NUMBER_ARRAYS, type NumberArray, type NumberTypeName, ValueType } from "./value_types.ts";
 
-/** A single number with the type it gets in the file, such as `{ uint32: 30 }`. */
+/** A single number with its type in the file, such as `{ uint32: 30 }`. */
 export type TypedNumber = {
   [Name in NumberTypeName]: { readonly [Key in Name]: number | bigint };
 }[NumberTypeName];
 
-/** A metadata value to write; arrays of numbers get the type of the typed array. */
+/** A metadata value to write. Arrays of numbers get the type of the typed array. */
 export type WritableValue =
   | string
   | boolean
@@ -21,18 +21,18 @@ export type WritableValue =
   | readonly boolean[]
   | NumberArray;
 
-/** Metadata to write, in order. `general.alignment` is honoured; without it the alignment is 32. */
+/** Metadata to write, in order. The alignment is `general.alignment`, or else 32. */
 export type WritableMetadata = Readonly<Record<string, WritableValue>>;
 
 /** A tensor to write. */
 export interface WritableTensor {
-  /** Unique in the file. */
+  /** Name, unique in the file. */
   readonly name: string;
-  /** In GGML order: shape[0] is the length of a row. */
+  /** Shape in GGML order: shape[0] is the length of a row. */
   readonly shape: readonly number[];
   /** GGML name of the type, such as "Q8_0". */
   readonly type: string;
-  /** The bytes in pieces of any size, asked for when it is this tensor's turn. */
+  /** The bytes in pieces of any size. Called when this tensor is written. */
   data(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
@@ -40,9 +40,9 @@ const VERSION = 3;
 const DEFAULT_ALIGNMENT = 32;
 
 /**
- * Writes a GGUF file, over an existing one if there is one.
- * @throws RangeError if a type is unknown, rows are not whole blocks of it, or a tensor has not as
- *   many bytes as its shape says; the file is incomplete then
+ * Writes a GGUF file, and overwrites an existing one.
+ * @throws RangeError if a type is unknown, rows are not whole blocks of it, or the number of a
+ *   tensor's bytes does not match its shape; then the file is incomplete
  */
 export async function writeGguf(
   path: string | URL,

@@ -1,5 +1,5 @@
-// From a conversation to a prompt by a Go template, as Ollama does it: all at once where the
-// template asks for the messages, turn by turn where it knows only a prompt and its answer.
+// From a conversation to a prompt by a Go template, as in Ollama: at once if the template uses the
+// messages, or turn by turn if it only knows a prompt and its answer.
 
 import { joinTexts, plain, RenderBudget, taint, type Text } from "../../tokenizer/mod.ts";
 import type { ChatMessage, ChatRequest, Tool } from "../types.ts";
@@ -14,29 +14,29 @@ export interface GoChat {
   messages: readonly ChatMessage[];
   /** Tools that the model may call. Default: none. */
   tools?: readonly Tool[] | undefined;
-  /** Whether, and how hard, the model thinks; left out, templates see that nobody said. */
+  /** Whether, and how hard, the model thinks. If missing, templates see that it was not set. */
   think?: ChatRequest["think"] | undefined;
 }
 
 /** Text around a gap that the model fills. */
 export interface GoFillInMiddle {
-  /** What stands in front of the gap. */
+  /** Text before the gap. */
   prompt: string;
-  /** What stands behind it. */
+  /** Text after the gap. */
   suffix: string;
-  /** As in GoChat. */
+  /** See GoChat. */
   think?: ChatRequest["think"] | undefined;
 }
 
-/** The prompt of a conversation. Error: GoTemplateError. */
+/** The prompt of a conversation. Errors: GoTemplateError. */
 export function renderGoChat(template: GoTemplate, chat: GoChat): string {
   return plain(renderGoChatText(template, chat, new RenderBudget()));
 }
 
 /**
- * The same, with what is data in it: the texts of messages and tools.
+ * The prompt of a conversation, with the texts of messages and tools marked as data.
  *
- * @param budget of this and other renderings together
+ * @param budget shared with other renderings
  */
 export function renderGoChatText(template: GoTemplate, chat: GoChat, budget: RenderBudget): Text {
   return budget.run(() => refusingLimits(() => renderConversation(template, chat)));
@@ -56,7 +56,7 @@ function renderConversation(template: GoTemplate, chat: GoChat): Text {
   });
 }
 
-/** The prompt for filling a gap, by a template that knows `.Suffix`. Error: GoTemplateError. */
+/** The prompt for filling a gap, by a template that uses `.Suffix`. Errors: GoTemplateError. */
 export function renderGoFillInMiddle(template: GoTemplate, fillInMiddle: GoFillInMiddle): string {
   return template.render({
     Prompt: taint(fillInMiddle.prompt),
@@ -66,7 +66,7 @@ export function renderGoFillInMiddle(template: GoTemplate, fillInMiddle: GoFillI
   });
 }
 
-/** Each question with its answer in a rendering of its own, the last one up to the answer. */
+/** Renders each question with its answer separately, the last one up to the answer. */
 function renderTurns(
   template: GoTemplate,
   messages: readonly ChatMessage[],
@@ -93,7 +93,7 @@ function renderTurns(
   return joinTexts([...texts, template.renderPrompt({ ...turn, ...thinking })]);
 }
 
-/** The messages with neighbors of the same role made one, but for the answers of tools. */
+/** The messages with neighbours of the same role joined, except answers of tools. */
 function mergeNeighbors(messages: readonly ChatMessage[]): ChatMessage[] {
   const merged: ChatMessage[] = [];
   for (const message of messages) {
@@ -107,7 +107,7 @@ function mergeNeighbors(messages: readonly ChatMessage[]): ChatMessage[] {
   return merged;
 }
 
-/** The names that Ollama has for it; thinking without a level is of the level medium. */
+/** The values under Ollama's names. Thinking without a level has the level medium. */
 function thinkingValues(think: ChatRequest["think"] | undefined): Record<string, GoValue> {
   return {
     Think: think !== undefined && think !== false,

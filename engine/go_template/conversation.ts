@@ -1,20 +1,20 @@
-// A conversation in the shapes that Ollama gives its templates: structs with Go's names, tools
-// with their fields in Ollama's order and the properties of their parameters in that of the
-// alphabet. Fixed by the types of Ollama's packages api and template.
+// A conversation in the types that Ollama gives its templates: structs with Go's names, tools with
+// their fields in Ollama's order and the properties of their parameters in alphabetical order.
+// Defined by the types of Ollama's packages api and template.
 
 import { plain, taint, type Text } from "../../tokenizer/mod.ts";
 import type { ChatMessage, Tool, ToolCall } from "../types.ts";
 import { writeJson } from "./json.ts";
 import { type Field, type GoValue, Stringer, Struct, toGoValue } from "./values.ts";
 
-/** A slice that is nil: empty, but null in JSON. */
+/** A nil slice, which is null in JSON. */
 const NO_ITEMS = new Stringer([], "[]", null);
 
-/** Messages as `.Messages` has them. */
+/** The messages as `.Messages`. */
 export function toGoMessages(messages: readonly ChatMessage[]): GoValue {
   return messages.map((message) =>
     goStruct({
-      // Roles are words of templates, which make marks of them.
+      // Roles count as the template's words, because templates make marks of them.
       Role: message.role,
       Content: taint(message.content),
       Thinking: taint(message.thinking ?? ""),
@@ -35,7 +35,7 @@ function callStruct({ id, function: { name, arguments: given } }: ToolCall, inde
   return goStruct({ ID: taint(id ?? ""), Function: called });
 }
 
-/** Tools as `.Tools` has them: all together, each one and its parts print as JSON. */
+/** The tools as `.Tools`: all together, each tool and its parts print as JSON. */
 export function toGoTools(tools: readonly Tool[]): GoValue {
   return withJson(tools.map((tool) => withJson(toolStruct(tool))));
 }
@@ -75,7 +75,7 @@ function parametersStruct(parameters: Schema): Struct {
   ]);
 }
 
-/** Properties in the order of the alphabet, as those of a function are. */
+/** Properties in alphabetical order, like those of a function. */
 function sorted(properties: Schema): GoValue {
   const entries = Object.entries(properties).sort(([a], [b]) => a < b ? -1 : 1);
   return new Map(entries.map(([name, property]) => [name, propertyStruct(property)]));
@@ -97,14 +97,14 @@ function propertyStruct(property: unknown): GoValue {
   ]);
 }
 
-/** Properties in their own order, as those within others are. */
+/** Properties in their own order, like those within others. */
 function inOrder(properties: Schema): GoValue {
   return new Map(
     Object.entries(properties).map(([name, property]) => [name, propertyStruct(property)]),
   );
 }
 
-/** A list of types that prints, and is written, as the type where it has but one. */
+/** A list of types, which prints as the type if it has only one. */
 function propertyType(type: unknown): GoValue {
   if (type === undefined) return new Stringer([], "", null);
   const types = (Array.isArray(type) ? type : [type]).map((one): Text => taint(String(one)));
@@ -113,7 +113,7 @@ function propertyType(type: unknown): GoValue {
     : new Stringer(types, taint(`[${types.map(plain).join(" ")}]`));
 }
 
-/** Keywords that Ollama's types lack; JSON has them all the same, behind those that it knows. */
+/** Keywords that Ollama's types lack. JSON contains them, too, after the known ones. */
 function otherFields(others: Schema): Field[] {
   return Object.entries(others).map(([key, value]) => field(key, taint(key), toGoValue(value)));
 }

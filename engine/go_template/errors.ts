@@ -1,4 +1,4 @@
-// The error of a Go template that does not parse or cannot be run, whatever it is that stops it.
+// The error of a Go template that does not parse or cannot be run, for any reason.
 
 import { RenderLimitError } from "../../tokenizer/mod.ts";
 
@@ -7,17 +7,17 @@ export class GoTemplateError extends Error {
   /** Name of the class. */
   override name = "GoTemplateError";
 
-  /** Says what is wrong. @param line of the template's source, from 1 */
+  /** @param line line of the template's source, from 1 */
   constructor(reason: string, readonly line: number) {
     super(`Cannot use the Go template: line ${line}: ${reason}`);
   }
 }
 
 /**
- * Runs a part of a template's work. What goes beyond a limit, that of a rendering or that of the
- * language below, is the template's fault. Errors: GoTemplateError, and any others that it has.
+ * Runs a part of a template's work. Exceeding a limit of the rendering or of the JavaScript engine
+ * becomes an error of the template. Errors: GoTemplateError, and those of the work.
  *
- * @param lineOf the line that is at work
+ * @param lineOf the current line
  */
 export function refusingLimits<T>(work: () => T, lineOf = () => 1): T {
   try {
@@ -27,7 +27,7 @@ export function refusingLimits<T>(work: () => T, lineOf = () => 1): T {
       const isEndless = error.limit === "steps";
       throw new GoTemplateError(isEndless ? "the template does not end" : error.message, lineOf());
     }
-    // The stack is full, or an array or a text is larger than any may be.
+    // RangeError: stack overflow, or an array or a text beyond the engine's limits.
     if (error instanceof RangeError) {
       throw new GoTemplateError("it nests too deeply, or makes too much at once", lineOf());
     }

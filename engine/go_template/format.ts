@@ -1,5 +1,5 @@
-// How values print: Go's fmt.Sprint and the verbs of fmt.Sprintf that templates use.
-// Fixed by the documentation of Go's package fmt.
+// How values print: Go's fmt.Sprint and the verbs of fmt.Sprintf that templates use. Defined by the
+// documentation of Go's package fmt.
 
 import {
   addText,
@@ -46,7 +46,7 @@ export function formatValue(value: GoValue): Text {
   return String(value);
 }
 
-/** Go's Sprint: a space between two neighbours that are both no strings. */
+/** Go's Sprint, with a space between neighbours if neither is a string. */
 export function print(values: readonly GoValue[]): Text {
   return joinTexts(values.flatMap((value, i) => {
     const isSpaced = i > 0 && !isText(value) && !isText(values[i - 1]);
@@ -133,7 +133,7 @@ function describe(value: GoValue): Text {
   return joinTexts([`${type}=`, formatValue(value)]);
 }
 
-/** The shortest digits that give the number back; from a million on with an exponent. */
+/** The shortest digits that read back as the same number; from a million on with an exponent. */
 function formatFloat(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
   const scientific = value.toExponential();

@@ -1,5 +1,5 @@
 // The functions that a Go template can call: those of text/template and those that Ollama adds.
-// `and` and `or` are not here: they leave arguments unevaluated.
+// `and` and `or` are in interpreter.ts, because they leave arguments unevaluated.
 
 import {
   countItems,
@@ -15,7 +15,7 @@ import { escapeHtml, formatValue, print, printFormatted } from "./format.ts";
 import { writeJson } from "./json.ts";
 import { bare, Float64, type GoValue, isText, isTrue, Struct } from "./values.ts";
 
-/** A function: takes values, gives one. Throws TypeError where Go has an error. */
+/** A function from values to a value. Errors: TypeError where Go has an error. */
 export type GoFunction = (...values: GoValue[]) => GoValue;
 
 const ASCENDING: Readonly<Record<string, (order: number) => boolean>> = {
@@ -25,7 +25,7 @@ const ASCENDING: Readonly<Record<string, (order: number) => boolean>> = {
   ge: (order) => order >= 0,
 };
 
-/** The functions by name, without js, urlquery and call. @param clock the time that currentDate gives */
+/** The functions by name, without js, urlquery and call. @param clock the time of currentDate */
 export function createFunctions(clock: () => Date): ReadonlyMap<string, GoFunction> {
   const date = (daysAgo: number) => {
     const now = clock();
@@ -136,7 +136,7 @@ const TYPESCRIPT_TYPES: ReadonlyMap<string, string> = new Map([
   ["null", "null"],
 ]);
 
-/** TypeScript's type of a property of a tool's parameters. */
+/** TypeScript's type for a property of a tool's parameters. */
 function typeScriptType(value: GoValue): string {
   countSteps();
   const property = bare(value);

@@ -1,5 +1,5 @@
 // Runs a Go template over a value. Depth is bounded here, work and memory by the budget of the
-// rendering. Fixed by Go's package text/template, with missing keys of maps nil.
+// rendering. Defined by Go's package text/template; missing keys of maps are nil.
 
 import {
   countItems,
@@ -18,7 +18,7 @@ import { bare, Float64, type GoValue, isTrue, Struct } from "./values.ts";
 
 const MAXIMUM_DEPTH = 100;
 const MAXIMUM_COUNT = 100_000;
-/** Units of a value that a message shows. */
+/** Most units of a value in an error message. */
 const MOST_SHOWN = 100;
 
 /** How a list of nodes ended. */
@@ -29,7 +29,7 @@ interface Variable {
   value: GoValue;
 }
 
-/** The text that a template prints. Error: GoTemplateError. */
+/** The text that a template prints. Errors: GoTemplateError. */
 export function runGoTemplate(
   tree: Tree,
   functions: ReadonlyMap<string, GoFunction>,
@@ -44,7 +44,7 @@ export function runGoTemplate(
 
 class Interpreter {
   readonly output: Text[] = [];
-  /** What is at work. */
+  /** The line of the current node, for errors. */
   line = 1;
   readonly #tree: Tree;
   readonly #functions: ReadonlyMap<string, GoFunction>;
@@ -56,7 +56,7 @@ class Interpreter {
     this.#functions = functions;
   }
 
-  /** Runs a template with variables of its own; `$` is what it is given. */
+  /** Runs a template with variables of its own; `$` is its data. */
   runTemplate(nodes: readonly Node[], data: GoValue, line: number): void {
     if (++this.#depth > MAXIMUM_DEPTH) {
       throw new GoTemplateError("templates call each other too deeply", line);
@@ -150,7 +150,7 @@ class Interpreter {
     return [key, item];
   }
 
-  /** Runs with what variables it declares forgotten afterwards. */
+  /** Runs a function, and removes the variables that it declared. */
   #scoped<T>(run: () => T): T {
     const { length } = this.#variables;
     const result = run();
@@ -180,7 +180,7 @@ class Interpreter {
     return variable;
   }
 
-  /** @param last what the command before gives, the last argument of this one */
+  /** @param last the value of the command before, which is the last argument of this one */
   #runCommand({ operands, line }: Command, dot: GoValue, last: GoValue | undefined): GoValue {
     this.#count(1, line);
     const [first, ...rest] = operands;
@@ -214,7 +214,10 @@ class Interpreter {
     }
   }
 
-  /** The functions and, or: the first value that decides, and nothing behind it is looked at. */
+  /**
+   * The functions `and` and `or`: the first value that decides. Arguments after it are not
+   * evaluated.
+   */
   #decide(
     decisive: boolean,
     operands: readonly Operand[],
@@ -271,7 +274,7 @@ class Interpreter {
   }
 }
 
-/** The field of a struct or a map; of a map, one that is missing is nil. */
+/** The field of a struct or a map. In a map, a missing one is nil. */
 function fieldOf(value: GoValue, name: string, line: number): GoValue {
   const simple = bare(value);
   if (simple instanceof Map) return simple.get(name) ?? null;

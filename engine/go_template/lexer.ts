@@ -1,5 +1,5 @@
-// From a Go template's source to text and the tokens of its actions, trim markers applied.
-// Fixed by the documentation of Go's package text/template.
+// From a Go template's source to text and the tokens of its actions, with trim markers applied.
+// Defined by the documentation of Go's package text/template.
 
 import { GoTemplateError } from "./errors.ts";
 
@@ -8,12 +8,12 @@ export interface Token {
   kind: "word" | "field" | "variable" | "string" | "number" | "dot" | "operator";
   /** The name without its dot, the string without its quotes, or the source. */
   text: string;
-  /** Whether white space stands in front: `.A .B` are two operands, `.A.B` is one. */
+  /** Whether white space precedes it: `.A .B` are two operands, `.A.B` is one. */
   isSpaced: boolean;
   line: number;
 }
 
-/** Text or an action of the source. */
+/** A text or an action of the source. */
 export type Piece = { text: string } | { tokens: Token[]; line: number };
 
 const TRIMMED = "[ \\t\\r\\n]";
@@ -31,7 +31,7 @@ const TOKEN_PATTERNS: [kind: Token["kind"], pattern: RegExp][] = [
   ["dot", /\./y],
 ];
 
-/** Splits a template into text and actions. Error: GoTemplateError. */
+/** Splits a template into texts and actions. Errors: GoTemplateError. */
 export function splitTemplate(source: string): Piece[] {
   const pieces: Piece[] = [];
   let [position, trimsStart] = [0, false];
@@ -69,7 +69,7 @@ function readAction(source: string, start: number, firstLine: number) {
     position += space.length;
     line += space.split("\n").length - 1;
     if (matchAt(CLOSE, source, position) !== undefined) continue;
-    // A trim marker may follow white space that is consumed already.
+    // A trim marker may follow white space that was consumed already.
     if (space !== "" && source.startsWith("-}}", position)) {
       return { tokens, end: position + 3, trims: true };
     }
@@ -131,19 +131,22 @@ function unquote(literal: string, line: number): string {
   );
 }
 
-/** The value of a character constant such as 'a'. Error: GoTemplateError. */
+/** The value of a character constant such as 'a'. Errors: GoTemplateError. */
 export function characterCode(literal: string, line: number): number {
   return unquote(literal, line).codePointAt(0) ?? 0;
 }
 
-/** The text without white space at its end. A pattern would try each place where some begins. */
+/**
+ * The text without white space at its end. A regular expression would try each white space in the
+ * text.
+ */
 function trimEnd(text: string): string {
   let end = text.length;
   while (end > 0 && " \t\r\n".includes(text[end - 1]!)) end--;
   return text.slice(0, end);
 }
 
-/** Lines of a source, for places that are asked for in their order: the source is read once. */
+/** Line numbers of positions in ascending order, so that the source is read only once. */
 class LineCounter {
   readonly #source: string;
   #line = 1;
@@ -154,7 +157,7 @@ class LineCounter {
     this.#next = source.indexOf("\n");
   }
 
-  /** The line of a place, from 1. */
+  /** The line of a position, from 1. */
   at(position: number): number {
     while (this.#next >= 0 && this.#next < position) {
       this.#line++;

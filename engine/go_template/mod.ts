@@ -1,5 +1,5 @@
-// Ollama's chat templates, in the language of Go's text/template, for model files that carry
-// nothing else: createGoTemplate() parses one, renderGoChat() makes a prompt with it.
+// Ollama's chat templates, in the language of Go's text/template, for model files without another
+// one: createGoTemplate() parses a template, renderGoChat() makes a prompt with it.
 
 export {
   type GoChat,

@@ -1,4 +1,4 @@
-// From the pieces of a Go template to its syntax tree. Fixed by Go's package text/template/parse.
+// From the pieces of a Go template to its syntax tree. Defined by Go's package text/template/parse.
 
 import { GoTemplateError } from "./errors.ts";
 import { characterCode, type Piece, splitTemplate, type Token } from "./lexer.ts";
@@ -11,7 +11,7 @@ const CONSTANTS: ReadonlyMap<string, null | boolean> = new Map([
   ["false", false],
 ]);
 
-/** Parses a template. Error: GoTemplateError. */
+/** Parses a template. Errors: GoTemplateError. */
 export function parseGoTemplate(source: string): Tree {
   const parser = new Parser(splitTemplate(source));
   return { body: parser.parseAll(), definitions: parser.definitions };
@@ -60,7 +60,7 @@ class Parser {
     return { nodes, end: undefined };
   }
 
-  /** One level deeper; a chain of {{else if}} has a level for each. */
+  /** One level deeper. Each {{else if}} of a chain is a level, too. */
   #enter(line: number): void {
     if (++this.#depth > MAXIMUM_DEPTH) throw new GoTemplateError("blocks nest too deeply", line);
   }
@@ -106,7 +106,7 @@ class Parser {
       end.action.expectEnd();
       return { kind, pipeline, body, otherwise: [] };
     }
-    // {{else if}} holds the rest of the chain, and shares its {{end}}.
+    // {{else if}} contains the rest of the chain, and shares its {{end}}.
     const chained = end.action.takeKeyword();
     if (chained === "if" || chained === "with") {
       this.#enter(end.action.line);
@@ -128,7 +128,7 @@ class Parser {
 
 const KEYWORDS = ["if", "with", "range", "else", "end", "define", "block", "template"];
 
-/** The tokens of one action, read from the left. */
+/** A reader of the tokens of one action, from the left. */
 class Action {
   readonly line: number;
   readonly #tokens: readonly Token[];
@@ -140,7 +140,7 @@ class Action {
     this.line = line;
   }
 
-  /** The keyword that comes next, if one does. */
+  /** The next keyword, if the action continues with one. */
   takeKeyword(): string | undefined {
     const token = this.#peek();
     const isKeyword = token?.kind === "word" &&
@@ -167,7 +167,7 @@ class Action {
     return { kind: "template", name, pipeline, line: this.line };
   }
 
-  /** A pipeline up to the end of the action. @param most variables that it may declare */
+  /** A pipeline up to the end of the action. @param most most variables that it may declare */
   pipeline(most = 1): Pipeline {
     const pipeline = this.#pipeline(most);
     this.expectEnd();
@@ -251,7 +251,10 @@ class Action {
     }
   }
 
-  /** `.A.B`: the first field is asked of dot, those that follow without a space of the result. */
+  /**
+   * `.A.B`: the first field is that of the dot, the next ones without a space are fields of the
+   * result.
+   */
   #fieldOfDot(): Operand {
     const names = [this.#tokens[this.#next++]!.text];
     return { kind: "fields", of: { kind: "dot" }, names };

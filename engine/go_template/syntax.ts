@@ -1,7 +1,7 @@
-// The syntax tree of a Go template, as its parser makes it. Fixed by Go's package
+// The syntax tree of a Go template, as its parser makes it. Defined by Go's package
 // text/template/parse.
 
-/** What has a value, with the fields that are asked of it: `.A.B`, `$x.A`, `(pipeline).A`. */
+/** An operand with a value, followed by fields of it: `.A.B`, `$x.A`, `(pipeline).A`. */
 export type Operand =
   | { kind: "dot" }
   | { kind: "literal"; value: null | boolean | number | string }
@@ -17,10 +17,10 @@ export interface Command {
   line: number;
 }
 
-/** Commands, each the last argument of the next, and the variables that take the result. */
+/** Commands, each of which is the last argument of the next, and the variables for the result. */
 export interface Pipeline {
   variables: readonly string[];
-  /** Whether the variables are declared already (`=`) or here (`:=`). */
+  /** Whether the variables are assigned (`=`) instead of declared (`:=`). */
   isAssignment: boolean;
   commands: readonly Command[];
   line: number;
@@ -34,7 +34,7 @@ export interface Branch {
   otherwise: readonly Node[];
 }
 
-/** What prints or acts. */
+/** A node, which prints or acts. */
 export type Node =
   | { kind: "text"; text: string }
   | { kind: "action"; pipeline: Pipeline }
@@ -42,13 +42,13 @@ export type Node =
   | { kind: "template"; name: string; pipeline: Pipeline | undefined; line: number }
   | { kind: "break" | "continue"; line: number };
 
-/** A template and those that it defines. */
+/** A template and those that are defined in it. */
 export interface Tree {
   body: readonly Node[];
   definitions: ReadonlyMap<string, readonly Node[]>;
 }
 
-/** Visits every pipeline in the nodes and in what they hold, parenthesized ones left out. */
+/** Visits every pipeline in the nodes and their children, except parenthesized ones. */
 export function visitPipelines(nodes: readonly Node[], visit: (pipeline: Pipeline) => void): void {
   for (const node of nodes) {
     if (node.kind === "action") visit(node.pipeline);
@@ -61,7 +61,7 @@ export function visitPipelines(nodes: readonly Node[], visit: (pipeline: Pipelin
   }
 }
 
-/** Visits the names of all fields that a pipeline asks for. */
+/** Visits the names of all fields that a pipeline reads. */
 export function visitFields(pipeline: Pipeline, visit: (name: string) => void): void {
   for (const { operands } of pipeline.commands) {
     for (const operand of operands) visitFieldsOfOperand(operand, visit);

@@ -1,5 +1,5 @@
-// A Go template, parsed: what it asks for, and what it prints. Knows no conversations.
-// Fixed by Go's package text/template and by Ollama's use of it.
+// A parsed Go template: the fields that it reads, and what it prints. It knows no conversations.
+// Defined by Go's package text/template and by Ollama's use of it.
 
 import { plain, RenderBudget, type Text } from "../../tokenizer/mod.ts";
 import { GoTemplateError, refusingLimits } from "./errors.ts";
@@ -9,24 +9,24 @@ import { parseGoTemplate } from "./parser.ts";
 import { type Node, type Pipeline, type Tree, visitFields, visitPipelines } from "./syntax.ts";
 import type { GoValue } from "./values.ts";
 
-/** What a template can be given. */
+/** The values given to a template. */
 export type GoTemplateValues = Readonly<Record<string, GoValue>>;
 
 /** A parsed Go template. */
 export interface GoTemplate {
-  /** Names of all fields that the template and those it defines ask for, such as "Messages". */
+  /** Names of all fields that the template and those defined in it read, such as "Messages". */
   readonly fields: ReadonlySet<string>;
-  /** The text of the whole template. Error: GoTemplateError. */
+  /** The text of the whole template. Errors: GoTemplateError. */
   render(values: GoTemplateValues): string;
-  /** The same, with what is data in it, as the values have it. */
+  /** The text of the whole template, with its parts that are data marked as in the values. */
   renderText(values: GoTemplateValues): Text;
-  /** The text up to where the answer stands, `.Response`, wherever it is. Error: GoTemplateError. */
+  /** The text up to the place of the answer, `.Response`. Errors: GoTemplateError. */
   renderPrompt(values: GoTemplateValues): Text;
 }
 
-/** What a template does not get from its values. */
+/** The options of a template. */
 export interface GoTemplateOptions {
-  /** The time that currentDate gives. Default: now. */
+  /** The clock of currentDate. Default: the current time. */
   clock?: () => Date;
 }
 
@@ -43,12 +43,15 @@ const RESPONSE: Node = {
   },
 };
 
-/** The longest templates of models have some 20,000; parsing this many takes some 50 ms. */
+/**
+ * Longest source. Templates of models have up to some 20,000 units; parsing this many takes some 50
+ * ms.
+ */
 const MAXIMUM_LENGTH = 1 << 16;
 
 /**
- * Parses a template of Ollama. One that asks for neither messages nor the answer gets the answer
- * at its end. Error: GoTemplateError.
+ * Parses a template of Ollama. If it uses neither messages nor the answer, the answer is added at
+ * its end. Errors: GoTemplateError.
  */
 export function createGoTemplate(source: string, options: GoTemplateOptions = {}): GoTemplate {
   if (source.length > MAXIMUM_LENGTH) {
@@ -83,7 +86,7 @@ function collectFields({ body, definitions }: Tree): ReadonlySet<string> {
   return names;
 }
 
-/** The nodes up to the first action that prints the answer, in the order of the source. */
+/** The nodes before the first action that prints the answer, in the order of the source. */
 function beforeResponse(nodes: readonly Node[]): { nodes: Node[]; isCut: boolean } {
   const kept: Node[] = [];
   for (const node of nodes) {
@@ -102,7 +105,7 @@ function beforeResponse(nodes: readonly Node[]): { nodes: Node[]; isCut: boolean
   return { nodes: kept, isCut: false };
 }
 
-/** Whether `.Response` stands in the pipeline; `$.Response` does not count. */
+/** Whether the pipeline contains `.Response`; `$.Response` does not count. */
 function asksForResponse({ commands }: Pipeline): boolean {
   return commands.some(({ operands }) =>
     operands.some((operand) =>

@@ -1,11 +1,11 @@
-// The values of a Go template: Go's, as far as JavaScript lacks them. Booleans, slices (arrays), maps
-// (in the order in which they are visited), nil (null) and ints (numbers) are JavaScript's own;
-// strings are, too, unless they have data in them. The keys of maps are data: only they have maps.
-// Fixed by Go's packages text/template, fmt and encoding/json.
+// The values of a Go template: Go's, as far as JavaScript lacks them. Booleans, slices (arrays),
+// maps (in the order in which they are visited), nil (null) and ints (numbers) are JavaScript's
+// own, and so are strings without data in them. The keys of maps are always data. Defined by Go's
+// packages text/template, fmt and encoding/json.
 
 import { countObjects, taint, TaintedText, type Text } from "../../tokenizer/mod.ts";
 
-/** Anything that an expression can give. */
+/** The value of an expression. */
 export type GoValue =
   | null
   | boolean
@@ -17,29 +17,29 @@ export type GoValue =
   | Struct
   | Stringer;
 
-/** A float64, which is what every number of JSON is to Go; a plain number is an int. */
+/** A float64, which is Go's type of every number in JSON. A JavaScript number is an int. */
 export class Float64 {
-  /** Wraps a number, whole ones too. */
+  /** @param value the number, which may be whole */
   constructor(readonly value: number) {}
 }
 
-/** One field of a struct. */
+/** A field of a struct. */
 export interface Field {
-  /** What templates call it. */
+  /** Its name in templates. */
   name: string;
-  /** What JSON calls it. */
+  /** Its name in JSON. */
   key: Text;
   value: GoValue;
-  /** JSON leaves it out where it is empty. */
+  /** Whether JSON omits it if it is empty. */
   omitsEmpty?: boolean;
 }
 
-/** A struct: unlike in a map, asking it for a field that it lacks is an error. */
+/** A struct. Unlike in a map, reading a field that it lacks is an error. */
 export class Struct {
   readonly #fields: readonly Field[];
   readonly #values: ReadonlyMap<string, GoValue>;
 
-  /** A struct with the given fields; of two of a name the first counts. */
+  /** A struct with these fields. Of two with the same name the first counts. */
   constructor(fields: readonly Field[]) {
     countObjects(2 * fields.length);
     this.#fields = fields;
@@ -51,15 +51,15 @@ export class Struct {
     return this.#fields;
   }
 
-  /** The value of a field; undefined where there is none. */
+  /** The value of a field; undefined if there is none. */
   get(name: string): GoValue | undefined {
     return this.#values.get(name);
   }
 }
 
-/** A value that prints in a way of its own, as types with a String method do. */
+/** A value with a format of its own, like types with a String method. */
 export class Stringer {
-  /** @param value what it is otherwise @param text how it prints @param json what JSON sees */
+  /** @param value the value otherwise @param text how it prints @param json its value in JSON */
   constructor(readonly value: GoValue, readonly text: Text, readonly json: GoValue = value) {}
 }
 
@@ -68,12 +68,12 @@ export function isText(value: GoValue | undefined): value is Text {
   return typeof value === "string" || value instanceof TaintedText;
 }
 
-/** The value without its own way to print. */
+/** The value without its own format. */
 export function bare(value: GoValue): Exclude<GoValue, Stringer> {
   return value instanceof Stringer ? bare(value.value) : value;
 }
 
-/** Whether `if` takes the value for true. */
+/** Whether `if` considers the value true. */
 export function isTrue(value: GoValue): boolean {
   const plain = bare(value);
   if (plain instanceof Float64) return plain.value !== 0;
@@ -81,7 +81,10 @@ export function isTrue(value: GoValue): boolean {
   return Array.isArray(plain) ? plain.length > 0 : Boolean(plain);
 }
 
-/** The value that plain data is to Go, its strings marked; maps are in the order of their keys. */
+/**
+ * The value of plain data in Go. Its strings are marked as data; maps are in the order of their
+ * keys.
+ */
 export function toGoValue(data: unknown): GoValue {
   countObjects(1);
   if (Array.isArray(data)) return data.map(toGoValue);

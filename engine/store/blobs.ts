@@ -1,5 +1,6 @@
-// $MODELS/blobs: content under the name of its SHA-256. A blob is there whole or not at all: it is
-// written beside, synced and renamed. Which blobs are still in use is known by collector.ts.
+// The blobs in $MODELS/blobs: files named by the SHA-256 of their content. A blob is written
+// completely or not at all: under another name first, then synced and renamed. collector.ts knows
+// which blobs are in use.
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -15,63 +16,71 @@ import {
 import type { StoreLock } from "./lock.ts";
 import { canonicalDigest } from "./manifest.ts";
 
-/** Greatest blob that is read as a whole: templates, licenses, conversations. In bytes. */
+/**
+ * Largest blob that is read as a whole, such as templates, licenses and conversations. In bytes.
+ */
 const MAX_READ = 64 * 2 ** 20;
 
-/** Bytes that go into a file at a time: uploads come in small pieces, and each write costs a wait. */
+/** Bytes of a write. Uploads come in small pieces, and each write has a latency. */
 const WRITE_BYTES = 2 ** 20;
 
-/** What became of content that was put into the store. */
+/** The result of adding content. */
 export interface StoredBlob {
   /** `sha256:` and 64 digits. */
   digest: string;
   /** In bytes. */
   size: number;
-  /** Whether it was there before. */
+  /** Whether it existed before. */
   existed: boolean;
 }
 
 /** The blobs of a store. */
 export class BlobStore {
-  /** Where they lie. */
+  /** Path of the folder. */
   readonly folder: string;
   readonly #lock: StoreLock;
 
-  /** The folder may be missing until there is a blob. */
+  /**
+   * @param folder may be missing until there is a blob
+   * @param lock the lock of the store
+   */
   constructor(folder: string, lock: StoreLock) {
     this.folder = folder;
     this.#lock = lock;
   }
 
   /**
-   * Where the blob of a digest lies, or would lie.
+   * The path of a digest's blob, whether or not it exists.
    *
-   * @throws {StoreError} if it is no digest
+   * @throws {StoreError} if it is not a digest
    */
   pathOf(digest: string): string {
     return join(this.folder, requireDigest(digest).replace(":", "-"));
   }
 
-  /** Where the blob may be gathered until it is whole. */
+  /** The path under which the blob may be written until it is complete. */
   partialPath(digest: string): string {
     return `${this.pathOf(digest)}-partial`;
   }
 
-  /** Where something may be gathered of which the digest is not known; what a crash leaves of it goes. */
+  /**
+   * A path for content whose digest is not yet known. Files that a crash leaves there are removed
+   * later.
+   */
   temporaryPath(): string {
     return join(this.folder, `sha256-${crypto.randomUUID()}-temporary`);
   }
 
-  /** Size of a blob in bytes; undefined if it is not there, or is no file. */
+  /** Size of a blob in bytes; undefined if it does not exist or is not a file. */
   async sizeOf(digest: string): Promise<number | undefined> {
     const facts = await statIfThere(this.pathOf(digest));
     return facts?.isFile ? facts.size : undefined;
   }
 
   /**
-   * All of a blob of at most 64 MiB.
+   * The content of a blob of at most 64 MiB.
    *
-   * @throws {StoreError} if it is not there, or too large
+   * @throws {StoreError} if it does not exist or is too large
    */
   async read(digest: string): Promise<Uint8Array<ArrayBuffer>> {
     const size = await this.sizeOf(digest);
@@ -84,9 +93,9 @@ export class BlobStore {
   }
 
   /**
-   * Keeps content under its digest. Content whose digest is given and known is not read again.
+   * Adds content. If its digest is given and exists already, the content is not read.
    *
-   * @throws {DigestError} if the content has another digest than the one given
+   * @throws {DigestError} if the content has another digest than the given one
    * @throws {StoreError} if the folder cannot be written
    */
   async put(
@@ -116,7 +125,10 @@ export class BlobStore {
     });
   }
 
-  /** Makes a whole, verified file of the same file system the blob of that digest. */
+  /**
+   * Renames a complete and verified file to the blob of that digest. Both have to be on the same
+   * file system.
+   */
   async adopt(path: string, digest: string): Promise<void> {
     await this.#writing(async () => {
       await syncFile(path);
@@ -141,7 +153,7 @@ export class BlobStore {
 }
 
 async function syncFile(path: string): Promise<void> {
-  // Windows syncs only what may be written.
+  // On Windows, only files that are open for writing can be synced.
   using file = await Deno.open(path, { read: true, write: Deno.build.os === "windows" });
   await file.sync();
 }

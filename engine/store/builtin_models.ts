@@ -1,20 +1,23 @@
-// The models that come with the program. They are listed after those of the store; removing one only
-// hides it, by a line in a file of the models' folder, until it is pulled again.
+// The models that come with the program. They are listed after those of the store. Removing one
+// only hides it, by a line in a file in the models' folder, until it is pulled again.
 
 import { dirname, join, resolve } from "node:path";
 import { readIfThere, removeIfThere, writingTo } from "./file_system.ts";
 import type { ModelFile } from "./model_files.ts";
 import { ModelName } from "./model_name.ts";
 
-/** In the folder of the models: names of the program's models that were removed, a line each. */
+/** File in the folder of the models with the names of removed models, one per line. */
 const HIDDEN_FILE = ".quern-hidden";
 
-/** The models of the program that a store shows. */
+/** The program's models that a store lists. */
 export class BuiltinModels {
   readonly #file: string;
   readonly #models: readonly (ModelFile & { key: string })[];
 
-  /** Takes the folder of the models, which may be missing. */
+  /**
+   * @param folder the folder of the models, which may be missing
+   * @param models the program's models
+   */
   constructor(folder: string, models: readonly { name: string; path: string }[]) {
     this.#file = join(resolve(folder), HIDDEN_FILE);
     this.#models = models.map(({ name, path }) => {
@@ -23,14 +26,14 @@ export class BuiltinModels {
     });
   }
 
-  /** The models that are not hidden; the same objects each time. */
+  /** The models that are not hidden; the same objects in each call. */
   async list(): Promise<ModelFile[]> {
     const hidden = await this.#hidden();
     return this.#models.filter(({ key }) => !hidden.has(key));
   }
 
   /**
-   * Hides one of the models that list() gave.
+   * Hides a model from list().
    *
    * @throws {StoreError} if the folder cannot be written
    */

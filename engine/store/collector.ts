@@ -1,5 +1,6 @@
-// Takes blobs away that no manifest names any more, never one that somebody is about to name: that is
-// what the lock is for. Of programs that do not know the lock, blobs are left alone while young.
+// The garbage collector of blobs. It removes blobs that no manifest names, and none that a process
+// is about to name, which the lock ensures. Young blobs are kept, because programs that do not know
+// the lock may have added them.
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -9,29 +10,32 @@ import type { StoreLock } from "./lock.ts";
 import { blobsNamedIn, canonicalDigest } from "./manifest.ts";
 import type { ManifestFolder } from "./manifest_folder.ts";
 
-/** Blobs younger than this may belong to another program that is not done. In milliseconds. */
+/**
+ * Milliseconds for which blobs are kept, because another program may still be adding their
+ * manifest.
+ */
 const GRACE = 3_600_000;
-/** Partial downloads are kept this much longer: somebody may go on with them. */
+/** Milliseconds for which partial downloads are kept, because they may be resumed. */
 const PARTIAL_GRACE = 7 * 24 * 3_600_000;
 
 /** Names of blobs, partial downloads and temporary files, ours and Ollama's. */
 const GARBAGE = /^sha256-/;
 const PARTIAL = /-partial(-\d+)?$/;
-/** Only we name files so; whoever was writing one is dead when the lock is to be had. */
+/** Names of our temporary files. While we hold the lock alone, nobody is writing one. */
 const TEMPORARY = /-temporary$/;
 
 /** A manifest that names other manifests, which are blobs. */
 const MANIFEST_LIST = /"application\/vnd\.ollama\.manifest\.list\./;
-/** Greatest blob that is looked at as a manifest. In bytes. */
+/** Largest blob that may be a manifest, in bytes. */
 const MAX_MANIFEST = 2 ** 20;
 
-/** What a prune did. */
+/** The result of a prune. */
 export interface PruneResult {
-  /** Files taken away. */
+  /** Number of removed files. */
   removed: number;
-  /** Their size together. */
+  /** Bytes of the removed files. */
   bytes: number;
-  /** Why nothing was looked at, if so, in a sentence. */
+  /** The reason, as a sentence, if nothing was examined. */
   skipped?: string;
 }
 
@@ -40,7 +44,7 @@ export class BlobCollector {
   readonly #blobs: BlobStore;
   readonly #manifests: ManifestFolder;
   readonly #lock: StoreLock;
-  /** Blobs that have lost a manifest and were not looked at since. */
+  /** Blobs that lost a manifest and have not been examined since. */
   readonly #released = new Set<string>();
 
   constructor(blobs: BlobStore, manifests: ManifestFolder, lock: StoreLock) {
@@ -49,13 +53,13 @@ export class BlobCollector {
     this.#lock = lock;
   }
 
-  /** Removes those of the blobs that no manifest names, now or as soon as nobody adds any. */
+  /** Removes those of the blobs that no manifest names, now or as soon as nobody adds blobs. */
   async release(digests: readonly string[]): Promise<void> {
     for (const digest of digests) this.#released.add(digest);
     await this.flush();
   }
 
-  /** Goes on with what could not be removed when it was released. */
+  /** Removes released blobs that could not be removed before. */
   async flush(): Promise<void> {
     if (this.#released.size === 0) return;
     try {
@@ -67,13 +71,13 @@ export class BlobCollector {
         }
       });
     } catch {
-      // The model is gone, which is what was asked for; prune() says what is wrong with its blobs.
+      // The model was removed, as was asked for. prune() will report the problem with its blobs.
     }
   }
 
   /**
-   * Removes all that lies among the blobs and that no manifest names: what was noted under the lock at
-   * once, what another program put there when it is older than the grace.
+   * Removes all blobs that no manifest names: those noted under the lock at once, those of other
+   * programs when they are older than the grace period.
    */
   async prune(graceMilliseconds?: number): Promise<PruneResult> {
     try {
@@ -111,12 +115,12 @@ export class BlobCollector {
     return result;
   }
 
-  /** Digests of the blobs that some manifest names. */
+  /** Digests of the blobs that manifests name. */
   async #used(): Promise<Set<string>> {
     const used = new Set<string>();
     for (const bytes of await this.#manifests.contents()) {
       const digests = blobsNamedIn(bytes);
-      // Where a manifest is a link to a blob, it is in use itself.
+      // A manifest may be a link to a blob, which is then in use, too.
       used.add(`sha256:${createHash("sha256").update(bytes).digest("hex")}`);
       for (const digest of digests) used.add(digest);
       if (!MANIFEST_LIST.test(new TextDecoder().decode(bytes))) continue;

@@ -1,18 +1,22 @@
-// The errors of the store. That a model is not there at all is ModelNotFoundError (engine/errors.ts).
+// The errors of the store. For models that do not exist there is ModelNotFoundError
+// (engine/errors.ts).
 
 import { EngineError } from "../errors.ts";
 
-/** The store cannot do what was asked: a bad name, a missing blob, a folder that cannot be written. */
+/**
+ * The store cannot do what was requested: a bad name, a missing blob, a folder that cannot be
+ * written.
+ */
 export class StoreError extends EngineError {
   /** Name of the class. */
   override name = "StoreError";
 }
 
-/** The content of a blob is not what its digest says. */
+/** The content of a blob does not have its digest. */
 export class DigestError extends StoreError {
   /** Name of the class. */
   override name = "DigestError";
-  /** Says both digests, in the words of Ollama. */
+  /** The message has both digests, in the words of Ollama. */
   constructor(readonly expected: string, readonly actual: string) {
     super(`digest mismatch, expected "${expected}", got "${actual}"`);
   }

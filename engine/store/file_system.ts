@@ -1,23 +1,23 @@
-// What the store needs of the file system: files that are there whole or not at all, after a crash
-// too, and folders that may not be there.
+// File system functions of the store: files are written completely or not at all, even if the
+// program crashes, and folders may be missing.
 
 import { join } from "node:path";
 import { StoreError } from "./errors.ts";
 
-/** What the system says where a folder may only be read. */
+/** Error codes for folders that are read-only. */
 const READ_ONLY = ["EACCES", "EPERM", "EROFS"];
 
-/** Makes what was renamed or removed in a folder last, where the system can. */
+/** Makes renames and removals in a folder durable, if the system supports it. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
     using handle = await Deno.open(folder);
     await handle.sync();
   } catch {
-    // Not every system opens folders; there, a rename is as durable as it gets.
+    // Not every system can open folders. There, nothing more can be done.
   }
 }
 
-/** What is in a folder; nothing if it cannot be read. */
+/** The entries of a folder; empty if it cannot be read. */
 export async function entriesOf(folder: string): Promise<Deno.DirEntry[]> {
   try {
     return await Array.fromAsync(Deno.readDir(folder));
@@ -26,14 +26,14 @@ export async function entriesOf(folder: string): Promise<Deno.DirEntry[]> {
   }
 }
 
-/** Whether an entry of a folder is a file, or leads to one. */
+/** Whether an entry of a folder is a file, or a link to one. */
 export async function isFile(folder: string, entry: Deno.DirEntry): Promise<boolean> {
   if (!entry.isSymlink) return entry.isFile;
   const facts = await Deno.stat(join(folder, entry.name)).catch(() => undefined);
   return facts?.isFile ?? false;
 }
 
-/** Facts of a file; undefined if it is not there. */
+/** Facts of a file; undefined if it does not exist. */
 export async function statIfThere(path: string): Promise<Deno.FileInfo | undefined> {
   try {
     return await Deno.stat(path);
@@ -43,7 +43,10 @@ export async function statIfThere(path: string): Promise<Deno.FileInfo | undefin
   }
 }
 
-/** Content of a file; undefined if it is not there, or is something else, which could be waited for. */
+/**
+ * Content of a file; undefined if it does not exist, or is something else, such as a pipe, which
+ * could block.
+ */
 export async function readIfThere(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (!(await statIfThere(path))?.isFile) return undefined;
   try {
@@ -54,7 +57,7 @@ export async function readIfThere(path: string): Promise<Uint8Array<ArrayBuffer>
   }
 }
 
-/** Removes a file or an empty folder. Whether it was there. */
+/** Removes a file or an empty folder. Gives whether it existed. */
 export async function removeIfThere(path: string): Promise<boolean> {
   try {
     await Deno.remove(path);
@@ -70,7 +73,10 @@ export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<vo
   for (let done = 0; done < bytes.length;) done += await file.write(bytes.subarray(done));
 }
 
-/** Runs what writes to a folder. Errors: StoreError if the disk is full or not ours. */
+/**
+ * Runs work that writes to a folder. Errors: StoreError if the disk is full or the folder is
+ * read-only.
+ */
 export async function writingTo<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,7 +1,7 @@
-// JSON as Go's encoding/json writes it, so that what we store has the same bytes, and hence the same
-// digest, as what Ollama stores: compact, with the characters that HTML gives a meaning escaped.
+// JSON in the format of Go's encoding/json: compact, with HTML's special characters escaped. So
+// what we store has the same bytes, and the same digest, as what Ollama stores.
 
-/** The text of a value. The order of fields is that of the object. */
+/** A value as text. Fields are in the order of the object. */
 export function encodeGoJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,

@@ -1,18 +1,22 @@
-// What was read of a model's files, for as long as their size and time of change stay the same.
+// A cache of headers and digests of model files. An entry is valid while size and time of change
+// are the same.
 
 import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types.ts";
 import type { StoreOptions } from "./types.ts";
 
-/** Files up to this size are hashed whole, in well under a second. */
+/** Largest file whose digest covers all of it, which takes well under a second. */
 const FULL_DIGEST_BYTES = 64 * 2 ** 20;
-/** Of other models, the digest covers this much from the start, the size and the time of change. */
+/**
+ * For larger files, the digest covers this many bytes from the beginning, the size and the time of
+ * change.
+ */
 const DIGEST_HEAD_BYTES = 2 ** 20;
 
-/** A file in a state. */
+/** A file at a time. */
 export interface Stamped {
   readonly path: string;
-  /** The file with its image encoder, if it is another one. */
+  /** The file with its image encoder, if that is a file of its own. */
   readonly projector?: string;
   /** In bytes. */
   readonly size: number;
@@ -30,7 +34,7 @@ export class HeaderCache {
   readonly #inspect: StoreOptions["inspect"];
   readonly #facts = new Map<string, Facts>();
 
-  /** Takes what reads a header. */
+  /** @param inspect reads a header */
   constructor(inspect: StoreOptions["inspect"]) {
     this.#inspect = inspect;
   }
@@ -45,15 +49,15 @@ export class HeaderCache {
     try {
       return await facts.info;
     } catch (error) {
-      // What failed may be the disk or the count of open files, not the model: try again next time.
+      // The failure may be the disk's or due to too many open files, so the next call tries again.
       delete facts.info;
       throw error;
     }
   }
 
   /**
-   * SHA-256 of a file in hex; of a file over 64 MiB or a split model, of the first MiB, the size and
-   * the time of change. Computed when first asked for.
+   * SHA-256 of a file in hex. For files over 64 MiB and split models, of the first MiB, the size
+   * and the time of change. Computed on the first call.
    */
   digest(file: Stamped): Promise<string> {
     return this.#factsOf(file).digest ??= digestFile(file);

@@ -1,6 +1,6 @@
-// Makes a manifest of a model that has none, so that it can have other names: one that lies about as a
-// file, or one that another server runs. The file is copied: a blob that somebody else may write to
-// would not stay what its digest says.
+// Makes a manifest for a model without one, so that it can get other names: for a single file, or
+// for a model on another server. Files are copied, because a blob that others may write to could
+// change its digest.
 
 import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types.ts";
@@ -43,7 +43,7 @@ async function putConfig(
   };
 }
 
-/** The config of a model with that header, with fields in the order of Ollama's. */
+/** The config of a model with this header. Fields are in Ollama's order. */
 export function configOf(info: ModelInfo, digests: string[]): ModelConfig {
   return {
     model_format: "gguf",
@@ -63,7 +63,7 @@ async function putFile(blobs: BlobStore, path: string, mediaType: string): Promi
   return { mediaType, digest, size };
 }
 
-/** A count of weights as Ollama writes it: 999.89M, 3.2B, 7B, 260K. */
+/** A number of weights in Ollama's format: 999.89M, 3.2B, 7B, 260K. */
 export function formatCount(count: number): string {
   for (const [unit, letter, digits] of [[1e9, "B", 1], [1e6, "M", 2], [1e3, "K", 0]] as const) {
     const scaled = count / unit;

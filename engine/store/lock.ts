@@ -1,12 +1,12 @@
-// The lock that the processes on one store share: whoever adds blobs and manifests holds it together
-// with others, whoever removes blobs has to have it alone. The system drops it when a process dies.
-// Beside it lies a list of the blobs that were added under it, or were about to lose a name, since blobs
-// were last removed: of those, whoever has the lock alone knows that nobody is about to name them.
+// The lock that all processes share for a store. Adding blobs and manifests takes a shared lock,
+// removing blobs an exclusive one. The system releases it when a process dies. A file beside it
+// lists blobs that were added, or were about to lose a manifest, since blobs were last removed.
+// With the exclusive lock, nobody can be about to name a listed blob.
 
 import { dirname } from "node:path";
 import { readIfThere, removeIfThere, writingTo } from "./file_system.ts";
 
-/** A lock on a file, which nobody reads. */
+/** A lock on a file whose content does not matter. */
 export class StoreLock {
   readonly #path: string;
   readonly #noted: string;
@@ -16,17 +16,18 @@ export class StoreLock {
     this.#noted = `${path}-noted`;
   }
 
-  /** Notes a blob before it is added. Only for who shares the lock. */
+  /** Notes a blob before it is added. Requires the shared lock. */
   async noteAdded(digest: string): Promise<void> {
     await this.#note([digest]);
   }
 
-  /** Notes blobs before they lose a name. Only for who shares the lock. */
+  /** Notes blobs before they lose a manifest. Requires the shared lock. */
   async noteLost(digests: readonly string[]): Promise<void> {
     try {
       await this.#note(digests);
     } catch {
-      // A model has to go from a full disk too; should a crash come now, its blobs go an hour later.
+      // Removing a model has to work on a full disk, too. If the program crashes now, its blobs are
+      // removed after the grace period.
     }
   }
 
@@ -36,25 +37,25 @@ export class StoreLock {
     await Deno.writeTextFile(this.#noted, lines, { append: true });
   }
 
-  /** The blobs that were noted. Only for who has the lock alone. */
+  /** The noted blobs. Requires the exclusive lock. */
   async noted(): Promise<Set<string>> {
     const list = await readIfThere(this.#noted);
     return new Set(new TextDecoder().decode(list).split("\n").filter(Boolean));
   }
 
-  /** Begins a new list. Only for who has the lock alone, and has looked at all that was noted. */
+  /** Empties the list, after all noted blobs were examined. Requires the exclusive lock. */
   async forgetNoted(): Promise<void> {
     await removeIfThere(this.#noted);
   }
 
-  /** Runs what adds blobs or manifests: meanwhile no blob is removed. It may be nested. */
+  /** Runs work that adds blobs or manifests; meanwhile no blob is removed. Calls may be nested. */
   async share<T>(work: () => Promise<T>): Promise<T> {
     using file = await this.#open();
     await file.lock(false);
     return await work();
   }
 
-  /** Runs what removes blobs, if nobody adds any; else gives undefined without waiting. */
+  /** Runs work that removes blobs. Gives undefined without waiting if somebody adds blobs. */
   async tryAlone<T>(work: () => Promise<T>): Promise<T | undefined> {
     using file = await this.#open();
     return await file.tryLock(true) ? await work() : undefined;

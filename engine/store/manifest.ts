@@ -1,13 +1,13 @@
-// Manifests: which blobs make a model, as a registry serves them and the store keeps them. Bytes in
-// and out; no file is touched here. The format is Docker's image manifest, version 2, schema 2, with
-// the media types of Ollama.
+// Manifests, which list the blobs of a model, as registries serve them and the store keeps them.
+// Works on bytes, not files. The format is Docker's image manifest, version 2, schema 2, with
+// Ollama's media types.
 
 import { StoreError } from "./errors.ts";
 import { encodeGoJson } from "./go_json.ts";
 
 const IMAGE = "application/vnd.ollama.image.";
 
-/** The media types of a manifest and of what it names. */
+/** The media types of a manifest and its blobs. */
 export const MEDIA = {
   manifest: "application/vnd.docker.distribution.manifest.v2+json",
   config: "application/vnd.docker.container.image.v1+json",
@@ -15,7 +15,7 @@ export const MEDIA = {
   projector: `${IMAGE}projector`,
   adapter: `${IMAGE}adapter`,
   template: `${IMAGE}template`,
-  /** The old name of a template. */
+  /** The former name of a template. */
   prompt: `${IMAGE}prompt`,
   system: `${IMAGE}system`,
   params: `${IMAGE}params`,
@@ -28,7 +28,7 @@ export const MEDIA = {
 
 /** A blob as a manifest names it. */
 export interface Layer {
-  /** What it is: one of {@linkcode MEDIA}. */
+  /** Type of the blob: one of {@linkcode MEDIA}. */
   mediaType: string;
   /** `sha256:` and 64 hexadecimal digits. */
   digest: string;
@@ -38,28 +38,30 @@ export interface Layer {
   from?: string;
 }
 
-/** The blobs of a model. Fields that are not known here are kept. */
+/** The blobs of a model. Unknown fields are kept. */
 export interface Manifest {
   /** Always 2. */
   schemaVersion: 2;
   /** `MEDIA.manifest`. */
   mediaType: string;
-  /** The blob of the model's facts. */
+  /** The blob with the model's facts. */
   config: Layer;
-  /** Weights, templates, parameters and the like. */
+  /** Blobs with weights, templates, parameters and others. */
   layers: Layer[];
 }
 
-/** `sha256:` and small digits, of a digest as any tool writes it; undefined if it is none. */
+/**
+ * A digest as `sha256:` and lower-case digits, from any common spelling; undefined if it is none.
+ */
 export function canonicalDigest(text: string): string | undefined {
   const [, hex] = /^sha256[:-]([0-9a-f]{64})$/i.exec(text) ?? [];
   return hex === undefined ? undefined : `sha256:${hex.toLowerCase()}`;
 }
 
 /**
- * Reads the bytes of a manifest.
+ * Parses a manifest.
  *
- * @throws {StoreError} if they are none
+ * @throws {StoreError} if it is invalid
  */
 export function parseManifest(bytes: Uint8Array): Manifest {
   let value: unknown;
@@ -78,7 +80,7 @@ export function parseManifest(bytes: Uint8Array): Manifest {
   return { ...value, layers } as unknown as Manifest;
 }
 
-/** The bytes of a manifest, the same as Ollama's for the same layers. */
+/** The bytes of a manifest, which equal Ollama's for the same layers. */
 export function encodeManifest(manifest: Manifest): Uint8Array<ArrayBuffer> {
   const { schemaVersion, mediaType, config, layers, ...others } = manifest;
   const text = encodeGoJson({
@@ -97,8 +99,8 @@ export function blobsOf({ config, layers }: Manifest): string[] {
 }
 
 /**
- * Every blob that the bytes of a manifest may be in need of: of what we cannot read, whatever looks
- * like a digest, so that nothing is taken from a program that knows more than we do.
+ * All digests that a manifest may refer to. In manifests that we cannot parse, everything that
+ * looks like a digest counts, so that no blob of a newer program is removed.
  */
 export function blobsNamedIn(bytes: Uint8Array): string[] {
   try {

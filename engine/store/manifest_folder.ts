@@ -1,5 +1,6 @@
-// $MODELS/manifests/HOST/NAMESPACE/MODEL/TAG: the names of the store and the blobs of each. A manifest
-// is there whole or not at all. Some versions of Ollama keep theirs in manifests-v2, which goes first.
+// The folder of manifests: $MODELS/manifests/HOST/NAMESPACE/MODEL/TAG has the blobs of each name. A
+// manifest is written completely or not at all. Some versions of Ollama have theirs in
+// manifests-v2, which takes precedence.
 
 import { basename, dirname, join } from "node:path";
 import { StoreError } from "./errors.ts";
@@ -14,42 +15,42 @@ import {
 } from "./file_system.ts";
 import { ModelName } from "./model_name.ts";
 
-/** Folders of manifests, the one whose names win first. The last is the one written to. */
+/** Folders of manifests, in order of precedence. New manifests go to the last. */
 const FOLDERS = ["manifests-v2", "manifests"];
 
-/** Names of files that a crash leaves behind in the folder that is written to. */
+/** Names of temporary files, which a crash may leave behind. */
 const TEMPORARY = /^\.quern-.*-temporary$/;
 
-/** How often a folder may be taken away by others while a manifest is written into it. */
+/** Most attempts to write a manifest into a folder that others keep removing. */
 const MAX_TRIES = 100;
 
-/** Folders that are within each other: names have four parts. More may be links in a circle. */
+/** Most nested folders. Names have four parts; more may be a cycle of links. */
 const MAX_DEPTH = 8;
 
-/** A name and where its manifest lies. */
+/** A name and the path of its manifest. */
 export interface ManifestFile {
   readonly name: ModelName;
   readonly path: string;
 }
 
-/** The same, with the folder of manifests that it lies in. */
+/** A manifest with the folder of manifests that contains it. */
 interface PlacedFile extends ManifestFile {
   readonly root: string;
 }
 
 /** The manifests of a store. */
 export class ManifestFolder {
-  /** Where new manifests go. */
+  /** The folder for new manifests. */
   readonly root: string;
   readonly #roots: readonly string[];
 
-  /** Takes the folder of the models, which may be missing. */
+  /** @param models the folder of the models, which may be missing */
   constructor(models: string) {
     this.#roots = FOLDERS.map((folder) => join(models, folder));
     this.root = this.#roots.at(-1)!;
   }
 
-  /** Every name with its manifest; of names that differ by case only, and by folder, one. */
+  /** All names with their manifests. Names that differ only in case or folder are listed once. */
   async list(): Promise<ManifestFile[]> {
     const found = new Map<string, ManifestFile>();
     for (const file of await this.#all()) {
@@ -62,7 +63,7 @@ export class ManifestFolder {
   async find(name: ModelName): Promise<ManifestFile | undefined> {
     for (const root of this.#roots) {
       const path = join(root, name.path);
-      // The name as written may differ from the folder's where the file system ignores case.
+      // If the file system ignores case, the name may be spelled differently from the folder.
       if ((await statIfThere(path))?.isFile) return { name, path };
     }
     return (await this.list()).find((file) => file.name.key === name.key);
@@ -74,7 +75,7 @@ export class ManifestFolder {
     return file && await readIfThere(file.path);
   }
 
-  /** Gives a name its manifest. A name that is there already keeps its spelling. */
+  /** Writes the manifest of a name. An existing name keeps its spelling. */
   async write(name: ModelName, bytes: Uint8Array): Promise<void> {
     const files = await this.#allOf(name);
     const path = files.find(({ root }) => root === this.root)?.path ?? join(this.root, name.path);
@@ -84,7 +85,7 @@ export class ManifestFolder {
     });
   }
 
-  /** Takes a name away, in all its spellings. */
+  /** Removes a name, in all spellings. */
   async remove(name: ModelName): Promise<void> {
     await writingTo(this.root, async () => {
       for (const { path } of await this.#allOf(name)) await this.#remove(path);
@@ -92,9 +93,9 @@ export class ManifestFolder {
   }
 
   /**
-   * Content of all files but leftovers, whatever their names, to know each blob in use.
+   * Contents of all files except temporary ones, whatever their names, to find every blob in use.
    *
-   * @throws {StoreError} if one cannot be read: its blobs are then unknown
+   * @throws {StoreError} if a file cannot be read, because its blobs are unknown then
    */
   async contents(): Promise<Uint8Array<ArrayBuffer>[]> {
     const contents: Uint8Array<ArrayBuffer>[] = [];
@@ -108,7 +109,7 @@ export class ManifestFolder {
     return contents;
   }
 
-  /** Paths of what crashes left behind. */
+  /** Paths of temporary files that crashes left behind. */
   async leftovers(): Promise<string[]> {
     const names = (await entriesOf(this.root)).map(({ name }) => name);
     return names.filter((name) => TEMPORARY.test(name)).map((name) => join(this.root, name));
@@ -162,12 +163,12 @@ export class ManifestFolder {
         await Deno.remove(folder);
       }
     } catch {
-      // It holds other models, or somebody else has removed it.
+      // The folder has other models, or another process has removed it.
     }
   }
 }
 
-/** Renames into a folder that others remove whenever it is empty. */
+/** Renames a file into a folder that other processes remove whenever it is empty. */
 async function renameInto(from: string, to: string): Promise<void> {
   for (let attempt = 1;; attempt++) {
     try {

@@ -1,4 +1,4 @@
-// The store of models: names, manifests, blobs, and .gguf files that lie about.
+// The store of models: names, manifests, blobs, and single .gguf files.
 
 export { BlobStore, type StoredBlob } from "./blobs.ts";
 export type { PruneResult } from "./collector.ts";

@@ -1,6 +1,6 @@
-// What the blobs of a manifest say of a model: its files, its defaults, its facts. The meaning of each
-// layer is Ollama's (server/images.go). Of several layers of a kind that there is one of, the last one
-// counts.
+// A model according to the blobs of its manifest: files, defaults and facts. The meaning of each
+// layer is Ollama's (server/images.go). Of several layers of a kind that should occur once, the
+// last one counts.
 
 import type { ModelInfo } from "../types.ts";
 import type { BlobStore } from "./blobs.ts";
@@ -8,7 +8,7 @@ import { StoreError } from "./errors.ts";
 import { type Layer, type Manifest, MEDIA } from "./manifest.ts";
 import type { ModelConfig, ModelDefaults, ModelSource } from "./types.ts";
 
-/** What a manifest's small blobs hold. */
+/** The contents of a manifest's small blobs. */
 export interface ModelBlobs {
   readonly manifest: Manifest;
   readonly config: ModelConfig;
@@ -17,9 +17,9 @@ export interface ModelBlobs {
 }
 
 /**
- * Reads the blobs of a manifest, but for the weights.
+ * Reads the blobs of a manifest, except the weights.
  *
- * @throws {StoreError} if one is not there or not what it should be, or there are no weights
+ * @throws {StoreError} if a blob is missing or invalid, or there are no weights
  */
 export async function readModelBlobs(blobs: BlobStore, manifest: Manifest): Promise<ModelBlobs> {
   const config = await readJson<ModelConfig>(blobs, manifest.config);
@@ -32,7 +32,7 @@ export function sizeOfModel({ config, layers }: Manifest): number {
   return layers.reduce((sum, { size }) => sum + size, config.size);
 }
 
-/** The facts of a model that runs elsewhere, as far as its config knows them. */
+/** The facts of a model on another server, as far as its config has them. */
 export function remoteInfo(config: ModelConfig): ModelInfo {
   const capabilities = config.capabilities ?? ["completion", "tools"];
   const completes = capabilities.includes("completion");
@@ -108,12 +108,12 @@ async function readJson<T>(blobs: BlobStore, { digest, mediaType }: Layer): Prom
     const value = JSON.parse(new TextDecoder().decode(bytes));
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new StoreError(`Cannot read blob ${digest} as ${mediaType}: it is not a JSON document`);
 }
 
-/** "999.89M" as a number; 0 where it is none. */
+/** "999.89M" as a number; 0 if it is not one. */
 function parseCount(text: string | undefined): number {
   const [, digits, letter = ""] = /^([\d.]+)([KMBT]?)$/i.exec(text ?? "") ?? [];
   const unit = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 }[letter.toUpperCase()] ?? 1;

@@ -1,30 +1,30 @@
-// Models that lie about as .gguf files: in the folder of the models, one level of subfolders included,
-// or at a path. `stories260K.gguf` is `stories260K:latest`, `tiny/a.gguf` is `tiny/a:latest`; the files
-// of a split model are one, without their numbers; characters that a name cannot have become "-".
+// Models in single .gguf files: in the folder of the models and its direct subfolders, or at a
+// path. `stories260K.gguf` is `stories260K:latest`, `tiny/a.gguf` is `tiny/a:latest`. The files of
+// a split model are one model, without their numbers. Characters that names cannot have become "-".
 
 import { basename, join, resolve } from "node:path";
 import { parseShardName, shardPath } from "../gguf/mod.ts";
 import { StoreError } from "./errors.ts";
 import { entriesOf, isFile, statIfThere } from "./file_system.ts";
 
-/** Subfolders of the folder of models that hold no files with names of their own. */
+/** Subfolders of the folder of models that have no single files. */
 const OWN_FOLDERS = ["blobs", "manifests", "manifests-v2"];
 
-/** A model in a file, or in several of a split. */
+/** A model in a file, or in the files of a split model. */
 export interface ModelFile {
   readonly name: string;
-  /** Absolute; of a split model, its first shard. */
+  /** Absolute path. For a split model, that of its first shard. */
   readonly path: string;
-  /** The file with its image encoder, if one lies beside it. */
+  /** The file with its image encoder, if there is one in the same folder. */
   readonly projector?: string;
 }
 
-/** Whether a name is written as the path of a .gguf file. */
+/** Whether a name has the form of a path of a .gguf file. */
 export function isModelPath(name: string): boolean {
   return /[\\/]/.test(name) && /\.gguf$/i.test(name);
 }
 
-/** Whether a name is written as the path of a folder, which no name of a model begins like. */
+/** Whether a name has the form of a path of a folder, which no name of a model has. */
 function isFolderPath(name: string): boolean {
   return /^(?:\.{0,2}|[a-z]:)[\\/]/i.test(name);
 }
@@ -45,9 +45,9 @@ export async function listModelFiles(folder: string): Promise<ModelFile[]> {
 }
 
 /**
- * The model at a path: a .gguf file, or a folder with one in it.
+ * The model at a path: a .gguf file, or a folder with a model in it.
  *
- * @returns undefined if it is written as no path, or there is no such file or folder with a model
+ * @returns undefined if it is not a path, or there is no such file or folder with a model
  * @throws {StoreError} if a folder has several models, or one of another format
  */
 export async function modelAtPath(path: string): Promise<ModelFile | undefined> {
@@ -72,7 +72,7 @@ export async function modelAtPath(path: string): Promise<ModelFile | undefined> 
   return undefined;
 }
 
-/** Size of a model's files together in bytes, and the time of the last change. */
+/** Bytes of all files of a model, and the time of the last change. */
 export async function statModel(
   { path, projector }: Omit<ModelFile, "name">,
 ): Promise<{ size: number; modified: Date }> {
@@ -88,7 +88,7 @@ export async function statModel(
   };
 }
 
-/** The models of one folder, by the names of their files, each with the folder's projector. */
+/** The models of one folder by the names of their files, each with the folder's projector. */
 async function modelsIn(folder: string): Promise<ModelFile[]> {
   const files = await ggufFiles(folder, await entriesOf(folder));
   const projectors = files.filter(isProjector);
@@ -100,12 +100,12 @@ async function modelsIn(folder: string): Promise<ModelFile[]> {
   }));
 }
 
-/** The files that are models, of split models the first shards. */
+/** The files that are models. Of a split model, the first shard. */
 function firstShards(files: string[]): string[] {
   const all = new Set(files);
   return files.filter((file) => {
     const shard = parseShardName(file);
-    // A shard without its first one stays, so that what is wrong with it is reported.
+    // A shard whose first shard is missing stays, so that the error is reported.
     return !isProjector(file) && (!shard || shard.number === 1 || !all.has(shardPath(shard, 1)));
   }).sort();
 }

@@ -1,15 +1,15 @@
-// Names of models, `[host/][namespace/]model[:tag]`, and where in the store they lie. The rules are
-// Ollama's (types/model/name.go), but for `host/model`: a host has a dot or a colon, a namespace has
-// neither, so that `localhost:5000/tiny` needs no namespace.
+// Names of models, `[host/][namespace/]model[:tag]`, and their paths in the store. The rules are
+// Ollama's (types/model/name.go), except for `host/model`: a host has a dot or a colon, which a
+// namespace cannot have, so `localhost:5000/tiny` needs no namespace.
 
 import { StoreError } from "./errors.ts";
 
 const DEFAULTS = { host: "registry.ollama.ai", namespace: "library", tag: "latest" };
 
-/** What host, namespace, model and tag may be. None can be a step up in a path. */
+/** Patterns of host, namespace, model and tag. None can be "..", which would leave the folder. */
 const RULES = [/^\w[\w.:-]{0,349}$/, /^\w[\w-]{0,79}$/, /^\w[\w.-]{0,79}$/, /^\w[\w.-]{0,79}$/];
 
-/** How the colon before a port is written where no file name can have one. */
+/** The colon before a port; on Windows, file names cannot have one. */
 const COLON = Deno.build.os === "windows" ? "%3A" : ":";
 
 /** The full name of a model. */
@@ -22,9 +22,9 @@ export class ModelName {
   ) {}
 
   /**
-   * Takes a name apart and fills in what it leaves out. A scheme in front is dropped.
+   * Parses a name and completes the parts that are missing. A scheme at the beginning is dropped.
    *
-   * @throws {StoreError} if it is none
+   * @throws {StoreError} if it is not a name
    */
   static parse(text: string): ModelName {
     const name = ModelName.tryParse(text);
@@ -32,7 +32,7 @@ export class ModelName {
     return name;
   }
 
-  /** The same; undefined if it is no name. */
+  /** Parses a name; undefined if it is not one. */
   static tryParse(text: string): ModelName | undefined {
     const [, path = "", tag = DEFAULTS.tag] = /^(?:https?:\/\/)?(.*?)(?::([^/:]*))?$/s.exec(text)!;
     const parts = path.split("/");
@@ -44,18 +44,18 @@ export class ModelName {
     return ModelName.#of([...parts, tag]);
   }
 
-  /** The name whose manifest has that path below the folder of manifests; undefined if none has. */
+  /** The name whose manifest has this path in the folder of manifests; undefined if no name has. */
   static fromPath(path: string): ModelName | undefined {
     const [host = "", ...others] = path.split(/[\\/]/);
     return ModelName.#of([host.replace(COLON, ":"), ...others]);
   }
 
-  /** Path of its manifest below the folder of manifests. */
+  /** Path of its manifest in the folder of manifests. */
   get path(): string {
     return [this.host.replace(":", COLON), this.namespace, this.model, this.tag].join("/");
   }
 
-  /** The same for all spellings of a name: names differ by more than case. */
+  /** A key that is the same for all spellings of a name, which may differ in case. */
   get key(): string {
     return [this.host, this.namespace, this.model, this.tag].join("/").toLowerCase();
   }

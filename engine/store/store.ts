@@ -1,6 +1,6 @@
-// The models on this machine, in the layout of Ollama's store, so that both have the same ones: names
-// in manifests/, content in blobs/. Beside it, .gguf files that lie about in the folder or at a path.
-// Reads no weights: header facts come from `inspect`.
+// The models on this machine, in the layout of Ollama's store, so that both programs have the same
+// ones: names in manifests/, content in blobs/. There are also single .gguf files, in the folder or
+// at any path. Reads no weights: the facts in headers come from `inspect`.
 
 import { join, resolve } from "node:path";
 import { SharedRuns } from "../async.ts";
@@ -21,7 +21,7 @@ import { listModelFiles, modelAtPath, type ModelFile, statModel } from "./model_
 import { ModelName } from "./model_name.ts";
 import type { StoreEntry, StoreOptions } from "./types.ts";
 
-/** Finds, lists, keeps and removes models. */
+/** The store: finds, lists, adds and removes models. */
 export class ModelStore {
   /** The content of all models. */
   readonly blobs: BlobStore;
@@ -31,15 +31,15 @@ export class ModelStore {
   readonly #collector: BlobCollector;
   readonly #headers: HeaderCache;
   readonly #builtin: BuiltinModels;
-  /** Requests that come at once look for the same model. */
+  /** Concurrent requests for the same model share one lookup. */
   readonly #lookups = new SharedRuns<{ entry?: StoreEntry | undefined; isNamed: boolean }>();
-  /** What was read of the small blobs, by digest of the manifest. */
+  /** Contents of the small blobs, by digest of the manifest. */
   readonly #contents = new Map<string, Promise<ModelBlobs>>();
   readonly #digests = new WeakMap<Manifest, string>();
-  /** What was last told of a broken model, by path. */
+  /** The last reported error of each broken model, by path. */
   readonly #reported = new Map<string, string>();
 
-  /** Touches no file. */
+  /** Makes a store without accessing any file. */
   constructor(options: StoreOptions) {
     const { folder, inspect } = options;
     this.#options = options;
@@ -51,7 +51,7 @@ export class ModelStore {
     this.#builtin = new BuiltinModels(folder, options.builtin ?? []);
   }
 
-  /** All models that can be read, the latest first, then those of the program. */
+  /** All readable models, the latest first, followed by those of the program. */
   async list(): Promise<StoreEntry[]> {
     const entries: StoreEntry[] = [];
     const add = async (path: string, read: () => Promise<StoreEntry | undefined>) => {
@@ -81,12 +81,12 @@ export class ModelStore {
   }
 
   /**
-   * The model of that name: in any case, with or without what a name may leave out; or, if paths are
-   * allowed, the path of a .gguf file with a separator in it, or of a folder that is written as no
-   * name could be: from the root, a drive, `./` or `../`.
+   * The model of that name, in any case and with optional parts. If paths are allowed, also a path
+   * of a .gguf file with a separator in it, or a path of a folder that cannot be a name: one that
+   * begins with the root, a drive, `./` or `../`.
    *
    * @throws {ModelNotFoundError} if there is none
-   * @throws {StoreError} if it lacks a blob, or the folder holds several models
+   * @throws {StoreError} if a blob is missing, or the folder has several models
    * @throws {GgufError} if its header cannot be read
    */
   async find(name: string): Promise<StoreEntry> {
@@ -98,7 +98,7 @@ export class ModelStore {
     return remote;
   }
 
-  /** The model on this machine; whether a manifest names it. */
+  /** The model on this machine, and whether a manifest names it. */
   async #lookUp(name: string): Promise<{ entry?: StoreEntry | undefined; isNamed: boolean }> {
     const manifest = await this.#findManifest(name);
     const entry = manifest && await this.#openManifest(manifest);
@@ -107,14 +107,15 @@ export class ModelStore {
     return { entry: file && await this.#openFile(file), isNamed: false };
   }
 
-  /** Fails if models that the server at an address runs may not be used here. */
+  /** Fails if models on the server at this address may not be used. */
   async admitRemote(host: string): Promise<void> {
     await this.#options.remote?.admit(host);
   }
 
   /**
-   * SHA-256 in hex: of the manifest; of a file that lies about, of its content if it is at most 64 MiB
-   * and not split, else of the first MiB, the size and the time of change.
+   * SHA-256 in hex. For models with a manifest it is that of the manifest. For single files it is
+   * that of the content, or above 64 MiB and for split models that of the first MiB, the size and
+   * the time of change.
    */
   async digest({ manifest, source, size, modified }: StoreEntry): Promise<string> {
     if (manifest) return this.#digests.get(manifest) ?? await sha256(encodeManifest(manifest));
@@ -125,7 +126,7 @@ export class ModelStore {
   }
 
   /**
-   * The manifest of a name; undefined if it has none.
+   * The manifest of a name; undefined if there is none.
    *
    * @throws {StoreError} if it cannot be read
    */
@@ -135,11 +136,11 @@ export class ModelStore {
   }
 
   /**
-   * Gives a name its manifest, in place of the one it has, whose blobs are removed if no other model
-   * uses them.
+   * Sets the manifest of a name. Blobs of its former manifest are removed if no other model uses
+   * them.
    *
-   * @param manifest bytes are kept as they are
-   * @throws {StoreError} if a blob is not there, or the folder cannot be written
+   * @param manifest bytes are stored unchanged
+   * @throws {StoreError} if a blob is missing, or the folder cannot be written
    */
   async writeManifest(name: ModelName, manifest: Manifest | Uint8Array): Promise<void> {
     const bytes = manifest instanceof Uint8Array ? manifest : encodeManifest(manifest);
@@ -156,10 +157,10 @@ export class ModelStore {
   }
 
   /**
-   * Gives a model another name as well, overwriting what has it. Files that lie about are copied.
+   * Gives a model another name, too, which replaces an existing model. Single files are copied.
    *
    * @throws {ModelNotFoundError} if there is no source
-   * @throws {StoreError} if the destination is no name, or the source is not whole
+   * @throws {StoreError} if the destination is not a name, or the source is incomplete
    */
   async copy(source: string, destination: string): Promise<void> {
     const target = ModelName.parse(destination);
@@ -172,11 +173,11 @@ export class ModelStore {
   }
 
   /**
-   * Removes a model, and its blobs if no other model uses them. One of the program is hidden until
-   * {@linkcode restore} brings it back.
+   * Removes a model, and its blobs if no other model uses them. Models of the program are hidden
+   * until {@linkcode restore}.
    *
    * @throws {ModelNotFoundError} if there is none
-   * @throws {StoreError} if it is a file that lies about, which is not the store's to remove
+   * @throws {StoreError} if it is a single file, which the store does not own
    */
   async remove(name: string): Promise<void> {
     const manifest = await this.#findManifest(name);
@@ -200,8 +201,8 @@ export class ModelStore {
   }
 
   /**
-   * Shows a model of the program again that was removed. False if the program has none of that name:
-   * then nothing was done.
+   * Shows a removed model of the program again. Does nothing and gives false if the program has
+   * none of that name.
    *
    * @throws {StoreError} if the folder cannot be written
    */
@@ -211,17 +212,20 @@ export class ModelStore {
   }
 
   /**
-   * Removes blobs, partial downloads and temporary files that no model uses. Never fails: what hinders
-   * it is in the result.
+   * Removes blobs, partial downloads and temporary files that no model uses. Never fails: problems
+   * are part of the result.
    *
-   * @param options graceMilliseconds: how long files are left alone after they were last written;
+   * @param options graceMilliseconds: files that were written less than this time ago are kept;
    *   default 1 hour
    */
   prune({ graceMilliseconds }: { graceMilliseconds?: number } = {}): Promise<PruneResult> {
     return this.#collector.prune(graceMilliseconds);
   }
 
-  /** Runs work whose blobs no process removes until it is done, named by a manifest or not yet. */
+  /**
+   * Runs work during which no process removes the work's blobs, whether or not manifests name them
+   * yet.
+   */
   async protect<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await this.#lock.share(work);
@@ -250,7 +254,7 @@ export class ModelStore {
     return files.find((file) => keyOf(file.name) === key);
   }
 
-  /** The entry of a manifest; undefined if it has gone. */
+  /** The entry of a manifest; undefined if it was removed. */
   async #openManifest(file: ManifestFile): Promise<StoreEntry | undefined> {
     const bytes = await readIfThere(file.path);
     const facts = await statIfThere(file.path);
@@ -261,7 +265,7 @@ export class ModelStore {
       return await this.#describe(file.name, parseManifest(bytes), digest, modified);
     } catch (error) {
       const now = await readIfThere(file.path);
-      // What it lacks may have gone with it, while we read.
+      // A missing blob may have been removed together with the manifest while it was read.
       if (!now || await sha256(now) !== digest) return this.#openManifest(file);
       throw error;
     }
@@ -321,7 +325,7 @@ export class ModelStore {
   }
 }
 
-/** The same for all spellings of a name, and of file names that could not be one. */
+/** A key that is the same for all spellings of a name, and for file names that are not names. */
 function keyOf(name: string): string {
   const parsed = ModelName.tryParse(name);
   if (parsed) return parsed.key;

@@ -1,11 +1,11 @@
-// What the store says of a model. Types alone.
+// The types of the store.
 
 import type { ModelInfo } from "../types.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** The facts of a model that its config blob holds, as Ollama names them. */
 export interface ModelConfig {
-  /** "gguf"; of a remote model, empty. */
+  /** "gguf"; empty for a remote model. */
   model_format: string;
   /** Architecture. */
   model_family: string;
@@ -21,104 +21,107 @@ export interface ModelConfig {
   os: string;
   /** Of Docker's format: the layers. */
   rootfs: { type: string; diff_ids: string[] };
-  /** Program that writes prompts in place of the template. */
+  /** Ollama's function that formats prompts, instead of the template. */
   renderer?: string;
-  /** Program that reads answers. */
+  /** Ollama's function that parses answers. */
   parser?: string;
-  /** Least version of Ollama. */
+  /** Minimum version of Ollama. */
   requires?: string;
-  /** Server that runs the model, instead of this one. */
+  /** Server that runs the model, for remote models. */
   remote_host?: string;
-  /** The model's name there. */
+  /** The model's name on that server. */
   remote_model?: string;
-  /** What the model can be asked for: "completion", "tools" and the like. */
+  /** What the model can do: "completion", "tools" and others. */
   capabilities?: string[];
   /** Trained window in tokens. */
   context_length?: number;
   /** Width of the embeddings. */
   embedding_length?: number;
-  /** The template layer was written by the model's creator, and goes before the one in the file. */
+  /**
+   * "modelfile": the template layer was written by the model's creator, and takes precedence over
+   * the one in the file.
+   */
   template_source?: "modelfile";
-  /** Whatever else other programs keep. */
+  /** Fields of other programs. */
   [other: string]: unknown;
 }
 
-/** What requests to a model leave out and its creator chose. */
+/** The creator's defaults for requests. */
 export interface ModelDefaults {
-  /** In the template language of Go. */
+  /** Template in the language of Go. */
   template?: string;
-  /** "modelfile": the template goes before the one in the file. */
+  /** "modelfile": the template takes precedence over the one in the file. */
   templateSource?: "modelfile";
   /** System prompt. */
   system?: string;
   /** Options by their names in Ollama's API. */
   parameters: Record<string, unknown>;
-  /** Conversation that comes before every other. */
+  /** Messages before every conversation. */
   messages: readonly { role: string; content: string }[];
   /** Texts of licenses. */
   license: readonly string[];
-  /** Program that writes prompts in place of the template. */
+  /** Ollama's function that formats prompts, instead of the template. */
   renderer?: string;
-  /** Program that reads answers. */
+  /** Ollama's function that parses answers. */
   parser?: string;
-  /** Least version of Ollama. */
+  /** Minimum version of Ollama. */
   requires?: string;
 }
 
-/** Where a model runs from: absolute paths of GGUF files, or a server. */
+/** Where a model runs: from GGUF files at absolute paths, or on a server. */
 export type ModelSource =
   | { kind: "files"; path: string; projector?: string; adapters: readonly string[] }
   | { kind: "remote"; host: string; model: string };
 
 /** A model of the store. */
 export interface StoreEntry {
-  /** Full name with tag, or the path by which it was asked for. */
+  /** Full name with tag, or the requested path. */
   readonly name: string;
-  /** Size in bytes of all that belongs to it. */
+  /** Bytes of all that belongs to it. */
   readonly size: number;
   /** When it was last changed. */
   readonly modified: Date;
-  /** What is known without running it. */
+  /** Facts that are known without running it. */
   readonly info: ModelInfo;
-  /** What to run. */
+  /** Files or server to run it from. */
   readonly source: ModelSource;
-  /** What its creator chose. */
+  /** The creator's defaults. */
   readonly defaults: ModelDefaults;
-  /** Its blobs; a file that lies about has none. */
+  /** Its manifest; a single file has none. */
   readonly manifest?: Manifest;
-  /** Its facts as stored; a file that lies about has none. */
+  /** Its config blob; a single file has none. */
   readonly config?: ModelConfig;
 }
 
-/** Models that other servers run, as far as the store asks for them. */
+/** Models on other servers, as the store needs them. */
 export interface RemoteDirectory {
-  /** Fails, with an error for who asks, if no model of that server may be used. */
+  /** Fails, with an error for the user, if models of that server may not be used. */
   admit(host: string): Promise<void>;
-  /** The model that a name without a manifest stands for; undefined if it is none of another server's. */
+  /** The model of a name without a manifest; undefined if no other server has it. */
   find(name: string): Promise<StoreEntry | undefined>;
-  /** Models that are there without a manifest. */
+  /** Models on other servers that have no manifest here. */
   list(): Promise<StoreEntry[]>;
-  /** The entry with what the server that runs it says of it. */
+  /** The entry, completed with the facts that its server gives. */
   complete(entry: StoreEntry): Promise<StoreEntry>;
 }
 
-/** What a store needs. */
+/** The options of a store. */
 export interface StoreOptions {
-  /** Folder of the models; it may be missing, then there are none. */
+  /** Folder of the models. If it is missing, there are none. */
   folder: string;
   /** Reads the header of a file, and that of its projector. */
   inspect: (path: string, options?: { projector?: string }) => Promise<ModelInfo>;
   /**
-   * Whether the path of a .gguf file or a folder anywhere on disk is a name too. Default false:
-   * whoever may ask for models by name may then have any such file read.
+   * Whether paths of .gguf files and folders anywhere on the disk are names, too. Default false:
+   * otherwise everybody who may request models by name could have any such file read.
    */
   allowPaths?: boolean;
-  /** Told once of each model that a listing leaves out because it cannot be read. */
+  /** Called once for each model that is left out of listings because it cannot be read. */
   onBroken?: (path: string, error: unknown) => void;
-  /** Models that come with the program: there unless the store has one of that name. */
+  /** Models that come with the program. One of the same name in the store takes precedence. */
   builtin?: readonly { name: string; path: string }[];
-  /** Models that other servers run. */
+  /** Models on other servers. */
   remote?: RemoteDirectory;
-  /** Leave blobs that no model uses any more where they are, until prune() is called. */
+  /** Whether blobs that no model uses are kept until prune() is called. */
   keepUnused?: boolean;
 }

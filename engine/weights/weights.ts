@@ -1,7 +1,7 @@
-// Makes the matrices of a model from its tensors, on the GPU and in their own quantization.
-// Rows of several tensors that read the same input are stacked into one matrix, so that one
-// product serves them all; `<tensor>.scale` and `<tensor>.bias` go along as the rows' affine part,
-// and LoRA adapters as products beside them.
+// Makes the matrices of a model from its tensors, on the device and in their own quantization. Rows
+// of several tensors with the same input are stacked into one matrix, so that one product serves
+// all. `<tensor>.scale` and `<tensor>.bias` become the affine part of the rows, and LoRA adapters
+// are products beside them.
 
 import { GROUP, type Matrix, padTo } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
@@ -12,13 +12,13 @@ import type { Placement } from "./placement.ts";
 import { baseOf, countOf, type Rows, shapeOf } from "./rows.ts";
 import { type SourceOptions, TensorSource } from "./tensor_source.ts";
 
-/** A matrix and the first of the output columns that it gives. */
+/** A matrix, and the first of its output columns. */
 export interface StackedMatrix {
   readonly matrix: Matrix;
   readonly first: number;
 }
 
-/** Matrices that share their input; one product each. Their outputs lie side by side. */
+/** Matrices with the same input, each a product of its own. Their outputs lie side by side. */
 export interface Stack {
   readonly parts: readonly StackedMatrix[];
   /** Output columns of all parts. */
@@ -34,7 +34,7 @@ export type GatedStack =
   | { readonly paired: Matrix; readonly columns: number; readonly readers: readonly Matrix[] }
   | { readonly stack: Stack; readonly columns: number; readonly readers: readonly Matrix[] };
 
-/** What a loader reports to and obeys, and what it adds to the weights. */
+/** The callbacks of a loader, and LoRA adapters to add to the weights. */
 export interface WeightOptions extends SourceOptions {
   adapters?: readonly Adapter[];
 }
@@ -54,14 +54,14 @@ export class WeightLoader extends TensorSource {
   }
 
   /**
-   * A table [rows, columns] to look rows up in; no adapter can change it.
-   * Errors: GgufError where it is missing or of another shape.
+   * A table [rows, columns] for look-ups, which adapters do not change. Errors: GgufError if it is
+   * missing or has another shape.
    */
   async table(rows: Rows, columns: number): Promise<Matrix> {
     return await this.#matrix([rows], columns, {});
   }
 
-  /** The rows of several tensors, in order; neighbours of one type become one matrix. */
+  /** The rows of several tensors, in order. Neighbours of one type become one matrix. */
   async stack(
     sources: readonly Rows[],
     columns: number,
@@ -87,7 +87,7 @@ export class WeightLoader extends TensorSource {
     return { parts, columns: first, adapters, readers: readersOf(parts, adapters) };
   }
 
-  /** Gate and up projections, paired where both are of one type and no adapter changes them. */
+  /** Gate and up projections, paired if both have the same type and no adapter changes them. */
   async gated(
     gate: Rows,
     up: Rows,
