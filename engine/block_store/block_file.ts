@@ -1,25 +1,29 @@
-// The file of one stored block: a mark, the SHA-256 of all that follows it, the names of the model and
-// of the block, two lengths, and the bytes. What is not whole, or not what it is taken for, is refused.
+// The file of one stored block: a mark, the SHA-256 of all that follows, the names of the model and
+// of the block, two lengths, and the bytes. Files that are damaged, or belong to another block, are
+// refused.
 
 import { createHash } from "node:crypto";
 import type { StoredBlock } from "./types.ts";
 
-/** Begins each file; its digit is raised when the layout of files or of what they hold changes. */
+/**
+ * The beginning of each file. Its digit is increased when the layout of files or of their content
+ * changes.
+ */
 const MARK = new TextEncoder().encode("QUERNKV1");
 
 const DIGEST_BYTES = 32;
-/** Two names of 40 digits, and two lengths of four bytes. */
+/** Bytes of two names of 40 digits, and two lengths. */
 const HEAD_BYTES = 2 * 40 + 2 * 4;
 
-/** A file that is not what it should be. */
+/** The error of a file that is damaged or belongs to another block. */
 export class BlockFileError extends Error {
   /** Name of the class. */
   override name = "BlockFileError";
 }
 
-/** Whose block a file is said to hold. */
+/** The block that a file should hold. */
 export interface BlockOwner {
-  /** What rootName() makes of the model's identity. */
+  /** The rootName() of the model's identity. */
   readonly root: string;
   readonly name: string;
 }
@@ -37,9 +41,9 @@ export function encodeBlockFile(owner: BlockOwner, { cached, states }: StoredBlo
 }
 
 /**
- * The block of a file. The caller keeps `bytes` as long as it keeps the block.
+ * The block of a file. Its arrays are views of `bytes`.
  *
- * @throws {BlockFileError} if it is damaged, or another's
+ * @throws {BlockFileError} if it is damaged, or belongs to another block
  */
 export function decodeBlockFile(owner: BlockOwner, bytes: Uint8Array): StoredBlock {
   const from = MARK.length + DIGEST_BYTES;

@@ -1,31 +1,37 @@
-// Blocks of one model on disk: a file each, in a folder per model. A file is written beside and renamed,
-// so that it is there whole or not at all, wherever the process ends; it is checked when it is read, and
-// dropped where it is damaged. Files that were used longest ago go first, of whatever model; several
-// processes may use one folder. Nothing here fails a request: what goes wrong is told, once.
+// Blocks of one model on disk: a file for each, in a folder per model. Files are renamed when
+// complete, so that a crash leaves no partial ones; they are checked when read, and removed if
+// damaged. The least recently used files of all models are removed first. Several processes may use
+// one folder. Failures never fail a request; they are reported once.
 
 import { join } from "node:path";
 import { rootName } from "./block_name.ts";
 import { BlockFileError, decodeBlockFile, encodeBlockFile } from "./block_file.ts";
 import { bytesOf, type DiskOptions, type StoredBlock } from "./types.ts";
 
-/** Endings of files: of blocks with recurrent states, of those without, and of what is being written. */
+/**
+ * Extensions of files: blocks with recurrent states, blocks without, and files that are being
+ * written.
+ */
 const [WITH_STATES, PLAIN, PART] = [".states", ".block", ".part"];
 
-/** After this long, in milliseconds, nobody is writing a part any more. */
+/** Milliseconds after which a partial file counts as abandoned. */
 const STALE_PART = 60_000;
 
-/** What is kept in memory until it is written, in bytes: then those who write have to wait. */
+/**
+ * Most bytes in memory that are waiting to be written. Beyond this, those who add blocks have to
+ * wait.
+ */
 const MOST_PENDING = 64 * 2 ** 20;
 
-/** A file counts as used again after this long, in milliseconds. */
+/** Milliseconds after which a file is marked as used again. */
 const TOUCH_EVERY = 60_000;
 
-/** When the folder is full, files go until this share of its bytes is left. */
+/** When the folder is full, files are removed until this fraction of its limit is left. */
 const KEPT_SHARE = 0.9;
 
 interface Known {
   readonly hasStates: boolean;
-  /** When it was last counted as used. */
+  /** When it was last marked as used. */
   touched: number;
 }
 
@@ -47,7 +53,7 @@ export class DiskStore {
   #writing: Promise<void> | undefined;
   /** Bytes of all files in the folder, as far as is known. */
   #total = 0;
-  /** Why nothing is written any more. */
+  /** Whether writing has failed, so that nothing more is written. */
   #broken = false;
   #toldOfDamage = false;
 
@@ -58,7 +64,7 @@ export class DiskStore {
     this.#warn = warn;
   }
 
-  /** Opens the blocks of a model. Where that cannot be, it has none and keeps none. */
+  /** Opens the blocks of a model. If that is not possible, the store is empty and stays so. */
   static async open(
     model: string,
     options: DiskOptions,
@@ -66,7 +72,7 @@ export class DiskStore {
   ): Promise<DiskStore> {
     const store = new DiskStore(model, options, warn);
     try {
-      // What was said in conversations can be told from their keys and values.
+      // Not readable for others, because keys and values reveal what was said in conversations.
       await Deno.mkdir(store.#folder, { recursive: true, mode: 0o700 });
       await store.#scan();
     } catch (error) {
@@ -80,13 +86,13 @@ export class DiskStore {
     return this.#known.has(name) || this.#pending.has(name);
   }
 
-  /** Whether there is one with recurrent states. */
+  /** Whether there is a block of that name with recurrent states. */
   hasStates(name: string): boolean {
     return this.#pending.get(name)?.states !== undefined ||
       (this.#known.get(name)?.hasStates ?? false);
   }
 
-  /** Writes a block some time soon. */
+  /** Queues a block to be written. */
   put(name: string, block: StoredBlock): void {
     if (this.#broken) return;
     const before = this.#pending.get(name);
@@ -96,7 +102,7 @@ export class DiskStore {
     this.#writing ??= this.#write().finally(() => this.#writing = undefined);
   }
 
-  /** Resolves when there is room for more to be written. */
+  /** Resolves when more blocks can be queued. */
   async room(): Promise<void> {
     while (this.#pendingBytes > MOST_PENDING && this.#writing) await this.#writing;
   }
@@ -106,7 +112,7 @@ export class DiskStore {
     while (this.#writing) await this.#writing;
   }
 
-  /** A block, or undefined where there is none that is whole. */
+  /** A block, or undefined if there is none, or only a damaged one. */
   async read(name: string): Promise<StoredBlock | undefined> {
     const pending = this.#pending.get(name);
     const known = this.#known.get(name);
@@ -116,7 +122,7 @@ export class DiskStore {
       return decodeBlockFile({ root: this.#root, name }, await Deno.readFile(path));
     } catch (error) {
       this.#known.delete(name);
-      if (error instanceof Deno.errors.NotFound) return undefined; // another process dropped it
+      if (error instanceof Deno.errors.NotFound) return undefined; // another process has removed it
       await Deno.remove(path).catch(() => {});
       const state = error instanceof BlockFileError ? error.message : `${error}`;
       if (!this.#toldOfDamage) {
@@ -129,7 +135,10 @@ export class DiskStore {
     }
   }
 
-  /** Counts blocks as used, given in the order of a text: later ones are dropped before those before them. */
+  /**
+   * Marks blocks as used, given in the order of a text. Later ones of a text are removed before
+   * earlier ones.
+   */
   touch(names: readonly string[]): void {
     const now = Date.now();
     names.forEach((name, i) => {
@@ -153,7 +162,7 @@ export class DiskStore {
       } catch (error) {
         this.#break(error);
       }
-      if (this.#pending.get(name) !== block) continue; // there is a newer one
+      if (this.#pending.get(name) !== block) continue; // a newer one has replaced it
       this.#pending.delete(name);
       this.#pendingBytes -= bytesOf(block);
     }
@@ -180,7 +189,7 @@ export class DiskStore {
     this.#total += bytes.length;
   }
 
-  /** Looks at all files, of whatever model. Parts that nobody writes any more are removed. */
+  /** Finds all files, of all models. Abandoned partial files are removed. */
   async #scan(): Promise<Found[]> {
     const found: Found[] = [];
     for await (const { name: folder, isDirectory } of Deno.readDir(this.#options.folder)) {
@@ -213,7 +222,7 @@ export class DiskStore {
     return { path, size: info.size, time };
   }
 
-  /** Removes what was used longest ago, so that `bytes` more fit. */
+  /** Removes the least recently used files, until `bytes` more fit. */
   async #shrink(bytes: number): Promise<void> {
     const found = (await this.#scan()).sort((a, b) => a.time - b.time);
     for (const { path, size } of found) {
@@ -227,7 +236,7 @@ export class DiskStore {
     }
   }
 
-  /** Writes nothing more, and says why. */
+  /** Stops writing, and reports the reason. */
   #break(error: unknown): void {
     if (this.#broken) return;
     this.#broken = true;

@@ -1,13 +1,14 @@
-// Blocks of all models in the system's memory, up to a number of bytes: those that were used longest
-// ago are dropped first. It outlives the models, so that one that is loaded again finds its blocks. The
-// bytes lie in shared memory: a model in a thread has the same ones (mirrored_store.ts).
+// Blocks of all models in the system's memory, up to a number of bytes; the least recently used are
+// dropped first. The store outlives the models, so that a model finds its blocks when it is loaded
+// again. The bytes are in shared memory, so that models in threads can use them
+// (mirrored_store.ts).
 
 import { type BlockMemory, type BlockStore, bytesOf, type StoredBlock } from "./types.ts";
 
-/** Bytes after which the system is asked again how much memory is left. */
+/** Bytes after which the system's available memory is read again. */
 const ASK_EVERY = 64 * 2 ** 20;
 
-/** What is left free for others, as a share of the system's memory. */
+/** Fraction of the system's memory that is left free for other programs. */
 const FREE_SHARE = 1 / 16;
 
 interface Entry {
@@ -15,23 +16,23 @@ interface Entry {
   readonly block: StoredBlock;
 }
 
-/** The memory of a system, so that tests can have others. */
+/** The memory of a system, as an interface, so that tests can simulate others. */
 export interface SystemMemory {
-  /** Bytes that programs may still have. */
+  /** Bytes that programs may still allocate. */
   readonly available: number;
-  /** Bytes of all of it. */
+  /** Bytes of all memory. */
   readonly total: number;
 }
 
-/** A model that sees the store. */
+/** A model that mirrors the store. */
 export interface BlockViewer {
-  /** Hears that blocks are gone. */
+  /** Called with the names of dropped blocks. */
   dropped(names: readonly string[]): void;
 }
 
 /** Blocks of several models. */
 export class MemoryStore implements BlockStore {
-  /** By name, the one that was used longest ago first. */
+  /** Entries by name, the least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #viewers = new Map<string, Set<BlockViewer>>();
   readonly #system: (() => SystemMemory) | undefined;
@@ -42,10 +43,10 @@ export class MemoryStore implements BlockStore {
   readonly limit: number;
 
   /**
-   * A store without blocks.
+   * An empty store.
    *
    * @param limit most bytes
-   * @param system what is asked how much memory is left; default: nothing
+   * @param system reads the system's memory; default: it is not read
    */
   constructor(limit: number, system?: () => SystemMemory) {
     this.limit = limit;
@@ -57,7 +58,7 @@ export class MemoryStore implements BlockStore {
     return this.#bytes;
   }
 
-  /** How many blocks there are. */
+  /** Number of blocks. */
   get count(): number {
     return this.#entries.size;
   }
@@ -71,7 +72,7 @@ export class MemoryStore implements BlockStore {
     };
   }
 
-  /** Has a viewer hear which blocks of a model are dropped, until the result is disposed of. */
+  /** Calls a viewer when blocks of a model are dropped, until the result is disposed of. */
   watch(model: string, viewer: BlockViewer): Disposable {
     const viewers = this.#viewers.get(model) ?? new Set();
     this.#viewers.set(model, viewers.add(viewer));
@@ -89,7 +90,7 @@ export class MemoryStore implements BlockStore {
     return this.#entries.get(name)?.block;
   }
 
-  /** Keeps a block of a model. */
+  /** Stores a block of a model. */
   put(model: string, name: string, block: StoredBlock): void {
     const before = this.#entries.get(name);
     if (before) this.#remove(name, before);
@@ -100,7 +101,7 @@ export class MemoryStore implements BlockStore {
     this.#dropOver(this.#room());
   }
 
-  /** Counts blocks as used now, the last one most recently. */
+  /** Marks blocks as used now, the last one most recently. */
   touch(names: readonly string[]): void {
     for (const name of names) {
       const entry = this.#entries.get(name);
@@ -110,7 +111,7 @@ export class MemoryStore implements BlockStore {
     }
   }
 
-  /** Bytes that there may be: fewer where the system is short of memory. */
+  /** Most bytes at this time: fewer if the system is short of memory. */
   #room(): number {
     if (!this.#system || this.#unasked < ASK_EVERY) return this.limit;
     this.#unasked = 0;

@@ -1,32 +1,32 @@
-// A store of blocks in memory, as a model in another thread has it: the model's thread mirrors what the
-// store has of the model, tells it what it adds and uses, and hears what was dropped. Blocks pass as
-// shared memory, so that nothing is copied.
+// A store of blocks in memory, for models in other threads. The model's thread mirrors which of its
+// blocks the store has, sends what it adds and uses, and is told what was dropped. Blocks are sent
+// as shared memory, so nothing is copied.
 
 import type { BlockViewer, MemoryStore } from "./memory_store.ts";
 import type { BlockMemory, BlockStore, StoredBlock } from "./types.ts";
 
-/** From the model's thread to the store. */
+/** Messages from the model's thread to the store. */
 export type ToStore =
   | { kind: "open"; model: string }
   | { kind: "put"; name: string; block: StoredBlock }
   | { kind: "touch"; names: readonly string[] };
 
-/** From the store to the model's thread. */
+/** Messages from the store to the model's thread. */
 export type FromStore =
   | { kind: "there"; blocks: readonly (readonly [name: string, block: StoredBlock])[] }
   | { kind: "dropped"; names: readonly string[] };
 
-/** The store on the model's side. */
+/** The model's side of the store. */
 export class MirroredStore implements BlockStore {
   readonly #send: (message: ToStore) => void;
   readonly #blocks = new Map<string, StoredBlock>();
 
-  /** @param send tells the store's side */
+  /** @param send sends a message to the store's side */
   constructor(send: (message: ToStore) => void) {
     this.#send = send;
   }
 
-  /** Takes what the store's side says. */
+  /** Handles a message from the store's side. */
   receive(message: FromStore): void {
     if (message.kind === "there") {
       for (const [name, block] of message.blocks) this.#blocks.set(name, block);
@@ -49,20 +49,20 @@ export class MirroredStore implements BlockStore {
   }
 }
 
-/** The store's side of one mirror. Dispose of it when the model is closed. */
+/** The store's side of one mirror. To be disposed of when the model is closed. */
 export class MirrorHost implements BlockViewer, Disposable {
   readonly #store: MemoryStore;
   readonly #send: (message: FromStore) => void;
   #model: string | undefined;
   #watch: Disposable | undefined;
 
-  /** @param send tells the model's side */
+  /** @param send sends a message to the model's side */
   constructor(store: MemoryStore, send: (message: FromStore) => void) {
     this.#store = store;
     this.#send = send;
   }
 
-  /** Takes what the model's side says. */
+  /** Handles a message from the model's side. */
   receive(message: ToStore): void {
     if (message.kind === "open") {
       this.#model = message.model;

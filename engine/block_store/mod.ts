@@ -1,5 +1,6 @@
-// What leaves the KV cache of a device: blocks of keys and values, and recurrent states, in the system's
-// memory and on disk, under names that stand for a model and the whole text up to there.
+// Stores for what leaves the KV cache of a device: blocks of keys and values, and recurrent states,
+// in the system's memory and on disk, under names that identify a model and the whole text up to
+// there.
 
 export { nameAfter, rootName } from "./block_name.ts";
 export { DiskStore } from "./disk_store.ts";

@@ -1,16 +1,19 @@
-// Filling in the middle: the tokens by which a model is told what stands before a gap and what behind
-// it (Bavarian et al. 2022). The header names them, or the vocabulary has pieces that are known for it.
+// Fill-in-the-middle: the tokens that tell a model what comes before a gap and what after it
+// (Bavarian et al. 2022). The header names them, or the vocabulary has well-known pieces for them.
 
 import type { Metadata } from "../../tokenizer/mod.ts";
 
-/** The tokens around a gap: prefix text before, suffix text behind, middle where the answer begins. */
+/**
+ * The tokens around a gap: `prefix` is before the text before it, `suffix` before the text after
+ * it, and `middle` where the answer begins.
+ */
 export interface FillInMiddleTokens {
   readonly prefix: number;
   readonly suffix: number;
   readonly middle: number;
 }
 
-/** Where each token is named, the newer key first, and the pieces that families have for it. */
+/** The keys that name each token, the newer key first, and the pieces of known families. */
 const TOKENS: Record<keyof FillInMiddleTokens, { keys: string[]; pieces: string[] }> = {
   prefix: {
     keys: ["fim_pre_token_id", "prefix_token_id"],
@@ -50,7 +53,7 @@ const TOKENS: Record<keyof FillInMiddleTokens, { keys: string[]; pieces: string[
   },
 };
 
-/** The tokens of a vocabulary for filling gaps; undefined where one of them is missing. */
+/** The tokens of a vocabulary for fill-in-the-middle; undefined if one of them is missing. */
 export function findFillInMiddleTokens(metadata: Metadata): FillInMiddleTokens | undefined {
   const list = metadata["tokenizer.ggml.tokens"];
   const pieces: readonly unknown[] = Array.isArray(list) ? list : [];

@@ -1,6 +1,6 @@
-// Where images stand in a prompt. Before a template runs, each image is a mark in the text of its
-// message; afterwards the text is cut at the marks. A mark has a random part, so that no text of a
-// conversation can be taken for one.
+// The places of images in a prompt. Before a template runs, each image becomes a mark in the text
+// of its message; afterwards the text is split at the marks. A mark has a random part, so that no
+// text of a conversation can contain it by intention.
 
 import { addText, cutText, plain, type Text } from "../../tokenizer/mod.ts";
 import type { ChatMessage } from "../types.ts";
@@ -8,25 +8,25 @@ import type { Prompt } from "./prompt.ts";
 import type { ImageData, PromptImage, ReadImage } from "./prompt_images.ts";
 
 /**
- * Where the next of its images stands in a text that a program put together. Where a text has it,
- * `[img]` and its like are words of whoever wrote them.
+ * The place of the next image in a text that a program has composed. In such a text `[img]` and the
+ * like are ordinary words.
  */
 export const IMAGE_PLACE = "\uE000image\uE001";
 
-/** Where a text wants an image: the next of its own, or one by number. */
+/** The places of images in a text: of the next one, or of one by number. */
 const WISHES = /<__media__>|\[img\]|\[img-(\d+)\]/g;
 const PLACES = new RegExp(IMAGE_PLACE, "g");
 
 /** The marks of one request's images. */
 export class ImageMarks {
-  /** In the order of their marks' numbers. */
+  /** The images in the order of their marks' numbers. */
   readonly images: ImageData[] = [];
   readonly #name = crypto.randomUUID();
 
   /**
-   * A text with marks for its images: at each IMAGE_PLACE the next one; in a text without, where it
-   * says `<__media__>` or `[img]` the next one, at `[img-N]` that of the number. The others come
-   * before it.
+   * A text with marks for its images. Each IMAGE_PLACE becomes the next image's. In texts without
+   * it, `<__media__>` and `[img]` become the next one's, and `[img-N]` that of image N. The
+   * remaining images come before the text.
    */
   place(text: string, images: readonly ImageData[] = []): string {
     const marks = images.map((image) => `\uE000${this.#name}:${this.images.push(image) - 1}\uE001`);
@@ -34,7 +34,7 @@ export class ImageMarks {
     let next = 0;
     const wishes = text.includes(IMAGE_PLACE) ? PLACES : WISHES;
     const placed = text.replace(wishes, (wish, number?: string | number) => {
-      // Without a group in the pattern, the second argument is an offset.
+      // If the pattern has no group, the second argument is an offset.
       const mark = marks[typeof number === "string" ? Number(number) : next++];
       return mark !== undefined && unused.delete(mark) ? mark : wish;
     });
@@ -49,12 +49,14 @@ export class ImageMarks {
     }));
   }
 
-  /** A text with its marks as people may see them: `[img-N]`. */
+  /** A text in which marks are shown as `[img-N]`, for people. */
   show(text: string): string {
     return text.replace(this.#pattern(), (_, number) => `[img-${number}]`);
   }
 
-  /** A prompt with the images in place of their marks. It begins with a text, even an empty one. */
+  /**
+   * A prompt with the images in place of their marks. It begins with a text, which may be empty.
+   */
   split(prompt: Text, read: readonly ReadImage[]): Prompt {
     const pieces: (Text | PromptImage)[] = [];
     let [text, end]: [Text, number] = ["", 0];

@@ -1,5 +1,5 @@
-// What a model reads: texts, tokens and images in order, how long they are and what of them fits the
-// window. Renders no templates.
+// The input of a model: texts, tokens and images in order, their lengths, and the part that fits
+// the window. Templates are not rendered here.
 
 export { findFillInMiddleTokens } from "./fill_in_middle.ts";
 export { IMAGE_PLACE, ImageMarks } from "./image_marks.ts";

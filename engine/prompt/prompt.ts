@@ -1,5 +1,5 @@
-// The tokens of a prompt: of its text, of a gap between two texts, and of what was said before; images
-// stand between them. Knows the vocabulary and the window; templates are chat.ts's business.
+// The tokens of a prompt: of its text, of a gap between two texts, of the earlier context, and
+// images between them. It knows the vocabulary and the window; chat.ts renders templates.
 
 import { cutText, TaintedText, type Text, type Tokenizer } from "../../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
@@ -17,26 +17,26 @@ export interface PromptContext {
   readonly tokenizer: Tokenizer;
   /** Window in tokens. */
   readonly contextLength: number;
-  /** Undefined where the vocabulary has none. */
+  /** Undefined if the vocabulary has none. */
   readonly fillInMiddle?: FillInMiddleTokens | undefined;
-  /** Missing where a prompt can have no images. */
+  /** Missing if prompts cannot have images. */
   readonly images?: ImageLimits | undefined;
 }
 
 /**
- * A text, or pieces of text, token ids and images in order. BOS is added to a text at the beginning.
- * What is data in a text has no control tokens.
+ * A text, or pieces of text, token ids and images in order. BOS is added to a text at the
+ * beginning. The parts of a text that are data have no control tokens.
  */
 export type Prompt = Text | readonly (Text | PromptItem)[];
 
-/** What a prompt is made of, as in GenerateRequest. */
+/** The parts of a prompt, as in GenerateRequest. */
 export interface PromptParts {
   readonly prompt: Prompt;
   readonly suffix?: string | undefined;
   readonly context?: readonly number[] | undefined;
 }
 
-/** The context of a request, whose window may be smaller than the model's. */
+/** The context with the window of a request, which may be smaller than the model's. */
 export function withWindow<T extends PromptContext>(
   context: T,
   { contextLength = Infinity }: WindowOptions,
@@ -50,21 +50,27 @@ export function withWindow<T extends PromptContext>(
   return { ...context, contextLength: Math.floor(contextLength) };
 }
 
-/** Texts up to here are encoded as a whole, whether they fit or not: then the error says how long they are. */
+/**
+ * Longest text that is encoded as a whole even if it does not fit, so that the error has its exact
+ * length.
+ */
 const ENCODED_WHOLE = 1 << 20;
 
-/** A longer text is begun with so much of it per token of the window: few go on if that does not fit. */
+/**
+ * Units of a longer text that are encoded first, per token of the window. If they do not fit, the
+ * rest is not encoded.
+ */
 const UNITS_PER_TOKEN = 32;
 
 /**
- * Refuses a text that is far too long without encoding all of it, which would take the model's time
- * from everybody for seconds. Error: ContextLengthError with about as many tokens as there are.
+ * Refuses a text that is far too long without encoding all of it, which would block the model for
+ * seconds. Errors: ContextLengthError with an estimated number of tokens.
  */
 function refuseFarTooLong(text: Text, { tokenizer, contextLength }: PromptContext): void {
   const begun = Math.max(ENCODED_WHOLE, UNITS_PER_TOKEN * contextLength);
   if (text.length <= begun) return;
   const { length } = tokenizer.encode(cutText(text, 0, begun));
-  // Where it is cut, a token or two may be other ones.
+  // Near the cut, a few tokens may differ from those of the whole text.
   if (length < contextLength + 8) return;
   throw new ContextLengthError(Math.round(length * (text.length / begun)), contextLength);
 }
@@ -77,8 +83,8 @@ export function encodePrompt(context: PromptContext, parts: PromptParts): Prompt
   }
   const own = encodeOwn(context, parts);
   const { context: before = [] } = parts;
-  // What begins a prompt has no place within one. Where prompts do not begin with BOS, a template may
-  // use the same token to begin a turn.
+  // Within a prompt there is no BOS at the beginning of a part, unless the template itself uses
+  // that token to begin a turn.
   if (before.length > 0 && tokenizer.addBos && own[0] === tokenizer.bosToken) own.shift();
   const items = [...before, ...own];
   if (items.length === 0) {
@@ -87,7 +93,8 @@ export function encodePrompt(context: PromptContext, parts: PromptParts): Prompt
     );
   }
   checkTokens(items.filter((item) => typeof item === "number"), tokenizer, "Cannot generate");
-  // First the length: an image of a prompt that is too long need not have been read.
+  // The length is checked first, because images of a prompt that is too long need not have been
+  // read.
   const length = promptLength(items);
   if (length >= contextLength) throw new ContextLengthError(length, contextLength);
   for (const item of items) if (typeof item !== "number") checkImage(item, context.images);
@@ -106,7 +113,7 @@ function checkImage({ embeddings, tokens }: PromptImage, limits: ImageLimits | u
   }
 }
 
-/** Errors: RequestError where a token is none of the vocabulary; `attempt` begins its message. */
+/** Errors: RequestError if a token is not in the vocabulary; its message begins with `attempt`. */
 export function checkTokens(
   tokens: readonly number[],
   { vocabularySize }: Tokenizer,
@@ -135,7 +142,7 @@ function encodeOwn({ tokenizer, fillInMiddle }: PromptContext, parts: PromptPart
   if (!fillInMiddle) {
     throw new RequestError("Cannot fill a gap: the vocabulary has no tokens for prefix and suffix");
   }
-  // Around a gap all text is text, whatever it looks like.
+  // The texts around a gap have no control tokens, whatever they look like.
   const encode = (text: Text) => tokenizer.encode(text, { special: false });
   return [
     ...tokenizer.encode("", { bos: true }),

@@ -1,83 +1,91 @@
-// Images in a prompt: what of an image a text model reads, and where in a sequence they lie. A row of
-// an image takes the place of a token everywhere: in the window, in the KV cache, in counts. Its rotary
-// position (M-RoPE, Wang et al. 2024) is another matter: the rows of an image share a moment, and what
-// follows is only as much later as the image is wide or high. The difference is the M-RoPE delta.
+// Images in a prompt: their rows and their places in a sequence. A row of an image takes the place
+// of a token everywhere: in the window, in the KV cache, in counts. Rotary positions differ
+// (M-RoPE, Wang et al. 2024): all rows of an image have the same time, and the text after it is
+// later only by the image's width or height. The difference is the M-RoPE delta.
 
 import { IMAGE_TOKEN, type MROPE_POSITION, type RecordOf } from "../../kernels/mod.ts";
 
-/** A token, or the name of a row of an image. */
+/** A token, or a string that identifies a row of an image. */
 export type TokenKey = number | string;
 
-/** An image as a text model reads it: rows of embeddings that an encoder made. */
+/** An image as a text model reads it: the rows of embeddings that an encoder made. */
 export interface PromptImage {
-  /** Tells it from all others: a hash of its bytes and of the settings that made rows of them. */
+  /** Identifies the image: a hash of its bytes and of the settings of its encoder. */
   readonly key: string;
-  /** Rows; each stands in the place of a token. */
+  /** Number of rows. Each takes the place of a token. */
   readonly tokens: number;
-  /** [tokens, columns]: the embeddings, and beside them what first layers add to them (deepstack). */
+  /**
+   * The embeddings, and beside them what is added to them in the first layers (deepstack): [tokens,
+   * columns].
+   */
   readonly embeddings: Float32Array;
-  /** Of M-RoPE: the rows are those of a grid, line by line. Missing: positions run on as in a text. */
+  /** For M-RoPE: the grid of the rows, line by line. Missing: positions continue as in a text. */
   readonly grid?: { readonly rows: number; readonly columns: number };
 }
 
 /** The bytes of a picture's file, or their base64. */
 export type ImageData = Uint8Array | string;
 
-/** A picture as it stands in a prompt: an image, or its tiles, and the texts around them. */
+/** A picture in a prompt: an image, or its tiles, and the texts around them. */
 export interface ReadImage {
   /** The image, or its tiles in the order of the prompt. */
   readonly parts: readonly PromptImage[];
-  /** One more than there are parts: before the first, between two, after the last. */
+  /**
+   * The texts before the first part, between parts, and after the last one: one more than there are
+   * parts.
+   */
   readonly texts: readonly string[];
 }
 
-/** Which images a model takes. */
+/** The images that a model can take. */
 export interface ImageLimits {
-  /** Floats of a row: the width of the model, and as much for each layer that adds some. */
+  /** Floats of a row: the width of the model, and again for each deepstack layer. */
   readonly columns: number;
-  /** Most rows: where an image has to run in one step, as many as that has room for. */
+  /** Most rows of an image. If an image has to run in one step, this is what a step can hold. */
   readonly tokens: number;
 }
 
-/** What stands in a prompt: the id of a token, or an image, which stands for as many as it has rows. */
+/**
+ * An item of a prompt: the id of a token, or an image, which counts as many tokens as it has rows.
+ */
 export type PromptItem = number | PromptImage;
 
-/** Neighbouring positions of a sequence that are all of its text, or all of one image. */
+/** Consecutive positions of a sequence that are all text, or all of one image. */
 export interface PromptRun {
   readonly first: number;
-  /** After its last position. Infinity for the last text, which what is generated goes on with. */
+  /** End of its positions. Infinity for the last text, because generated tokens continue it. */
   readonly end: number;
-  /** M-RoPE delta: how far rotary positions of its rows are behind their positions. */
+  /** M-RoPE delta: positions minus rotary positions of its rows. */
   readonly delta: number;
   readonly image?: PromptImage;
 }
 
-/** Neighbouring rows of an image. */
+/** Consecutive rows of an image. */
 export interface ImageRun {
   readonly image: PromptImage;
-  /** The first of them, and how many. */
+  /** The first row, and the number of rows. */
   readonly first: number;
   readonly count: number;
 }
 
-/** How many positions a prompt takes. */
+/** Number of positions of a prompt. */
 export function promptLength(items: readonly PromptItem[]): number {
   return items.reduce<number>((sum, item) => sum + lengthOf(item), 0);
 }
 
-/** The token of each position; no token of a vocabulary where an image is. */
+/** The token of each position. Rows of images have numbers above the vocabulary. */
 export function tokensOf(items: readonly PromptItem[]): number[] {
   return items.flatMap((item) =>
     typeof item === "number" ? item : Array.from({ length: item.tokens }, () => IMAGE_TOKEN)
   );
 }
 
-/** Those of the tokens that are no rows of images. */
+/** The tokens that are not rows of images. */
 export function textTokens(tokens: readonly number[]): number[] {
   return tokens.filter((token) => token < IMAGE_TOKEN);
 }
 
-/** Where text and images of a sequence lie. */
+/** The places of text and images in a sequence. */
 export class PromptRuns {
   readonly #runs: PromptRun[] = [];
 
@@ -94,12 +102,12 @@ export class PromptRuns {
     this.#runs.push({ first, end: Infinity, delta });
   }
 
-  /** The run that has a position. */
+  /** The run that contains a position. */
   at(position: number): PromptRun {
     return this.#runs.find(({ end }) => position < end)!;
   }
 
-  /** What tells the tokens at `first` and after it from others: of an image, which row of which. */
+  /** The keys of the tokens from `first` on: tokens, or for images which row of which image. */
   keysOf(tokens: readonly number[], first: number): readonly TokenKey[] {
     if (this.#runs.length === 1) return tokens;
     return tokens.map((token, i) => {
@@ -125,7 +133,7 @@ function lengthOf(item: PromptItem): number {
   return typeof item === "number" ? 1 : item.tokens;
 }
 
-/** By how much what follows an image is later. */
+/** By how much the text after an image is later than the image. */
 function momentsOf({ tokens, grid }: PromptImage): number {
   return grid ? Math.max(grid.rows, grid.columns) : tokens;
 }

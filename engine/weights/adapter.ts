@@ -1,5 +1,5 @@
-// LoRA adapters (Hu et al. 2021) from GGUF files: for a weight W the pair A [rank, in], B [out, rank]
-// as two small products beside it, so that W stays quantized as it is: y = W x + s * B (A x).
+// LoRA adapters (Hu et al. 2021) from GGUF files. For a weight W there is a pair A [rank, in], B
+// [out, rank], used as two small products, so that W stays quantized: y = W x + s * B (A x).
 
 import { type Device, type Matrix, quantFormat } from "../../kernels/mod.ts";
 import { AdapterError } from "../errors.ts";
@@ -12,7 +12,7 @@ import {
 } from "../gguf/mod.ts";
 import { rangesOf, type Rows } from "./rows.ts";
 
-/** One weight's adapter on the GPU. */
+/** The adapter of one weight, on the device. */
 export interface LowRankPair {
   /** A [rank, in]. */
   readonly down: Matrix;
@@ -20,16 +20,16 @@ export interface LowRankPair {
   readonly up: Matrix;
 }
 
-/** How to open an adapter. */
+/** The options of an adapter. */
 export interface AdapterOptions {
-  /** Multiplies the adapter's own scale. */
+  /** A factor in addition to the adapter's own scale. */
   scale: number;
-  /** Of the model that it is for. */
+  /** Architecture of the model. */
   architecture: string;
   openTensors: (gguf: GgufFile) => Promise<TensorBytes>;
 }
 
-/** An open adapter file. Dispose of it once the model is loaded. */
+/** An open adapter file. To be disposed of after the model is loaded. */
 export class Adapter implements Disposable {
   readonly #gguf: GgufFile;
   readonly #reader: TensorBytes;
@@ -46,7 +46,7 @@ export class Adapter implements Disposable {
 
   /**
    * Opens an adapter.
-   * @throws GgufError; AdapterError if it is none, or for another architecture
+   * @throws GgufError; AdapterError if it is not an adapter, or is for another architecture
    */
   static async open(
     path: string | URL,
@@ -73,9 +73,9 @@ export class Adapter implements Disposable {
   }
 
   /**
-   * The pairs for rows of a weight: one, or none where the adapter leaves the weight alone.
-   * @param columns of the weight
-   * @throws AdapterError if they do not fit it
+   * The pairs for rows of a weight: one, or none if the adapter does not change the weight.
+   * @param columns columns of the weight
+   * @throws AdapterError if the pair does not fit the weight
    */
   pairsFor(
     device: Device,
@@ -109,7 +109,10 @@ export class Adapter implements Disposable {
     return [{ down: this.#matrix(device, down, { rows: rank, columns }), up: upMatrix }];
   }
 
-  /** @throws AdapterError naming a tensor that no weight of the model took */
+  /**
+   * Checks that the model used all tensors. @throws AdapterError naming a tensor that it did not
+   * use
+   */
   checkAllUsed(): void {
     const left = [...this.#gguf.tensors.keys()].find((name) => !this.#used.has(name));
     if (left === undefined) return;

@@ -1,25 +1,24 @@
 // The affine part of weight rows: `<tensor>.scale` and `<tensor>.bias` of the GGUF file, and gains
-// of the architecture, which cost nothing when they ride along.
+// of the architecture, which cost nothing as a part of it.
 
 import type { Matrix } from "../../kernels/mod.ts";
 import { baseOf, rangesOf, type Rows } from "./rows.ts";
 import type { TensorSource } from "./tensor_source.ts";
 
-/** How the scale and bias of a tensor are meant. */
+/** How the scale and bias of a tensor apply. */
 export interface StackOptions {
-  /** The scale multiplies the bias too, as GGUF has it in feed-forward blocks. */
+  /** Whether the scale multiplies the bias, too, as in feed-forward blocks of GGUF. */
   biasFirst?: boolean;
-  /** Multiplies all outputs, biases included. */
+  /** A factor of all outputs, including biases. */
   gain?: number;
-  /** Whether the architecture always has biases, or some of its files. Default "optional". */
+  /** Whether all files of the architecture have biases, or only some. Default "optional". */
   bias?: "required" | "optional";
 }
 
 /**
- * Gives a matrix the scales and biases of its tensors, if there are any:
- * y = gain * (scale * (w x) + bias), or with `biasFirst` gain * scale * (w x + bias).
- * Tensors with experts have a scale for each of them.
- * Errors: GgufError where one is missing, or of another shape than the rows have.
+ * Sets the scales and biases of a matrix from its tensors, if there are any: y = gain * (scale * (w
+ * x) + bias), or with `biasFirst` gain * scale * (w x + bias). Tensors with experts have a scale
+ * for each expert. Errors: GgufError if one is missing, or does not have the shape of the rows.
  */
 export function loadAffine(
   weights: TensorSource,
@@ -54,7 +53,7 @@ function readAffine(
   const { rows, matrices = 1 } = source;
   const base = baseOf(source);
   const { inventory } = weights;
-  // Quantized to NVFP4, a weight has a scale, and one of its input; of another type it has none.
+  // Weights in NVFP4 have a scale, and one of their input. Weights of other types have none.
   const { typeName } = inventory.find(source.name);
   const hasScale = inventory.has(`${base}.scale`, typeName);
   if (!hasScale && inventory.needsScale(base)) {

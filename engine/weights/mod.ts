@@ -1,5 +1,5 @@
-// The weights of a file as a model asks for them: read from its tensors by name and full shape, with
-// what adapters (LoRA) add, laid out for the device. Which weights there have to be, models say.
+// The weights of a file, as a model requests them: read from its tensors by name and full shape,
+// with LoRA adapters, in the layout of the device. Models decide which weights there must be.
 
 export { Adapter } from "./adapter.ts";
 export { loadAffine, type StackOptions } from "./affine.ts";

@@ -1,34 +1,34 @@
-// What tensors a file has, and what of them a loader asked for: which are missing, have another shape
-// than the architecture gives them, or were never read. A tensor that is optional is so for all layers
-// alike, so that one which a file lost does not go unnoticed.
+// The tensors of a file and which of them were loaded: finds tensors that are missing, have another
+// shape than the architecture demands, or were never read. An optional tensor is in all layers of a
+// kind or in none, so that a lost one is noticed.
 
 import { GgufError } from "../errors.ts";
 import type { GgufFile, TensorInfo } from "../gguf/mod.ts";
 
-/** Tensors of genuine files that no architecture here reads. */
+/** Tensors of real files that no architecture here reads. */
 const UNREAD: readonly RegExp[] = [
   // Scales of activations, for kernels that quantize them to FP4.
   /\.input_scale$/,
-  // Angles and masks that follow from the metadata; the first converters wrote them.
+  // Angles and masks that follow from the metadata, written by early converters.
   /\.(attn_rot_embd|rotary_emb|rope\.freqs|inv_freq|attn\.bias|attn\.masked_bias)\b/,
-  // What predicts more than the next token, and heads that classify.
+  // Multi-token prediction, and heads for classification.
   /\.nextn\./,
   /^mtp\./,
   /^cls(\.|$)/,
-  // Encoders of sounds.
+  // Encoders of audio.
   /^(a|mm\.a)\./,
 ];
 
-/** Of a decoder with an encoder of images in its file, what the loader of that reads. */
+/** The tensors of an image encoder in a decoder's file, which the encoder's loader reads. */
 export const OF_ENCODERS: readonly RegExp[] = [/^(v|mm)\./];
 
-/** Of encoders of images: what other ways of cutting an image up need. */
+/** Tensors of image encoders for ways of tiling that are not used here. */
 export const OF_TILES: readonly RegExp[] = [/\bimage_newline$/, /^v\.view_separator$/];
 
-/** What to do about a file that is not what its architecture needs. */
+/** Advice for a file that does not match its architecture. */
 const ADVICE = "the file is damaged or not complete: download or convert it again";
 
-/** An answer to whether a file has an optional tensor. */
+/** The result of asking for an optional tensor in one layer. */
 interface Answer {
   readonly name: string;
   readonly present: boolean;
@@ -39,7 +39,7 @@ export class TensorInventory {
   readonly #gguf: GgufFile;
   #ignored: readonly RegExp[] = [];
   readonly #taken = new Set<string>();
-  /** By the name without the number of its layer. */
+  /** Results by the tensor's name without the number of its layer. */
   readonly #answers = new Map<string, Answer>();
 
   constructor(gguf: GgufFile) {
@@ -47,19 +47,19 @@ export class TensorInventory {
   }
 
   /**
-   * Treats optional tensors of these names as missing: the architecture, as llama.cpp runs it, has no
-   * use for them. Whoever takes one by its name gets it nonetheless.
+   * Treats optional tensors with these names as missing, because the architecture, as llama.cpp
+   * runs it, does not use them. They can still be taken by name.
    */
   ignore(names: RegExp): void {
     this.#ignored = [...this.#ignored, names];
   }
 
-  /** Takes {@linkcode TensorInventory.ignore} back, of the same expression. */
+  /** Undoes {@linkcode TensorInventory.ignore} of the same expression. */
   heed(names: RegExp): void {
     this.#ignored = this.#ignored.filter((ignored) => ignored !== names);
   }
 
-  /** Whether the file has any of these, which decides what kind of a layer it is. */
+  /** Whether the file has any of these tensors, which tells the kind of a layer. */
   hasAny(names: readonly string[]): boolean {
     return names.some((name) => this.#find(name) !== undefined);
   }
@@ -67,8 +67,8 @@ export class TensorInventory {
   /**
    * Whether the file has an optional tensor.
    *
-   * @param kind of the layer, where only those of one kind are alike
-   * @throws GgufError if it has the same one in another layer and not here, or the other way round
+   * @param kind kind of the layer, if only layers of one kind agree
+   * @throws GgufError if only some of these layers have it
    */
   has(name: string, kind = ""): boolean {
     if (this.#isIgnored(name)) return false;
@@ -83,16 +83,16 @@ export class TensorInventory {
     return present;
   }
 
-  /** Whether a weight has a scale of its inputs, and so one of its own, which is not ignored. */
+  /** Whether a weight has a scale of its input. Then its own scale is not ignored. */
   needsScale(base: string): boolean {
     const scale = `${base}.scale`;
     return !this.#isIgnored(scale) && this.#gguf.tensors.has(`${base}.input_scale`);
   }
 
   /**
-   * Whether the file has some tensors that belong together.
+   * Whether the file has tensors that belong together.
    *
-   * @throws GgufError if it has some of them and lacks others
+   * @throws GgufError if it has only some of them
    */
   hasAll(names: readonly string[]): boolean {
     const there = names.find((name) => this.#find(name));
@@ -105,8 +105,8 @@ export class TensorInventory {
   }
 
   /**
-   * Which of several layouts a layer has, each a list of tensors: the first of which it has anything,
-   * and where it has nothing at all, the first that other layers have.
+   * The index of the layout that a layer has. Each layout is a list of tensors. It is the first of
+   * which the layer has any tensor, or if it has none, the first that other layers have.
    */
   choose(layouts: readonly (readonly string[])[]): number {
     const here = layouts.findIndex((names) => this.hasAny(names));
@@ -118,7 +118,7 @@ export class TensorInventory {
     return Math.max(0, elsewhere);
   }
 
-  /** A tensor's entry in the header, of whatever shape. Errors: GgufError where it is missing. */
+  /** A tensor's entry in the header, with any shape. Errors: GgufError if it is missing. */
   find(name: string): TensorInfo {
     const tensor = this.#gguf.tensors.get(name);
     if (!tensor) throw this.missing(name);
@@ -126,10 +126,11 @@ export class TensorInventory {
   }
 
   /**
-   * A tensor that is read now.
+   * Takes a tensor, which is read now.
    *
-   * @param shape that it has to have, the length of a row first; ones count for nothing
-   * @throws GgufError where it is missing or has another one
+   * @param shape the shape that it must have, the length of a row first; axes of length one do not
+   *   count
+   * @throws GgufError if it is missing or has another shape
    */
   take(name: string, shape: readonly number[]): TensorInfo {
     const tensor = this.find(name);
@@ -145,23 +146,23 @@ export class TensorInventory {
     return tensor;
   }
 
-  /** The name that the file has for a tensor. */
+  /** The name of a tensor in the file. */
   nameInFile(name: string): string {
     return this.#gguf.namesInFile?.get(name) ?? name;
   }
 
-  /** The error that something is wrong with a tensor. */
+  /** The error of a faulty tensor. */
   fault(name: string, state: string): GgufError {
     return new GgufError(this.#gguf.path, `tensor "${this.nameInFile(name)}"`, state);
   }
 
-  /** The error that a tensor is missing. */
+  /** The error of a missing tensor. */
   missing(name: string, reason = ""): GgufError {
     const state = `it is missing${reason && `, ${reason}`}; ${ADVICE}`;
     return this.fault(name, state);
   }
 
-  /** The error that a tensor has a value that is no number. */
+  /** The error of a tensor with a value that is not a number. */
   notANumber(name: string): GgufError {
     return this.fault(name, `it has a value of NaN; ${ADVICE}`);
   }
@@ -169,8 +170,8 @@ export class TensorInventory {
   /**
    * Ends a load.
    *
-   * @param unread what else the file may have, such as layers that are not run
-   * @throws GgufError naming a tensor that was not read, and that is not known to be of no use
+   * @param unread tells which other tensors are ignored, such as those of layers that are not run
+   * @throws GgufError naming a tensor that was neither read nor is known to be unused
    */
   checkAllTaken(unread: (name: string) => boolean): void {
     const isKnown = (name: string) =>
@@ -191,13 +192,13 @@ export class TensorInventory {
 
   #isIgnored(name: string): boolean {
     if (!this.#ignored.some((names) => names.test(name))) return false;
-    // The scale of NVFP4 weights is a part of their format and stays.
+    // The scale of NVFP4 weights is a part of their format and is never ignored.
     const weight = this.#gguf.tensors.get(name.replace(/\.scale$/, ".weight"));
     return !(name.endsWith(".scale") && weight?.typeName === "NVFP4");
   }
 }
 
-/** The number of the layer that a tensor is of, or -1. @param prefix "blk." or "v.blk." */
+/** The number of a tensor's layer, or -1. @param prefix "blk." or "v.blk." */
 export function layerOf(name: string, prefix = "blk."): number {
   return name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length)) : -1;
 }

@@ -1,5 +1,5 @@
-// The tensors of a GGUF file by name: small ones as numbers, large ones streamed to the GPU a few
-// megabytes at a time, so that a file is never held in memory.
+// The tensors of a GGUF file by name: small ones as numbers, large ones streamed to the device a
+// few megabytes at a time, so that a file is never in memory as a whole.
 
 import {
   type Buffer,
@@ -17,19 +17,22 @@ import type { Placement } from "./placement.ts";
 import { rangesOf, type Rows, shapeOf } from "./rows.ts";
 import { TensorInventory } from "./tensor_inventory.ts";
 
-/** Bytes handed to the GPU before waiting for it, which bounds the staging memory. */
+/** Bytes that are submitted before waiting for the device, which bounds the staging memory. */
 const UPLOAD_WINDOW = 64 * 2 ** 20;
 
-/** What a source reports to and obeys. */
+/** The callbacks of a source. */
 export interface SourceOptions {
   onProgress?: (progress: LoadProgress) => void;
   signal?: AbortSignal;
 }
 
-/** Reads tensors by their GGUF names; each against the shape that the architecture gives it. */
+/**
+ * Reads tensors by their GGUF names, and checks each against the shape that the architecture
+ * demands.
+ */
 export class TensorSource {
   readonly placement: Placement;
-  /** What of the file was asked for. */
+  /** Which tensors were taken. */
   readonly inventory: TensorInventory;
   readonly #gguf: GgufFile;
   readonly #reader: TensorBytes;
@@ -52,12 +55,12 @@ export class TensorSource {
     this.#total = [...gguf.tensors.values()].reduce((sum, tensor) => sum + tensor.byteLength, 0);
   }
 
-  /** File, for errors. */
+  /** Path of the file, for errors. */
   get path(): string {
     return this.#gguf.path;
   }
 
-  /** The device that a tensor is for. */
+  /** The device for a tensor. */
   deviceOf(name: string): Device {
     return this.placement.deviceOf(name);
   }
@@ -78,7 +81,9 @@ export class TensorSource {
     return buffer;
   }
 
-  /** A small tensor as numbers on the CPU. Errors: GgufError where it is missing or of another shape. */
+  /**
+   * A small tensor as numbers on the CPU. Errors: GgufError if it is missing or has another shape.
+   */
   values(name: string, shape: readonly number[]): Float32Array {
     const tensor = this.inventory.take(name, shape);
     const format = this.formatOf(name);
@@ -90,7 +95,10 @@ export class TensorSource {
     return values;
   }
 
-  /** Hands rows to a writer, in order, and reports progress. Errors: as of {@linkcode TensorSource.values}. */
+  /**
+   * Passes rows to a writer, in order, and reports progress. Errors: those of {@linkcode
+   * TensorSource.values}.
+   */
   async stream(rows: Rows, columns: number, writer: MatrixWriter): Promise<void> {
     const tensor = this.inventory.take(rows.name, shapeOf(rows, columns));
     const rowBytes = tensor.byteLength / rows.rows;
@@ -108,7 +116,7 @@ export class TensorSource {
     end: number,
     { rowBytes, writer }: { rowBytes: number; writer: MatrixWriter },
   ): Promise<void> {
-    // The chunks share a buffer: what is written to the GPU is copied when the call returns.
+    // Chunks may share a buffer, because writers copy data before they return.
     const room = writer.room?.bind(writer);
     for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes, room)) {
       writer.append(bytes);
@@ -116,7 +124,7 @@ export class TensorSource {
     }
   }
 
-  /** Reports progress, honours an abort, and bounds what waits in the queue's staging memory. */
+  /** Reports progress, checks for an abort, and bounds the staging memory of the queue. */
   async #advance(bytes: number): Promise<void> {
     this.#options.signal?.throwIfAborted();
     this.#loaded += bytes;

@@ -106,12 +106,15 @@ export class WeightLoader extends TensorSource {
     return { paired: matrix, columns: rows, readers: [matrix] };
   }
 
-  /** The matrices of all experts [experts * rows, columns], each whole in one part. */
+  /** The matrices of all experts, [experts * rows, columns], none of which is split. */
   async experts(rows: Rows, columns: number, options: StackOptions = {}): Promise<Matrix> {
     return await this.#matrix([rows], columns, { ...options, biasFirst: true }, rows.matrices);
   }
 
-  /** Gate and up of all experts, paired; both of one type. Errors: UnsupportedModelError. */
+  /**
+   * Gate and up projections of all experts, paired. Errors: UnsupportedModelError if their types
+   * differ.
+   */
   async gatedExperts(
     gate: Rows,
     up: Rows,
@@ -205,12 +208,12 @@ export class WeightLoader extends TensorSource {
     return this.inventory.find(name).type;
   }
 
-  /** Before anything is allocated by the sizes that the metadata gives. */
+  /** Checked before memory is allocated for the sizes in the metadata. */
   #checkShapes(members: readonly Rows[], columns: number): void {
     for (const rows of members) this.inventory.take(rows.name, shapeOf(rows, columns));
   }
 
-  /** Tensors that read the same input have biases all of them, or none. */
+  /** Either all tensors with the same input have biases, or none. */
   #checkBiases(members: readonly Rows[]): void {
     this.inventory.hasAll([...new Set(members.map((member) => `${baseOf(member)}.bias`))]);
   }
