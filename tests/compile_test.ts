@@ -5,30 +5,12 @@
 // with no other file, package or network at hand.
 
 import { Buffer } from "node:buffer";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { compileArguments, INCLUDED, readTargets, TARGETS } from "../server/cli/setup/compile.ts";
+import { v8Flags } from "../server/cli/setup/v8_flags.ts";
 import { extractFiles, PACKAGES, REGISTRY } from "./embedded_files.ts";
 import { listSourceFiles, PROJECT_ROOT, readSource } from "./source_files.ts";
 import { writeTinyLlama } from "./tiny_model.ts";
-
-/** The arguments of `deno` in the task, with another output file and without the type check. */
-function compileArguments(outputPath: string): string[] {
-  const { tasks } = JSON.parse(readSource("deno.json"));
-  const command = (tasks.compile.command as string)
-    .replace(/\$\(deno ([^)]*)\)/g, (_, words: string) => outputOf(words.split(" ")));
-  const [program, subcommand, ...args] = command.split(" ");
-  assertEquals([program, subcommand], ["deno", "compile"]);
-  const output = args.indexOf("--output");
-  assert(output >= 0, "the task names its output file");
-  return ["compile", "--no-check", ...args.with(output + 1, outputPath)];
-}
-
-/** What a command of Deno prints, which the task puts in its place. */
-function outputOf(args: string[]): string {
-  const command = new Deno.Command(Deno.execPath(), { args, cwd: PROJECT_ROOT });
-  const { success, stdout } = command.outputSync();
-  assert(success, args.join(" "));
-  return new TextDecoder().decode(stdout);
-}
 
 const runtime = Deno.env.get("DENORT_BIN");
 
@@ -37,7 +19,7 @@ async function compile(
   checkout: string | URL = PROJECT_ROOT,
 ): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: compileArguments(outputPath),
+    args: compileArguments(outputPath).toSpliced(1, 0, "--no-check"),
     cwd: checkout,
     env: { DENORT_BIN: runtime ?? Deno.execPath(), NO_COLOR: "1" },
   }).output();
@@ -50,6 +32,31 @@ async function compile(
 async function readBytes(path: string | URL): Promise<string> {
   return Buffer.from(await Deno.readFile(path)).toString("latin1");
 }
+
+Deno.test("deno task compile builds for this machine, for named targets or for all", () => {
+  assertEquals(readTargets([]), []);
+  assertEquals(readTargets(["aarch64-apple-darwin"]), ["aarch64-apple-darwin"]);
+  assertEquals(readTargets(["all"]), Object.keys(TARGETS));
+  assertThrows(() => readTargets(["linux"]), RangeError, "x86_64-unknown-linux-gnu");
+  const systems = Object.keys(TARGETS).map((target) => target.split("-")[1]);
+  assertEquals(systems.toSorted(), ["apple", "apple", "pc", "pc", "unknown", "unknown"]);
+});
+
+Deno.test("an executable has the flags of V8 that its own architecture has, and holds what is there", () => {
+  for (const target of Object.keys(TARGETS)) {
+    const args = compileArguments("quern", target);
+    assertEquals(args[args.indexOf("--target") + 1], target);
+    const hasVectors = args.some((one) => one.includes("revectorize"));
+    assertEquals(hasVectors, target.startsWith("x86_64"));
+  }
+  assert(compileArguments("quern").includes(`--v8-flags=${v8Flags(Deno.build.arch)}`));
+  for (const path of INCLUDED) Deno.statSync(new URL(path, PROJECT_ROOT));
+});
+
+Deno.test("the container is built by the version of Deno that the tests run on", () => {
+  const [, version] = /^readonly VERSION=(.+)$/m.exec(readSource(".ci/run"))!;
+  assertStringIncludes(readSource("Dockerfile"), `FROM denoland/deno:${version} AS build\n`);
+});
 
 /** It takes seconds of all cores: `deno task test:program` runs it. */
 const ignore = !Deno.env.has("QUERN_SWEEP");
@@ -92,6 +99,32 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "executables for named targets come with checksums",
+  ignore,
+  fn: async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const checkout = await copyCheckout(folder);
+      // Deno takes a runtime of its own kind of file alone.
+      const target = "aarch64-unknown-linux-gnu";
+      const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", "--no-check", "server/cli/setup/compile.ts", target],
+        cwd: checkout,
+        env: { DENORT_BIN: runtime ?? Deno.execPath(), NO_COLOR: "1" },
+      }).output();
+      assert(success, new TextDecoder().decode(stderr));
+      const { code, stdout } = await new Deno.Command("sha256sum", {
+        args: ["--check", "SHA256SUMS"],
+        cwd: `${checkout}/dist`,
+      }).output();
+      assertEquals([code, new TextDecoder().decode(stdout)], [0, `${TARGETS[target]}: OK\n`]);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
 /** A program and what stands before its arguments. */
 interface Program {
   path: string;
@@ -99,8 +132,8 @@ interface Program {
   env: Record<string, string>;
 }
 
-/** The executable of a checkout that is gone, as it can be run here. */
-async function buildElsewhere(folder: string): Promise<Program> {
+/** A copy of what an executable is made of. */
+async function copyCheckout(folder: string): Promise<string> {
   const checkout = `${folder}/checkout`;
   await Deno.mkdir(checkout);
   const parts = [
@@ -116,6 +149,12 @@ async function buildElsewhere(folder: string): Promise<Program> {
   const sources = parts.map((name) => new URL(name, PROJECT_ROOT).pathname);
   const copy = new Deno.Command("cp", { args: ["-r", ...sources, checkout] });
   assert((await copy.output()).success);
+  return checkout;
+}
+
+/** The executable of a checkout that is gone, as it can be run here. */
+async function buildElsewhere(folder: string): Promise<Program> {
+  const checkout = await copyCheckout(folder);
   const path = `${folder}/quern`;
   await compile(path, checkout);
   const lock = JSON.parse(await Deno.readTextFile(`${checkout}/deno.lock`));

@@ -9,4 +9,11 @@ const FLAGS: Readonly<Record<string, string>> = {
 /** What V8 does anyway: Deno ends at an empty list, too. */
 const NONE = "--wasm-dynamic-tiering";
 
-await Deno.stdout.write(new TextEncoder().encode(FLAGS[Deno.build.arch] ?? NONE));
+/** The flags for an architecture, as Deno.build.arch calls it, with commas between them. */
+export function v8Flags(architecture: string): string {
+  return FLAGS[architecture] ?? NONE;
+}
+
+if (import.meta.main) {
+  await Deno.stdout.write(new TextEncoder().encode(v8Flags(Deno.build.arch)));
+}
