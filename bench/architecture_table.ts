@@ -1,17 +1,17 @@
-// The table of supported architectures in README.md, made from the registry: `deno task readme`
-// writes it, and a test fails when it is out of date.
+// The table of supported architectures in docs/models.md, made from the registry:
+// `deno task docs:models` writes it, and a test fails when it is out of date.
 
 import { architectures } from "../engine/models/registry.ts";
 
 const [BEGIN, END] = ["<!-- architectures -->", "<!-- /architectures -->"];
 
-/** README with its table of architectures brought up to date. Errors: RangeError without markers. */
-export function withArchitectureTable(readme: string): string {
-  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
+/** A page with its table of architectures brought up to date. Errors: RangeError without markers. */
+export function withArchitectureTable(page: string): string {
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin < 0 || end < begin) {
-    throw new RangeError(`Cannot update README: no ${BEGIN} followed by ${END}`);
+    throw new RangeError(`Cannot update the table: no ${BEGIN} followed by ${END}`);
   }
-  return readme.slice(0, begin + BEGIN.length) + "\n\n" + table() + "\n\n" + readme.slice(end);
+  return page.slice(0, begin + BEGIN.length) + "\n\n" + table() + "\n\n" + page.slice(end);
 }
 
 /** Columns are as wide as their longest cell, as the formatter has it. */
@@ -28,6 +28,6 @@ function table(): string {
 }
 
 if (import.meta.main) {
-  const path = new URL("../README.md", import.meta.url);
+  const path = new URL("../docs/models.md", import.meta.url);
   await Deno.writeTextFile(path, withArchitectureTable(await Deno.readTextFile(path)));
 }

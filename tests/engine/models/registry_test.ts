@@ -1,7 +1,7 @@
-// The registry of architectures: names that are not there are refused with those that are, and README
-// lists what is.
+// The registry of architectures: names that are not there are refused with those that are, and
+// docs/models.md lists what is.
 
-import { withArchitectureTable } from "../../../bench/readme.ts";
+import { withArchitectureTable } from "../../../bench/architecture_table.ts";
 import { UnsupportedModelError } from "../../../engine/errors.ts";
 import { architectureOf, architectures } from "../../../engine/models/registry.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
@@ -13,7 +13,7 @@ Deno.test("architectureOf() names what it does not know and lists what it does",
   assertThrows(() => architectureOf("constructor"), UnsupportedModelError);
 });
 
-Deno.test("README has the table of the registry", async () => {
-  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
-  assertEquals(readme, withArchitectureTable(readme), "run `deno task readme`");
+Deno.test("docs/models.md has the table of the registry", async () => {
+  const page = await Deno.readTextFile(new URL("../../../docs/models.md", import.meta.url));
+  assertEquals(page, withArchitectureTable(page), "run `deno task docs:models`");
 });

@@ -228,10 +228,10 @@ Deno.test("commands refuse values that cannot be read, all of them at once", asy
   }
 });
 
-Deno.test("README, quern help and serve --help name all variables, and README no others", async () => {
+Deno.test("docs/settings.md, quern help and serve --help name all variables, and the page no others", async () => {
   const names = VARIABLES.map(({ name }) => name);
-  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
-  const table = readme.slice(readme.indexOf("| variable "));
+  const page = await Deno.readTextFile(new URL("../../../docs/settings.md", import.meta.url));
+  const table = page.slice(page.indexOf("| variable "));
   const rows = table.slice(0, table.indexOf("\n\n")).split("\n").slice(2);
   const told = rows.flatMap((row) => row.split("|")[1]!.match(/\w+/g)!);
   assertEquals(told.toSorted(), names.toSorted());
