@@ -12,7 +12,7 @@ import { joinsVectors } from "../kernels/cpu/engine_features.ts";
 import { probeDotProduct } from "../kernels/cpu/dot_product.ts";
 import { BAND, blockBytes, type PackedFormat, packedFormats } from "../kernels/cpu/formats/mod.ts";
 import { commonModule, formatModule } from "../kernels/cpu/modules.ts";
-import { type Operation, type Step, ThreadPool } from "../kernels/cpu/pool.ts";
+import { ThreadPool } from "../kernels/cpu/pool.ts";
 import { panelsReadWide, productKernel, readsWide } from "../kernels/cpu/product.ts";
 import { randomWeights } from "./random_weights.ts";
 import { print } from "./report.ts";
@@ -46,6 +46,16 @@ interface Matrix {
   readonly rows: number;
   readonly columns: number;
 }
+
+/** A kernel over items; see {@linkcode ThreadPool.add}. */
+interface Operation {
+  readonly kernel: number;
+  readonly record: number;
+  readonly items: number;
+}
+
+/** Operations of each phase. */
+type Step = readonly (readonly Operation[])[];
 
 /** Products of all layers, with all that they read and write. */
 class Products {
@@ -138,7 +148,7 @@ class Products {
         return [{ kernel: pack, record, items: Math.ceil(rows / BAND) }];
       });
     const start = performance.now();
-    this.#pool.run(steps);
+    this.run(steps);
     this.packRate = this.weights / blockSize * size / (performance.now() - start) / 1e6;
   }
 
@@ -152,7 +162,6 @@ class Products {
         kernel: quantize,
         record: work.words(floats, narrow, wide, columns / 32, count),
         items: count,
-        grain: 1 + (count >> 4),
       };
     };
     const times = ({ address, rows, columns }: Matrix, count = tokens): Operation => {
@@ -198,7 +207,11 @@ class Products {
   }
 
   run(step: Step): void {
-    this.#pool.run(step);
+    for (const phase of step) {
+      for (const { kernel, record, items } of phase) this.#pool.add(kernel, record, items);
+      this.#pool.endPhase();
+    }
+    this.#pool.run();
   }
 }
 

@@ -1,5 +1,5 @@
 // What the threads of a pool share beside the memories that they work in: a block of words through
-// which a step is handed out and ended. Only atomic operations touch it.
+// which a step is handed out and ended. Only atomic operations touch what may change during a step.
 
 /** Places of the words. */
 export const Word = {
@@ -7,8 +7,8 @@ export const Word = {
   Command: 0,
   /** What to do: a value of Task. */
   Task: 1,
-  /** The last command that all threads have done; the caller waits for it to change. */
-  Done: 2,
+  /** Threads that have done what the host waits for: taken a module, or ended. */
+  Answers: 2,
   /** Not zero where the rest of the step is to be left out. */
   Abort: 3,
   /** Threads that have reached the end of the phase. */
@@ -19,8 +19,6 @@ export const Word = {
   Phases: 6,
   /** Threads whose kernels threw, or that could not load them. */
   Faults: 7,
-  /** Threads that have loaded a module; the caller waits for all. */
-  Loaded: 8,
 } as const;
 
 /** Commands. */
@@ -28,7 +26,7 @@ export const Task = { Run: 1, Listen: 2, Close: 3 } as const;
 
 /** Where the operations begin, and the words of each. */
 export const OPERATIONS = 16;
-/** Kernel, arguments, items, items that are taken at once, next item, phase. */
+/** Kernel, arguments, items, items that are taken at once at most, next item, phase. */
 export const OPERATION_WORDS = 6;
 
 /** Operations that a step may have. */
@@ -37,16 +35,48 @@ export const MAXIMUM_OPERATIONS = 16384;
 /** Words of the block, with room for what ends the operations. */
 export const CONTROL_WORDS = OPERATIONS + OPERATION_WORDS * (MAXIMUM_OPERATIONS + 1);
 
-/**
- * How often a thread looks before it sleeps: a few microseconds, about what waking costs. Longer
- * would take cores from others where they are busy.
- */
+/** How often a thread looks before it sleeps: about 10 microseconds, which is what waking costs. */
 const SPINS = 600;
+/** The same on a calm machine: about 100 microseconds, twice as long as it takes until one is awake. */
+const CALM_SPINS = 6000;
+/**
+ * Milliseconds. Who waits as long waits for a thread that another program keeps from running: threads
+ * seldom have more than a fraction of that to do when others have finished.
+ */
+const LONG_WAIT = 0.5;
+/** Milliseconds without a long wait after which a machine is calm: programs take turns every few. */
+const CALM_AFTER = 250;
 
-/** Waits until a word is no longer what it was. */
-export function waitForChange(control: Int32Array, word: number, was: number): void {
-  for (let i = 0; i < SPINS; i++) if (Atomics.load(control, word) !== was) return;
-  while (Atomics.load(control, word) === was) Atomics.wait(control, word, was);
+/**
+ * A thread's way to wait: it looks for a while, then it sleeps. On a machine with free cores, looking
+ * saves the time that waking takes. Where other programs want the cores, looking takes time from the
+ * threads that are waited for, and those that sleep much get a core sooner.
+ */
+export class SpinWait {
+  /** When the last long wait ended. */
+  #disturbed = performance.now();
+  #spins = SPINS;
+
+  /**
+   * Waits until a word is no longer what it was.
+   *
+   * @param look called every `interval` milliseconds while it sleeps
+   */
+  forChange(
+    control: Int32Array,
+    word: number,
+    was: number,
+    look?: { interval: number; call(): void },
+  ): void {
+    for (let i = 0; i < this.#spins; i++) if (Atomics.load(control, word) !== was) return;
+    const started = performance.now();
+    while (Atomics.load(control, word) === was) {
+      if (Atomics.wait(control, word, was, look?.interval) === "timed-out") look?.call();
+    }
+    const now = performance.now();
+    if (now - started >= LONG_WAIT) this.#disturbed = now;
+    this.#spins = now - this.#disturbed < CALM_AFTER ? SPINS : CALM_SPINS;
+  }
 }
 
 /** Changes a word by one and wakes those who wait for it. */

@@ -23,20 +23,11 @@ import {
   takeBuffer,
   wholeLines,
 } from "./memory.ts";
-import {
-  commonModule,
-  formatModule,
-  type Kernel,
-  PANEL,
-  panelMemory,
-  WEIGHTS,
-  WORK,
-} from "./modules.ts";
+import { commonModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import type { Quantizer } from "./plain/rows.ts";
 import { CpuError, ThreadPool } from "./pool.ts";
 import { panelsReadWide, readsWide } from "./product.ts";
-import { IMPORTS, ModuleBuilder } from "./wasm/mod.ts";
 
 /** Rows that are packed at a time: they pass through the working memory, and fit a large cache. */
 const STAGING_BYTES = 2 ** 22;
@@ -49,29 +40,14 @@ export function floatBits(value: number): number {
 /** Raised where the rest of a step is left out, and caught where it was begun. */
 const LEFT_OUT = new CpuError("Cannot finish the step: nobody wants it any more");
 
-/** In how many parts the host does an operation that somebody may call off. */
-const HOST_SHARES = 16;
-
 /** Bytes of the arguments of kernels that wait to be run together. */
 const ARGUMENT_BYTES = 2 ** 20;
 
-/** The kernels of a module over some memories. */
-export interface Kernels {
-  readonly module: WebAssembly.Module;
-  /** Memories that threads share; each has a panel of its own. */
-  readonly memories: Record<string, WebAssembly.Memory>;
-  /** The kernels on the host's thread. */
-  readonly here: Record<string, Kernel>;
-  /** Their numbers in the threads, once they have loaded them. */
-  inThreads?: Record<string, number>;
-}
+/** Numbers of a module's kernels in the pool, by name. */
+export type Kernels = Readonly<Record<string, number>>;
 
 /** What a device that runs nothing has: making kernels takes longer than all else of an estimate. */
-const NO_KERNELS: Kernels = {
-  module: new WebAssembly.Module(new ModuleBuilder().bytes()),
-  memories: {},
-  here: {},
-};
+const NO_KERNELS: Kernels = {};
 
 /** A kernel over items. */
 export interface KernelCall {
@@ -96,26 +72,19 @@ export class CpuCore implements Quantizer, Packer {
   /** Memory of the blocks of files. */
   readonly blocks = new RecycledBlocks();
   readonly #modules = new Map<string, Kernels>();
-  /** Kernels that threads do not have yet. */
-  readonly #unloaded: Kernels[] = [];
   /** What `commonModule` makes. */
   readonly common: Kernels;
   readonly #arguments: CpuBuffer;
   #argumentWords = 0;
-  /** Kernels in all phases. */
-  #waiting = 0;
-  readonly #phases: (KernelCall & { record: number })[][] = [];
   /** Whether kernels wait for others. */
   #waits = false;
   #isUnwanted: (() => boolean) | undefined;
-  readonly #panel = panelMemory();
   readonly #kept = new Map<string, CpuBuffer>();
   #temporary: CpuBuffer | undefined;
   #results: CpuBuffer | undefined;
-  pool: ThreadPool | undefined;
+  readonly pool = new ThreadPool();
   /** Why there are no threads, where they did not start. */
   fault: Error | undefined;
-  #isClosed = false;
   /** Milliseconds in kernels so far, while somebody asks. */
   #inKernels: number | undefined;
 
@@ -130,27 +99,15 @@ export class CpuCore implements Quantizer, Packer {
    * Deno takes a second to start one, as it waits for a debugger: longer than a small model takes to
    * load and answer.
    *
-   * @param threads besides the host's, which waits for them
+   * @param threads the host's among them
    */
-  async startThreads(threads: number): Promise<void> {
-    const pool = await ThreadPool.open(threads);
-    if (this.#isClosed) await pool.close();
-    else this.pool = pool;
+  startThreads(threads: number): Promise<void> {
+    return this.pool.start(threads);
   }
 
   /** Ends the threads, those too that are being started. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.pool?.close();
-  }
-
-  /** Gives threads the kernels that they do not have yet. */
-  loadKernels(): void {
-    if (!this.pool) return;
-    for (const kernels of this.#unloaded.splice(0)) {
-      const { module, memories } = kernels;
-      kernels.inThreads = this.pool.load({ module, memories });
-    }
+  close(): Promise<void> {
+    return this.pool.close();
   }
 
   temporary(bytes: number): CpuBuffer {
@@ -232,9 +189,7 @@ export class CpuCore implements Quantizer, Packer {
     if (!kernels) {
       const module = new WebAssembly.Module(build());
       const memories = { [WORK]: this.work.memory, ...others };
-      const here = instantiate(module, { ...memories, [PANEL]: this.#panel });
-      this.#modules.set(key, kernels = { module, memories, here });
-      this.#unloaded.push(kernels);
+      this.#modules.set(key, kernels = this.pool.load({ module, memories }));
     }
     return kernels;
   }
@@ -244,19 +199,16 @@ export class CpuCore implements Quantizer, Packer {
    * {@linkcode CpuCore.together} and the next flush they wait: threads then take them in one go.
    */
   run(calls: readonly KernelCall[]): void {
-    this.#phases.push([]);
-    for (const call of calls) {
-      const bytes = 4 * (this.#argumentWords + call.arguments.length);
-      if (bytes > this.#arguments.size || this.#waiting === MAXIMUM_OPERATIONS) {
-        this.flush(); // Where a phase is too long for one step, its end is a step of its own.
-        this.#phases.push([]);
-      }
-      const record = this.#arguments.address + 4 * this.#argumentWords;
-      this.#arguments.words.set(call.arguments, this.#argumentWords);
-      this.#argumentWords += call.arguments.length;
-      this.#waiting++;
-      this.#phases.at(-1)!.push({ ...call, record });
+    const { pool } = this;
+    for (const { kernels, name, arguments: words, items, grain } of calls) {
+      const end = this.#argumentWords + words.length;
+      if (4 * end > this.#arguments.size || pool.operations === MAXIMUM_OPERATIONS) this.flush();
+      const first = this.#argumentWords;
+      for (let i = 0; i < words.length; i++) this.#arguments.words[first + i] = words[i]!;
+      this.#argumentWords += words.length;
+      pool.add(kernels[name]!, this.#arguments.address + 4 * first, items, grain);
     }
+    pool.endPhase();
     if (!this.#waits) this.flush();
   }
 
@@ -280,22 +232,24 @@ export class CpuCore implements Quantizer, Packer {
       if (error !== LEFT_OUT) throw error;
     } finally {
       this.#waits = false;
-      this.#phases.length = 0;
-      this.#waiting = 0;
+      this.#clear();
     }
   }
 
   /** Runs the kernels that wait: to be called before the host looks at what they make. */
   flush(): void {
-    const phases = this.#phases.splice(0);
+    const { pool } = this;
+    if (pool.operations === 0) return this.#clear();
     this.#argumentWords = 0;
-    this.#waiting = 0;
-    if (phases.length === 0) return;
-    if (this.#inKernels !== undefined) {
-      const started = performance.now();
-      this.#runPhases(phases);
-      this.#inKernels += performance.now() - started;
-    } else this.#runPhases(phases);
+    const started = this.#inKernels === undefined ? 0 : performance.now();
+    const isDone = pool.run(this.#isUnwanted);
+    if (this.#inKernels !== undefined) this.#inKernels += performance.now() - started;
+    if (!isDone) throw LEFT_OUT;
+  }
+
+  #clear(): void {
+    this.pool.clear();
+    this.#argumentWords = 0;
   }
 
   /** Does work, and tells how many milliseconds of it kernels ran. */
@@ -306,29 +260,6 @@ export class CpuCore implements Quantizer, Packer {
       return this.#inKernels;
     } finally {
       this.#inKernels = undefined;
-    }
-  }
-
-  #runPhases(phases: readonly (readonly (KernelCall & { record: number })[])[]): void {
-    if (this.pool) {
-      this.loadKernels(); // of operations that were bound after `prepare`
-      const step = phases.map((calls) =>
-        calls.map(({ kernels, name, record, items, grain }) => ({
-          kernel: kernels.inThreads![name]!,
-          record,
-          items,
-          ...(grain ? { grain } : {}),
-        }))
-      );
-      if (!this.pool.run(step, this.#isUnwanted)) throw LEFT_OUT;
-      return;
-    }
-    for (const { kernels, name, record, items } of phases.flat()) {
-      const share = this.#isUnwanted ? Math.ceil(items / HOST_SHARES) : items;
-      for (let first = 0; first < items; first += share) {
-        if (this.#isUnwanted?.()) throw LEFT_OUT;
-        kernels.here[name]!(record, first, Math.min(items, first + share));
-      }
     }
   }
 
@@ -374,12 +305,4 @@ export class CpuCore implements Quantizer, Packer {
     if (address !== undefined) return { memory: this.#weights.push(fresh) - 1, address };
     throw new GpuMemoryError("weights", bytes, "there is no memory left for them");
   }
-}
-
-function instantiate(
-  module: WebAssembly.Module,
-  memories: Record<string, WebAssembly.Memory>,
-): Record<string, Kernel> {
-  return new WebAssembly.Instance(module, { [IMPORTS]: memories })
-    .exports as unknown as Record<string, Kernel>;
 }

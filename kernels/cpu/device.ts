@@ -160,7 +160,7 @@ export class CpuDevice extends CpuOperations implements Device {
   }
 
   prepare(): Promise<void> {
-    this.core.loadKernels();
+    this.core.pool.share();
     this.core.blocks.clear();
     return Promise.resolve();
   }

@@ -14,7 +14,7 @@ import { addNorm } from "./norm.ts";
 import { addFloatPack, addPack, addRowPack } from "./pack.ts";
 import { tableAddress } from "./walk.ts";
 import { addProduct, PANEL_PAGES } from "./product.ts";
-import { type Memory, ModuleBuilder } from "./wasm/mod.ts";
+import { IMPORTS, type Memory, ModuleBuilder } from "./wasm/mod.ts";
 
 /** Names of the memories that modules import. */
 export const WORK = "work";
@@ -49,6 +49,18 @@ export function panelModule(
 
 /** What kernels are: items `first` to `last` of an operation, by the address of its arguments. */
 export type Kernel = (record: number, first: number, last: number) => void;
+
+/** The kernels of a module by their names, in the order of these; they are the same on all threads. */
+export function instantiate(
+  module: WebAssembly.Module,
+  memories: Record<string, WebAssembly.Memory>,
+  panel: WebAssembly.Memory,
+): Map<string, Kernel> {
+  const imports = { ...memories, [PANEL]: panel };
+  const { exports } = new WebAssembly.Instance(module, { [IMPORTS]: imports });
+  const names = Object.keys(exports).sort();
+  return new Map(names.map((name) => [name, exports[name] as Kernel]));
+}
 
 /** `quantize`, `norm`, and `activate_<name>` for each activation function. */
 export function commonModule(machine: DotProduct): Uint8Array<ArrayBuffer> {

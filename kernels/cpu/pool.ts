@@ -1,7 +1,7 @@
-// Threads that work through steps together. A step is a list of phases, a phase a list of operations
-// that need not wait for each other; an operation is a kernel over a number of items. Threads take
-// items from a shared counter, so that a slow core takes fewer; which thread computes an item has no
-// influence on it. The caller's own thread stays free.
+// Threads that work through steps together: the host's own, and workers. A step is a list of phases, a
+// phase a list of operations that need not wait for each other; an operation is a kernel over a number
+// of items. Threads take items from a shared counter (share.ts), so that a slow core takes fewer; which
+// thread computes an item has no influence on it.
 
 import {
   advance,
@@ -9,25 +9,13 @@ import {
   MAXIMUM_OPERATIONS,
   OPERATION_WORDS,
   OPERATIONS,
+  SpinWait,
   Task,
   Word,
 } from "./control.ts";
+import { instantiate, type Kernel, panelMemory } from "./modules.ts";
+import { mostItems, takeShare, type Watch } from "./share.ts";
 import type { ModuleMessage, ThreadOptions } from "./worker.ts";
-
-/** A kernel over items. */
-export interface Operation {
-  /** Number of the kernel, from {@linkcode ThreadPool.load}. */
-  readonly kernel: number;
-  /** Address of its arguments in the memory that work is done in. */
-  readonly record: number;
-  /** How many items there are: rows, or bands of a matrix. */
-  readonly items: number;
-  /** How many are taken at once; by default so many that every thread takes about eight times. */
-  readonly grain?: number;
-}
-
-/** Operations of each phase. */
-export type Step = readonly (readonly Operation[])[];
 
 /** A kernel failed on a thread, or the pool was used after it was closed. */
 export class CpuError extends Error {
@@ -38,156 +26,229 @@ export class CpuError extends Error {
 /** How often a step that may become unwanted is looked after, in milliseconds. */
 const LOOK_INTERVAL = 10;
 
-/** How many times a thread comes back for items of an operation, about. */
-const TURNS = 8;
-
-/** Some threads and what they share. */
+/** The host's thread, workers, and what they share. */
 export class ThreadPool {
-  /** How many threads there are. */
-  readonly threads: number;
   readonly #control = new Int32Array(new SharedArrayBuffer(4 * CONTROL_WORDS));
-  readonly #workers: Worker[];
-  #kernels = 0;
+  #workers: readonly Worker[] = [];
+  readonly #kernels: Kernel[] = [];
+  readonly #modules: ModuleMessage[] = [];
+  /** How many modules the workers have. */
+  #loaded = 0;
+  readonly #panel = panelMemory();
+  readonly #wait = new SpinWait();
   #isServing = false;
   #isClosed = false;
   #fault = "";
+  /** Of the step that is put together: where its next operation goes, and its phases before this one. */
+  #end = OPERATIONS;
+  #phase = 0;
 
-  private constructor(threads: number) {
-    this.threads = threads;
-    const url = new URL("./worker.ts", import.meta.url);
-    this.#workers = Array.from({ length: threads }, () => new Worker(url, { type: "module" }));
+  /** How many threads there are: workers, once they have started, and the host's. */
+  get threads(): number {
+    return this.#workers.length + 1;
   }
 
-  /** Starts so many threads. */
+  /** How many operations the step has that is put together. */
+  get operations(): number {
+    return (this.#end - OPERATIONS) / OPERATION_WORDS;
+  }
+
+  /** A pool of so many threads. */
   static async open(threads: number): Promise<ThreadPool> {
-    const pool = new ThreadPool(threads);
-    await pool.#tell({ control: pool.#control, threads });
+    const pool = new ThreadPool();
+    await pool.start(threads);
     return pool;
   }
 
-  /** Gives all threads a module's kernels, blocking; returns their numbers by name. Errors: CpuError. */
-  load(message: ModuleMessage): Record<string, number> {
-    const control = this.#control;
-    if (this.#isServing) this.#commandNow(Task.Listen);
-    this.#isServing = false;
-    control[Word.Faults] = 0;
-    control[Word.Loaded] = 0;
-    for (const worker of this.#workers) worker.postMessage(message);
-    for (let loaded; (loaded = Atomics.load(control, Word.Loaded)) < this.threads;) {
-      Atomics.wait(control, Word.Loaded, loaded);
+  /** Starts workers, so that there are so many threads; until they are there, the host works alone. */
+  async start(threads: number): Promise<void> {
+    const url = new URL("./worker.ts", import.meta.url);
+    const workers = Array.from({ length: threads - 1 }, () => new Worker(url, { type: "module" }));
+    const options: ThreadOptions = { control: this.#control, threads };
+    try {
+      await Promise.all(workers.map((worker) => this.#tell(worker, options)));
+    } catch (error) {
+      for (const worker of workers) worker.terminate();
+      throw error;
     }
-    if (control[Word.Faults] > 0) throw new CpuError("Cannot load kernels: a thread refused them");
-    const names = WebAssembly.Module.exports(message.module).map(({ name }) => name).sort();
-    return Object.fromEntries(names.map((name) => [name, this.#kernels++]));
+    this.#workers = workers;
+    if (!this.#isClosed) return;
+    this.#isClosed = false;
+    await this.close();
   }
 
-  /** Runs a step; true once it is done, false where it was aborted. Errors: CpuError. */
-  async submit(step: Step): Promise<boolean> {
-    this.#begin(step);
-    await this.#command(Task.Run);
-    return this.#end();
+  /** Takes a module's kernels; returns their numbers by name. Errors: CpuError. */
+  load(message: ModuleMessage): Record<string, number> {
+    const first = this.#kernels.length;
+    const kernels = instantiate(message.module, message.memories, this.#panel);
+    this.#kernels.push(...kernels.values());
+    this.#modules.push(message);
+    return Object.fromEntries(kernels.keys().map((name, i) => [name, first + i]));
+  }
+
+  /** Gives the workers those modules that they do not have yet, blocking. Errors: CpuError. */
+  share(): void {
+    if (this.#workers.length === 0 || this.#loaded === this.#modules.length) return;
+    const control = this.#control;
+    if (this.#isServing) this.#command(Task.Listen);
+    this.#isServing = false;
+    control[Word.Faults] = 0;
+    for (; this.#loaded < this.#modules.length; this.#loaded++) {
+      control[Word.Answers] = 0;
+      for (const worker of this.#workers) worker.postMessage(this.#modules[this.#loaded]);
+      for (let count; (count = Atomics.load(control, Word.Answers)) < this.#workers.length;) {
+        Atomics.wait(control, Word.Answers, count);
+      }
+    }
+    if (control[Word.Faults]! > 0) throw new CpuError("Cannot load kernels: a thread refused them");
   }
 
   /**
-   * The same, blocking the caller's thread: a step of microseconds is not worth an await.
+   * Adds an operation to the phase that is put together.
    *
-   * @param isUnwanted asked now and then; where it is true, the step is aborted
+   * @param record address of its arguments in the memory that work is done in
+   * @param items how many items there are: rows, or bands of a matrix
+   * @param most how many are taken at once at most; by default so many that every thread takes about
+   *   eight times
    */
-  run(step: Step, isUnwanted?: () => boolean): boolean {
-    if (isUnwanted?.()) return false;
-    this.#begin(step);
-    this.#commandNow(Task.Run, isUnwanted);
-    return this.#end();
-  }
-
-  /** Leaves out what no thread has begun of the step that runs. */
-  abort(): void {
-    Atomics.store(this.#control, Word.Abort, 1);
-  }
-
-  /** Ends the threads. */
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#serve();
-    await this.#command(Task.Close);
-    this.#isClosed = true;
-    for (const worker of this.#workers) worker.terminate();
-  }
-
-  #begin(step: Step): void {
+  add(kernel: number, record: number, items: number, most?: number): void {
     const control = this.#control;
-    let at = OPERATIONS;
-    const count = step.reduce((sum, operations) => sum + operations.length, 0);
-    if (count > MAXIMUM_OPERATIONS) {
-      throw new RangeError(`Cannot run a step of ${count} operations: ${MAXIMUM_OPERATIONS} fit`);
+    const at = this.#end;
+    if (this.operations >= MAXIMUM_OPERATIONS) {
+      throw new RangeError(`Cannot run a step of more than ${MAXIMUM_OPERATIONS} operations`);
     }
-    step.forEach((operations, phase) => {
-      for (const { kernel, record, items, grain } of operations) {
-        const share = grain ?? Math.max(1, Math.floor(items / (TURNS * this.threads)));
-        control.set([kernel, record, items, share, 0, phase], at);
-        at += OPERATION_WORDS;
-      }
-    });
-    control[at + OPERATION_WORDS - 1] = -1; // Of no phase.
-    control[Word.Phases] = Math.max(1, step.length); // The end of a phase ends the step.
+    control[at] = kernel;
+    control[at + 1] = record;
+    control[at + 2] = items;
+    control[at + 3] = most ?? mostItems(items, this.threads);
+    control[at + 4] = 0;
+    control[at + 5] = this.#phase;
+    this.#end = at + OPERATION_WORDS;
+  }
+
+  /** Ends a phase: what is added from now on waits for all before. */
+  endPhase(): void {
+    this.#phase++;
+  }
+
+  /** Forgets the step that is put together. */
+  clear(): void {
+    this.#end = OPERATIONS;
+    this.#phase = 0;
+  }
+
+  /**
+   * Runs the step that was put together, blocking; true once it is done, false where it was left out.
+   * Errors: CpuError.
+   *
+   * @param isUnwanted asked now and then; where it is true, the rest of the step is left out
+   */
+  run(isUnwanted?: () => boolean): boolean {
+    if (this.#isClosed) throw new CpuError("Cannot run a step: the threads have ended");
+    const control = this.#control;
+    control[this.#end + 5] = -1; // Of no phase.
+    control[Word.Phases] = this.#phase + 1;
+    this.clear();
+    if (isUnwanted?.()) return false;
     control[Word.Abort] = 0;
     control[Word.Faults] = 0;
     this.#fault = "";
-    this.#serve();
-  }
-
-  #end(): boolean {
-    const control = this.#control;
-    if (control[Word.Faults] > 0) {
+    if (this.#workers.length > 0) {
+      this.share();
+      this.#serve();
+      this.#command(Task.Run);
+    }
+    takeShare({
+      control,
+      kernels: this.#kernels,
+      threads: this.threads,
+      wait: this.#wait,
+      fault: (error) => this.#fault = `: ${error}`,
+      watch: isUnwanted && new AbortWatch(control, isUnwanted),
+    }, true);
+    if (control[Word.Faults]! > 0) {
       throw new CpuError(`Cannot finish the step: a kernel failed${this.#fault}`);
     }
     return control[Word.Abort] === 0;
   }
 
+  /** Ends the workers, those too that are being started. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    const control = this.#control;
+    control[Word.Answers] = 0;
+    if (this.#workers.length > 0) {
+      this.#serve();
+      this.#command(Task.Close);
+    }
+    this.#isClosed = true;
+    for (let count; (count = Atomics.load(control, Word.Answers)) < this.#workers.length;) {
+      await Atomics.waitAsync(control, Word.Answers, count).value;
+    }
+    for (const worker of this.#workers) worker.terminate();
+  }
+
+  /** Has workers follow commands, which they do not hear messages during. */
   #serve(): void {
-    if (this.#isClosed) throw new CpuError("Cannot run a step: the threads have ended");
     if (this.#isServing) return;
     for (const worker of this.#workers) worker.postMessage("serve");
     this.#isServing = true;
   }
 
-  #start(task: number): void {
+  #command(task: number): void {
     Atomics.store(this.#control, Word.Task, task);
     advance(this.#control, Word.Command);
   }
 
-  #commandNow(task: number, isUnwanted?: () => boolean): void {
-    this.#start(task);
-    const control = this.#control;
-    const longest = isUnwanted && LOOK_INTERVAL;
-    for (let done; (done = Atomics.load(control, Word.Done)) !== control[Word.Command];) {
-      const woken = Atomics.wait(control, Word.Done, done, longest);
-      if (woken === "timed-out" && isUnwanted?.()) this.abort();
-    }
+  /** Sends a worker what it starts with and waits until it has taken it. */
+  #tell(worker: Worker, message: ThreadOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => {
+        if (data === "ready") return resolve();
+        this.#fault = `: ${data.fault}`;
+      };
+      worker.onerror = (event) => {
+        event.preventDefault();
+        reject(new CpuError(`Cannot start a thread: ${event.message}`));
+      };
+      worker.postMessage(message);
+    });
+  }
+}
+
+/** Leaves out what no thread has begun of a step once nobody wants it. */
+class AbortWatch implements Watch {
+  readonly interval = LOOK_INTERVAL;
+  readonly #control: Int32Array;
+  readonly #isUnwanted: () => boolean;
+  /** How many times items are taken from one reading of the clock to the next, and that are left. */
+  #every = 1;
+  #left = 1;
+  #read = performance.now();
+  #looked = this.#read;
+
+  constructor(control: Int32Array, isUnwanted: () => boolean) {
+    this.#control = control;
+    this.#isUnwanted = isUnwanted;
   }
 
-  async #command(task: number): Promise<void> {
-    this.#start(task);
-    const control = this.#control;
-    for (let done; (done = Atomics.load(control, Word.Done)) !== control[Word.Command];) {
-      await Atomics.waitAsync(control, Word.Done, done).value;
-    }
+  begun(): void {
+    this.#left = this.#every = 1;
   }
 
-  /** Sends each thread what it starts with and waits until all have taken it. */
-  async #tell(message: ThreadOptions): Promise<void> {
-    await Promise.all(this.#workers.map((worker) =>
-      new Promise<void>((resolve, reject) => {
-        worker.onmessage = ({ data }) => {
-          if (data === "ready") return resolve();
-          this.#fault = `: ${data.fault}`;
-        };
-        worker.onerror = (event) => {
-          event.preventDefault();
-          reject(new CpuError(`Cannot start a thread: ${event.message}`));
-        };
-        worker.postMessage(message);
-      })
-    ));
+  /** Reads the clock seldom where items are small, since that takes as long as they do. */
+  taken(): void {
+    if (--this.#left > 0) return;
+    const now = performance.now();
+    this.#every = now - this.#read < 1 ? 2 * this.#every : 1;
+    this.#left = this.#every;
+    this.#read = now;
+    if (now - this.#looked < LOOK_INTERVAL) return;
+    this.#looked = now;
+    this.call();
+  }
+
+  call(): void {
+    if (this.#isUnwanted()) Atomics.store(this.#control, Word.Abort, 1);
   }
 }

@@ -1,7 +1,7 @@
 // Threads that share steps: every item is computed once, phases are in order, whatever the number of
 // threads; aborts, faults and the end of the threads.
 
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { CpuError, ThreadPool } from "../../../kernels/cpu/pool.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 
@@ -30,18 +30,34 @@ async function open(threads: number) {
   return { pool, kernels, items: new Int32Array(work.buffer) };
 }
 
+/** A kernel, address of its arguments, items, and how many are taken at once. */
+type Operation = readonly [kernel: number, record: number, items: number, most?: number];
+
+function run(
+  pool: ThreadPool,
+  step: readonly (readonly Operation[])[],
+  isUnwanted?: () => boolean,
+): boolean {
+  for (const phase of step) {
+    for (const operation of phase) pool.add(...operation);
+    pool.endPhase();
+  }
+  return pool.run(isUnwanted);
+}
+
 Deno.test("all threads together compute every item of every phase once", async () => {
   for (const threads of [1, 2, 5]) {
     const { pool, kernels: { double }, items } = await open(threads);
-    const operation = { kernel: double, record: 0, items: 1000 };
-    const other = { kernel: double, record: 8000, items: 3, grain: 1 };
+    assertEquals(pool.threads, threads);
+    const operation: Operation = [double!, 0, 1000];
+    const other: Operation = [double!, 8000, 3, 1];
     for (let turn = 0; turn < 20; turn++) {
       items.fill(0);
       const step = [[operation, other], [operation], [], [other, operation]];
-      assertEquals(turn % 2 === 0 ? pool.run(step) : await pool.submit(step), true);
+      assertEquals(run(pool, step, turn % 2 === 0 ? undefined : () => false), true);
       assertEquals(items.subarray(0, 1001), new Int32Array(1001).fill(7).fill(0, 1000));
       assertEquals([...items.subarray(2000, 2004)], [3, 3, 3, 0]);
-      assertEquals(await pool.submit([]), true);
+      assertEquals(run(pool, []), true);
     }
     await pool.close();
   }
@@ -49,34 +65,59 @@ Deno.test("all threads together compute every item of every phase once", async (
 
 Deno.test("kernels may be loaded between steps", async () => {
   const { pool, kernels, items } = await open(2);
-  pool.run([[{ kernel: kernels.double, record: 0, items: 4 }]]);
+  run(pool, [[[kernels.double!, 0, 4]]]);
   const work = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true });
   const more = pool.load({ module: testModule(), memories: { work } });
-  pool.run([[{ kernel: more.double, record: 0, items: 2 }]]);
+  run(pool, [[[more.double!, 0, 2]]]);
   assertEquals([...items.subarray(0, 5)], [1, 1, 1, 1, 0]);
   assertEquals([...new Int32Array(work.buffer, 0, 3)], [1, 1, 0]);
   await pool.close();
 });
 
-Deno.test("an aborted step leaves the rest out, and the next one is whole", async () => {
-  const { pool, kernels: { double }, items } = await open(2);
-  const long = { kernel: double, record: 0, items: 4000, grain: 1 };
-  const step = Array.from({ length: 2000 }, () => [long]);
-  const running = pool.submit(step);
-  pool.abort();
-  assertEquals(await running, false);
-  items.fill(0);
-  assertEquals(await pool.submit([[long]]), true);
-  assertEquals(items.subarray(0, 4000), new Int32Array(4000).fill(1));
+Deno.test("threads that start after the first step have the kernels that were loaded before", async () => {
+  const pool = new ThreadPool();
+  const work = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true });
+  const { double } = pool.load({ module: testModule(), memories: { work } });
+  const items = new Int32Array(work.buffer);
+  run(pool, [[[double!, 0, 1000]]]);
+  await pool.start(3);
+  run(pool, [[[double!, 0, 1000]], [[double!, 0, 1000]]]);
+  assertEquals(items.subarray(0, 1001), new Int32Array(1001).fill(7).fill(0, 1000));
   await pool.close();
 });
 
-Deno.test("a kernel that fails fails its step, and no other", async () => {
-  const { pool, kernels, items } = await open(2);
-  const fails = { kernel: kernels.fail, record: 0, items: 2 };
-  await assertRejects(() => pool.submit([[fails], [fails]]), CpuError, "a kernel failed");
-  assertEquals(pool.run([[{ kernel: kernels.double, record: 0, items: 1 }]]), true);
-  assertEquals(items[0], 1);
+Deno.test("a pool that is closed while its threads start ends them", async () => {
+  const pool = new ThreadPool();
+  const starting = pool.start(3);
   await pool.close();
-  await assertRejects(() => pool.submit([[fails]]), CpuError, "have ended");
+  await starting;
+  assertThrows(() => run(pool, [[]]), CpuError, "have ended");
+});
+
+for (const threads of [1, 2]) {
+  Deno.test(`an aborted step leaves the rest out, and the next one is whole, on ${threads} threads`, async () => {
+    const { pool, kernels: { double }, items } = await open(threads);
+    const long: Operation = [double!, 0, 4000, 1];
+    const step = Array.from({ length: 2000 }, () => [long]);
+    let asked = 0;
+    assertEquals(run(pool, step, () => asked++ > 0), false);
+    assertEquals(run(pool, step, () => true), false);
+    items.fill(0);
+    assertEquals(run(pool, [[long]], () => false), true);
+    assertEquals(items.subarray(0, 4000), new Int32Array(4000).fill(1));
+    await pool.close();
+  });
+}
+
+Deno.test("a kernel that fails fails its step, and no other", async () => {
+  for (const threads of [1, 2]) {
+    const { pool, kernels, items } = await open(threads);
+    const fails: Operation = [kernels.fail!, 0, 2];
+    assertThrows(() => run(pool, [[fails], [fails]]), CpuError, "a kernel failed");
+    items.fill(0);
+    assertEquals(run(pool, [[[kernels.double!, 0, 1]]]), true);
+    assertEquals(items[0], 1);
+    await pool.close();
+    assertThrows(() => run(pool, [[fails]]), CpuError, "have ended");
+  }
 });

@@ -1,0 +1,93 @@
+// A thread's share of a step: it takes items of each operation until none are left, and goes on to the
+// next phase once all threads have. The pool's host does so itself, and each of its workers.
+
+import { advance, OPERATION_WORDS, OPERATIONS, type SpinWait, Word } from "./control.ts";
+import type { Kernel } from "./modules.ts";
+
+/** How many times a thread comes back for items of an operation, about. */
+const TURNS = 8;
+/** By how many takes of each thread the rest of an operation is finished: they get smaller towards it. */
+const LAST_TURNS = 2;
+/** The least part of a thread's items that it takes: less would cost more than unequal ends do. */
+const LEAST_PART = 64;
+
+/** A thread that takes part in steps. */
+export interface Participant {
+  readonly control: Int32Array<SharedArrayBuffer>;
+  /** By their numbers. */
+  readonly kernels: readonly Kernel[];
+  /** All threads that take part. */
+  readonly threads: number;
+  readonly wait: SpinWait;
+  /** Takes what a kernel threw. */
+  fault(error: unknown): void;
+  /** Looks whether somebody still wants the step: `begun` before each operation, `taken` after items. */
+  readonly watch?: Watch | undefined;
+}
+
+/** What a thread does beside its share of a step. */
+export interface Watch {
+  readonly interval: number;
+  begun(): void;
+  taken(): void;
+  call(): void;
+}
+
+/** How many items of so many are taken at once at most, so that threads come back for more. */
+export function mostItems(items: number, threads: number): number {
+  return Math.max(1, Math.floor(items / (TURNS * threads)));
+}
+
+/** Does a thread's share of the step; returns where all have done theirs, or, of a worker, this one has. */
+export function takeShare(thread: Participant, isHost: boolean): void {
+  const { control, threads, wait } = thread;
+  const phases = Atomics.load(control, Word.Phases);
+  let operation = OPERATIONS;
+  for (let phase = 0; phase < phases; phase++) {
+    try {
+      operation = takePhase(thread, operation, phase);
+    } catch (error) {
+      thread.fault(error);
+      Atomics.add(control, Word.Faults, 1);
+      Atomics.store(control, Word.Abort, 1);
+    }
+    if (threads === 1) continue;
+    const turn = Atomics.load(control, Word.Phase);
+    if (Atomics.add(control, Word.Arrived, 1) === threads - 1) {
+      Atomics.store(control, Word.Arrived, 0);
+      advance(control, Word.Phase);
+    } else if (isHost || phase < phases - 1) {
+      wait.forChange(control, Word.Phase, turn, thread.watch);
+    }
+  }
+}
+
+/** Takes items of each operation of the phase; returns where the next phase begins. */
+function takePhase(
+  { control, kernels, threads, watch }: Participant,
+  from: number,
+  phase: number,
+): number {
+  let at = from;
+  for (; control[at + 5] === phase; at += OPERATION_WORDS) {
+    const [kernel, record] = [kernels[control[at]!]!, control[at + 1]!];
+    const [items, most] = [control[at + 2]!, control[at + 3]!];
+    const least = Math.floor(items / (LEAST_PART * threads));
+    const next = at + 4;
+    watch?.begun();
+    for (let first = Atomics.load(control, next); first < items;) {
+      if (Atomics.load(control, Word.Abort) !== 0) break;
+      const part = Math.floor((items - first) / (LAST_TURNS * threads));
+      const count = Math.min(most, Math.max(1, least, part));
+      const found = Atomics.compareExchange(control, next, first, first + count);
+      if (found !== first) {
+        first = found; // Another thread has taken these.
+        continue;
+      }
+      kernel(record, first, Math.min(items, first + count));
+      watch?.taken();
+      first = Atomics.load(control, next);
+    }
+  }
+  return at;
+}
