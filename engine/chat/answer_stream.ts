@@ -1,13 +1,13 @@
-// An answer as it comes, taken apart: the text of a generation goes through the parser of the model's
-// family, and comes out as text, thinking and tool calls. Log-probabilities go along with the text of
-// their tokens; those of marks and calls go nowhere.
+// The stream of a chat's answer: the text of a generation passes through the parser of the model's
+// family, and becomes text, thinking and tool calls. Log-probabilities stay with the text of their
+// tokens; those of marks and calls are dropped.
 
 import { TokenLedger } from "../generate/mod.ts";
 import type { ChatEvent, ChatMessage, DoneEvent, GenerateEvent } from "../types.ts";
 import type { AnswerEvent, AnswerFormat, AnswerParser } from "./answers/types.ts";
 import type { ChatTools } from "./chat_tools.ts";
 
-/** How an answer is taken apart. */
+/** The options of the stream. */
 export interface AnswerReading {
   readonly parser: AnswerParser;
   /** The marks of the parser's family. */
@@ -19,7 +19,7 @@ export interface AnswerReading {
 
 type AnsweredText = Extract<AnswerEvent, { text: string }>;
 
-/** What the end of a chat tells of messages that did not fit. */
+/** The dropped messages, as members of the event that ends a chat. */
 function droppedOf(
   messages: readonly ChatMessage[],
 ): Pick<DoneEvent, "droppedMessages" | "droppedIndexes"> {
@@ -36,7 +36,7 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
   readonly #reading: AnswerReading;
   readonly #notes: string[];
   readonly #events: ChatEvent[] = [];
-  /** Where log-probabilities are wanted. */
+  /** The tokens, if log-probabilities are wanted. */
   #ledger: TokenLedger | undefined;
   #kind: "text" | "thinking" | undefined;
   #call = { id: "", name: "" };
@@ -113,7 +113,7 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
   }
 }
 
-/** A name for a call that nobody else has. */
+/** A unique id for a call. */
 function newCallId(): string {
   return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`;
 }

@@ -1,7 +1,6 @@
-// From a conversation to a prompt: the model's own Jinja template (without one, the texts as they
-// are, as Ollama has it) or a Go template of the request, and the oldest turns dropped where the
-// window is too small. What comes back is the generation's stream, taken apart into text, thinking
-// and tool calls.
+// From a conversation to a prompt, by the model's own Jinja template or by a Go template of the
+// request; without a template, the texts as they are, as in Ollama. The oldest turns are dropped if
+// the window is too small. The generation's stream is split into text, thinking and tool calls.
 
 import {
   type ChatTemplate,
@@ -38,22 +37,25 @@ import { fewestToDrop, type Measured } from "./fit.ts";
 
 /** A model that can chat. */
 export interface ChatContext extends GenerateContext {
-  /** Undefined where the file has none: then the messages' texts are the prompt. */
+  /** Undefined if the file has none. Then the prompt is the messages' texts. */
   readonly template: ChatTemplate | undefined;
-  /** How the models of the template answer. */
+  /** The answer format of the template's models. */
   readonly answers: AnswerFormat;
 }
 
 /** Makes a prompt of a text with marks for images. */
 export type SplitPrompt = (prompt: Text) => Prompt;
 
-/** The prompt text of a conversation, images as `[img-N]`. Errors: RequestError, ChatTemplateError. */
+/**
+ * The text of a conversation's prompt, images as `[img-N]`. Errors: RequestError,
+ * ChatTemplateError.
+ */
 export function renderChat(context: ChatContext, request: ChatRequest): string {
   const marks = new ImageMarks();
   return marks.show(plain(rendererOf(context, request)(marks.placeInMessages(request.messages))));
 }
 
-/** Tokens of the prompt that chat() would run. Errors as of chat(). */
+/** The number of tokens of chat()'s prompt. Errors: those of chat(). */
 export function countTokens(
   context: ChatContext,
   request: ChatRequest,
@@ -62,7 +64,7 @@ export function countTokens(
   return promptLength(chatPrompt(context, request, split));
 }
 
-/** The prompt that chat() would run. Errors as of chat(). */
+/** The prompt of chat(). Errors: those of chat(). */
 export function chatPrompt(
   context: ChatContext,
   request: ChatRequest,
@@ -72,9 +74,9 @@ export function chatPrompt(
 }
 
 /**
- * Answers a conversation. Errors as of generate(), and of renderChat().
+ * Answers a conversation. Errors: those of generate() and of renderChat().
  *
- * @param split puts images in place of the marks that messages have for them
+ * @param split puts images in place of their marks
  */
 export function chat(
   context: ChatContext,
@@ -99,7 +101,8 @@ export function chat(
     {
       ...rest,
       prompt: items,
-      // What came before is in the prompt; that it was given asks for a context at the end.
+      // The given context is part of the prompt already. An empty one here asks for a context at
+      // the end.
       ...(rest.context && { context: [] }),
       ...(format !== undefined && { format }),
     },
@@ -111,19 +114,19 @@ export function chat(
   const parser = answers.parser({
     prompt,
     tools: tools.callable,
-    // Only arguments that a mask keeps right can be given out before they are whole.
+    // Arguments are only given out while they come if a mask enforces their form.
     streaming: format !== undefined && tools.callable.length > 0,
   });
   return new AnswerStream(events, { parser, thinking: answers.thinking, tools, dropped });
 }
 
-/** How the answer to a prompt thinks; undefined where it does not. */
+/** The marks of thinking in the answer to a prompt; undefined if it does not think. */
 function thinkingOf({ thinking }: AnswerFormat, prompt: string): ThinkingSyntax | undefined {
   if (!thinking || endsThinking(prompt, thinking)) return undefined;
   return { ...thinking, begun: beginsThinking(prompt, thinking) };
 }
 
-/** The tools that a call may be of. */
+/** The tools that may be called. */
 function offered({ tools = [], toolChoice = "auto" }: ChatRequest): readonly Tool[] {
   if (toolChoice === "none") return [];
   if (typeof toolChoice === "string") return tools;
@@ -136,11 +139,11 @@ function offered({ tools = [], toolChoice = "auto" }: ChatRequest): readonly Too
 interface FittedPrompt {
   readonly prompt: string;
   readonly items: PromptItem[];
-  /** Messages that went because they did not fit. */
+  /** Number of messages that were dropped because they did not fit. */
   readonly dropped: number;
 }
 
-/** The prompt of a conversation, without the oldest turns where they do not fit the window. */
+/** The prompt of a conversation, without the oldest turns if they do not fit the window. */
 function fit(
   context: ChatContext,
   request: ChatRequest,
@@ -153,7 +156,7 @@ function fit(
   const measure = (dropped: number): Measured => {
     try {
       const prompt = render(withoutOldest(messages, dropped));
-      // The template writes BOS where the model wants it; encoding adds none twice.
+      // The template writes BOS if the model wants it, and encoding does not add another.
       const items = encodePrompt(context, { prompt: split(prompt), context: request.context });
       fitted = { prompt: plain(prompt), items, dropped };
       return { fits: true, tokens: promptLength(items) };
@@ -162,7 +165,7 @@ function fit(
         failure = error;
         return { fits: false, tokens: error.promptTokens };
       }
-      // Some templates take no conversation that begins with an answer.
+      // Some templates refuse a conversation that begins with an answer.
       const isRefused = error instanceof ChatTemplateError && error.fault === "refused";
       if (!isRefused || dropped === 0) throw error;
       failure ??= error;
@@ -171,13 +174,13 @@ function fit(
   };
   const droppable = (request.truncate ?? true) ? turnsOf(messages) : [];
   const kept = unitsOf(messages) - unitsOf(droppable);
-  // The last that fits is the one that drops the fewest.
+  // The last prompt that fits is the one without the fewest messages.
   fewestToDrop(droppable, kept, context.contextLength, measure);
   if (!fitted) throw failure;
   return fitted;
 }
 
-/** What the whole answer must look like, thinking and calls included; undefined: anything goes. */
+/** The grammar of the whole answer, with thinking and calls; undefined if anything is allowed. */
 function formatOf(
   answers: AnswerFormat,
   { format, toolChoice = "auto", parallelToolCalls = true }: ChatRequest,
@@ -198,8 +201,8 @@ function formatOf(
 }
 
 /**
- * What makes a prompt of messages. All that messages and tools say is data in it. A template of the
- * request is parsed once for all attempts, and the attempts share a budget.
+ * The function that renders messages. All that messages and tools contain is data. A template of
+ * the request is parsed once for all attempts, which share a budget.
  */
 function rendererOf(
   context: ChatContext,
@@ -227,7 +230,7 @@ function rendererOf(
     }, budget);
 }
 
-/** The faults of a request's template are the client's. */
+/** Faults of a request's template are errors of the request. */
 function refusingFaults<T>(action: () => T): T {
   try {
     return action();
@@ -237,7 +240,7 @@ function refusingFaults<T>(action: () => T): T {
   }
 }
 
-/** What a model without a template continues: the texts alone, since it knows no roles. */
+/** The prompt of a model without a template: only the texts, since it has no marks for roles. */
 function plainPrompt(messages: readonly ChatMessage[]): Text {
   return taint(messages.map(({ content }) => content).filter((text) => text !== "").join("\n"));
 }
@@ -263,18 +266,18 @@ function templateCall(call: ToolCall): Record<string, unknown> {
   return { type: "function", ...call };
 }
 
-/** The messages that may go where there is no room: system messages and the last one stay. */
+/** The messages that may be dropped: all except system messages and the last one. */
 function turnsOf(messages: readonly ChatMessage[]): ChatMessage[] {
   return messages.filter(({ role }, i) => role !== "system" && i < messages.length - 1);
 }
 
-/** The messages without so many of the oldest that may go. */
+/** The messages without a number of the oldest that may be dropped. */
 function withoutOldest(messages: readonly ChatMessage[], dropped: number): readonly ChatMessage[] {
   let left = dropped;
   return messages.filter(({ role }) => role === "system" || left-- <= 0);
 }
 
-/** UTF-16 units of all that messages say. */
+/** UTF-16 units of all messages. */
 function unitsOf(messages: readonly ChatMessage[]): number {
   return messages.reduce(
     (sum, { content, thinking = "" }) => sum + content.length + thinking.length,

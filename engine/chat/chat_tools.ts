@@ -1,6 +1,6 @@
-// The tools of a chat as the mask can hold a model to them. A strict tool is enforced as it stands or
-// refused. Of another one, what cannot be enforced is left out, keyword by keyword: then its calls
-// are checked against the whole schema after they came, and the log says so.
+// The tools of a chat, as far as the mask can enforce their schemas. A strict tool is enforced
+// completely or refused. For other tools, keywords that cannot be enforced are left out; then calls
+// are checked against the whole schema afterwards, and the log says so.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import type { ValidateFunction } from "../dependencies.ts";
@@ -10,22 +10,28 @@ import { SchemaError } from "../grammar/mod.ts";
 import type { FormatOptions, Tool } from "../types.ts";
 import type { CallableTool } from "./answers/types.ts";
 
-/** Keywords of one tool that are left out before all of its schema is. */
+/** Most keywords of a tool that are left out before its schema is given up. */
 const MOST_LEFT_OUT = 20;
 
 type Schema = Record<string, unknown>;
 
-/** Tools, ready for answers. */
+/** The tools of a request. */
 export class ChatTools {
-  /** With the schemas that the mask enforces. */
+  /** The tools with the schemas that the mask enforces. */
   readonly callable: CallableTool[] = [];
   /** What was left out of the schemas, as sentences for a log. */
   readonly notes: string[] = [];
-  /** Whole schemas of tools of which a part is enforced, and what checks them, once it was wanted. */
+  /**
+   * Complete schemas of tools that are enforced in part, and the functions that check them, made on
+   * demand.
+   */
   readonly #wholes = new Map<string, Schema>();
   readonly #checks = new Map<string, Promise<ValidateFunction | undefined>>();
 
-  /** @throws SchemaError for a strict tool that cannot be enforced, RequestError for two of one name */
+  /**
+   * @throws SchemaError for a strict tool that cannot be enforced, RequestError for two tools with
+   *   the same name
+   */
   constructor(
     tools: readonly Tool[],
     tokenizer: Tokenizer,
@@ -41,7 +47,10 @@ export class ChatTools {
     }
   }
 
-  /** What is wrong with the arguments of a call whose schema was not enforced as a whole. */
+  /**
+   * The fault of a call's arguments if its schema was not enforced completely; undefined if there
+   * is none.
+   */
   async faultOf(name: string, values: Record<string, unknown>): Promise<string | undefined> {
     const whole = this.#wholes.get(name);
     if (!whole) return undefined;
@@ -83,9 +92,9 @@ export class ChatTools {
 }
 
 /**
- * A function that checks values; undefined where the schema cannot be. The package is loaded when it is
- * first wanted: most models never do, and where the library is imported from a folder that has packages
- * of its own, Deno may not find it.
+ * A function that checks values; undefined if the schema is not valid. The package is only loaded
+ * when it is needed. Most models never need it, and if the library is imported from a folder with
+ * packages of its own, Deno may not find it.
  */
 async function compileCheck(schema: Schema): Promise<ValidateFunction | undefined> {
   try {
@@ -96,9 +105,9 @@ async function compileCheck(schema: Schema): Promise<ValidateFunction | undefine
   }
 }
 
-/** A copy of a schema without a keyword at a place; undefined if there is no such thing. */
+/** A copy of a schema without a keyword at a place; undefined if there is no such keyword. */
 function without(schema: Schema, pointer: string, keyword: string): Schema | undefined {
-  // Only what lies on the way is copied: a schema may be as large as a request, and nest as deep.
+  // Only objects on the path are copied, because a schema may be as large and deep as a request.
   const copy = { ...schema };
   let place: Schema = copy;
   for (const part of pointer.split("/").slice(1)) {

@@ -1,36 +1,43 @@
-// How many of the oldest messages have to go so that a conversation fits a window. Rendering and
-// encoding one is the work of its length, so the answer is not looked for one message after the
-// other: what was measured tells where to measure next (regula falsi, halving where that stalls).
+// Finds how many of the oldest messages have to be dropped so that a conversation fits a window.
+// Rendering and encoding take time in proportion to the length, so not every number is tried: each
+// measurement tells where to measure next (regula falsi, with bisection where that stalls).
 
-/** What a conversation without some of its oldest messages comes to. */
+/** The size of a conversation without some of its oldest messages. */
 export interface Measured {
-  /** Its tokens, if it has a prompt: a template may refuse one that begins in the middle. */
+  /**
+   * Its tokens; undefined if it has no prompt, because a template may refuse one that begins in the
+   * middle.
+   */
   readonly tokens?: number | undefined;
   readonly fits: boolean;
 }
 
-/** A message as it is weighed. */
+/** The length of a message. */
 interface Weighed {
   readonly content: string;
   readonly thinking?: string | undefined;
 }
 
-/** What a template writes around a message, in units of text. */
+/** What a template adds to a message, in units of text; an estimate. */
 const UNITS_AROUND = 16;
 
-/** Tokens per unit of text before anything is measured. */
+/** Tokens per unit of text before anything is measured; an estimate. */
 const FIRST_GUESS = 0.25;
 
-/** A conversation so many times the window, by the first guess, is not measured as a whole. */
+/**
+ * A conversation that is this many times the window, by the first estimate, is not measured as a
+ * whole.
+ */
 const FAR_TOO_LONG = 4;
 
 /**
- * The fewest of `messages`, the oldest first, without which a conversation fits; undefined where it
- * does not even without all of them. Takes a handful of measurements.
+ * The fewest of `messages`, the oldest first, without which a conversation fits; undefined if it
+ * does not fit even without all of them. Takes a handful of measurements.
  *
- * @param messages those that may go
- * @param kept UNITS of text that stay @param limit tokens that do not fit any more
- * @param measure what the conversation without so many of them comes to
+ * @param messages those that may be dropped
+ * @param kept units of text that stay
+ * @param limit number of tokens that does not fit any more
+ * @param measure measures the conversation without a number of messages
  */
 export function fewestToDrop(
   messages: readonly Weighed[],
@@ -38,13 +45,13 @@ export function fewestToDrop(
   limit: number,
   measure: (dropped: number) => Measured,
 ): number | undefined {
-  /** Units of text that go with so many messages. */
+  /** Units of text in the first messages, by their number. */
   const gone = [0];
   for (const { content, thinking = "" } of messages) {
     gone.push(gone.at(-1)! + content.length + thinking.length + UNITS_AROUND);
   }
   const all = kept + gone.at(-1)!;
-  // Dropping `low` is too few, dropping `best` fits, and what is between `high` and it is refused.
+  // Dropping `low` is too few, dropping `best` fits, and numbers between `high` and it are refused.
   let [low, high, best] = [-1, gone.length, undefined as number | undefined];
   let [ratio, tokens, at] = [FIRST_GUESS, all * FIRST_GUESS, 0];
   let next = all * FIRST_GUESS > FAR_TOO_LONG * limit ? guess() : 0;
@@ -66,7 +73,7 @@ export function fewestToDrop(
   }
   return best;
 
-  /** Where the tokens would come below the limit, if text went on as it was measured. */
+  /** The number at which the tokens would fall below the limit, by linear interpolation. */
   function guess(): number {
     const wanted = gone[at]! + (tokens - limit + 1) / ratio;
     const found = gone.findIndex((units) => units >= wanted);

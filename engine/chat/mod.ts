@@ -1,4 +1,4 @@
-// A conversation as a prompt, and the answer as thinking, text and tool calls, as the family of the
+// A conversation as a prompt, and its answer as thinking, text and tool calls, as the family of the
 // model's template writes them.
 
 export { detectAnswerFormat } from "./answers/detect.ts";

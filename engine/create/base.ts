@@ -1,5 +1,5 @@
-// What a new model is made of before the request's own texts and parameters: the layers of another
-// model, which may have to be fetched, of files, or none at all where another server has the model.
+// The base of a new model, before the request's own texts and parameters: the layers of another
+// model, which may have to be pulled, or of files, or none if another server has the model.
 
 import { ModelNotFoundError, RequestError } from "../errors.ts";
 import {
@@ -15,18 +15,18 @@ import type { MadeLayer } from "./layers.ts";
 import type { CreateRequest, Pull } from "./types.ts";
 import { type CreateContext, storeFile, storeWeights } from "./weights.ts";
 
-/** Layers, and what describes them. */
+/** The layers of a base, and their description. */
 export interface Base {
   readonly layers: readonly MadeLayer[];
   readonly config: ModelConfig;
 }
 
 /**
- * Gathers what a model is made of.
+ * The base of a model.
  *
- * @param pull fetches a model that is not there
- * @throws {RequestError} if no model can be made of it
- * @throws {ModelNotFoundError} if the model `from` is not there and cannot be fetched
+ * @param pull fetches a model that is not in the store
+ * @throws {RequestError} if the request cannot be a model
+ * @throws {ModelNotFoundError} if the model `from` is neither in the store nor can be pulled
  */
 export async function baseOf(
   context: CreateContext,
@@ -47,7 +47,7 @@ export async function baseOf(
   return { layers: [...base?.layers ?? [], ...added.layers, ...adapted], config };
 }
 
-/** The description of one model, which either the base or the files have to hold. */
+/** The description of the model, which is that of the base or of the files. */
 function describe(base: Base | undefined, { info }: FileLayers): ModelConfig {
   if (base && info) throw new RequestError("both 'from' and 'files' hold a model");
   if (base) return base.config;
@@ -82,7 +82,7 @@ async function baseOfModel(
   };
 }
 
-/** A model that lies about as files: they are copied, since their owner may change them. */
+/** The base from single files, which are copied because their owner may change them. */
 async function baseOfBareFiles(
   context: CreateContext,
   { path, projector }: Extract<ModelSource, { kind: "files" }>,

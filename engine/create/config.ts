@@ -1,11 +1,11 @@
-// The description of a model that its config blob holds: made from a file's header, changed by
-// request, and written as Ollama writes it. The layout: types/model/config.go of the Ollama project.
+// The description of a model in its config blob: made from a file's header, changed by requests,
+// and written as Ollama writes it. The layout: types/model/config.go of the Ollama project.
 
 import { RequestError } from "../errors.ts";
 import type { Layer, ModelConfig } from "../store/mod.ts";
 import { encodeDocument } from "./document.ts";
 
-/** Members in the order of Go's structure; any others follow in their own. */
+/** Members in the order of Go's structure. Others follow in their own order. */
 const ORDER = [
   "model_format",
   "model_family",
@@ -26,7 +26,7 @@ const ORDER = [
   "rootfs",
 ];
 
-/** What `info` of a request may set, under which name, and of what kind. */
+/** The keys of a request's `info`, with the member that each sets and its kind. */
 const SETTABLE: Readonly<Record<string, [member: string, kind: "text" | "count" | "texts"]>> = {
   model_family: ["model_family", "text"],
   base_name: ["base_name", "text"],
@@ -43,7 +43,7 @@ const KINDS = {
   texts: { name: "an array of strings", test: (value: unknown) => isTexts(value) },
 };
 
-/** The description of a model that another server runs. */
+/** The description of a model on another server. */
 export function remoteConfig(host: string, model: string): ModelConfig {
   return {
     model_format: "",
@@ -60,9 +60,9 @@ export function remoteConfig(host: string, model: string): ModelConfig {
 }
 
 /**
- * The description with what a request wants it to say; members that no description has are ignored.
+ * The description with the values of a request. Unknown members are ignored.
  *
- * @throws {RequestError} if one is not what it must be
+ * @throws {RequestError} if a value has the wrong type
  */
 export function withInfo(config: ModelConfig, info: CreateInfo): ModelConfig {
   const changed = { ...config };
@@ -88,7 +88,7 @@ export function encodeConfig(
   const rootfs = { type: "layers", diff_ids: layers.map(({ digest }) => digest) };
   const full: Record<string, unknown> = { ...config, rootfs };
   const names = [...ORDER, ...Object.keys(full).filter((name) => !ORDER.includes(name))];
-  // undefined members are left out by JSON.
+  // JSON omits undefined members.
   return encodeDocument(Object.fromEntries(names.map((name) => [name, full[name]])));
 }
 

@@ -1,6 +1,6 @@
-// Makes models: what they are made of (base.ts), what the request carries over it, a description, and
-// a manifest, which comes last. Until then the store is as it was, and nothing takes the blobs away.
-// What may be asked for: docs/api.md of the Ollama project.
+// Makes models: a base (base.ts), the request's own layers, a description, and the manifest, which
+// is written last. Until then the store is unchanged, and the new blobs are protected from removal.
+// docs/api.md of the Ollama project defines requests.
 
 import { RequestError } from "../errors.ts";
 import { createGoTemplate, GoTemplateError } from "../go_template/mod.ts";
@@ -15,20 +15,20 @@ import type { CreateProgress, CreateRequest, Pull } from "./types.ts";
 import { readVersion } from "./version.ts";
 import type { CreateContext } from "./weights.ts";
 
-/** What making a model needs besides the store. */
+/** The options of createModel(). */
 export interface CreateOptions {
-  /** Ends the work with its reason. */
+  /** Aborting it ends the work. */
   readonly signal: AbortSignal;
-  /** Fetches a model that is not there; default: it is an error. */
+  /** Fetches a model that is not in the store. Default: that is an error. */
   readonly pull?: Pull;
 }
 
 /**
- * Makes a model, and tells how far it is; the last record is "success".
+ * Makes a model, and yields its progress; the last record is "success".
  *
- * @throws {RequestError} if the request cannot be carried out as it stands
- * @throws {ModelNotFoundError} if the model that it is made from is nowhere
- * @throws {StoreError} if a name is none, or the store cannot be written
+ * @throws {RequestError} if the request cannot be carried out
+ * @throws {ModelNotFoundError} if the model `from` is not found
+ * @throws {StoreError} if a name is invalid, or the store cannot be written
  */
 export async function* createModel(
   store: ModelStore,
@@ -51,7 +51,7 @@ export async function* createModel(
     }), signal);
 }
 
-/** The request, with what can be told to be wrong before any work is done. */
+/** Checks the request for errors that show before any work is done. */
 function check(request: CreateRequest): CreateRequest {
   const { from, files, template, requires, remoteHost, quantize } = request;
   if (!from && !files) throw new RequestError("neither 'from' or 'files' was specified");
@@ -73,7 +73,7 @@ function checkTemplate(template: string): void {
   }
 }
 
-/** Puts the request's own layers over the base, and all of it under the name. */
+/** Adds the request's own layers to the base, and writes the manifest. */
 async function write(
   { store, report, signal }: CreateContext,
   name: ModelName,
@@ -97,7 +97,7 @@ async function write(
   });
 }
 
-/** The description with what the request says of the model. */
+/** The description with the request's values. */
 function changed(
   base: ModelConfig,
   { template, renderer, parser, requires, info = {} }: CreateRequest,

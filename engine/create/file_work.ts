@@ -1,5 +1,5 @@
-// Making GGUF files of other files on a thread of its own: it takes minutes of arithmetic, in which the
-// thread that answers requests has to hear new ones. The client's side; file_worker.ts is the other.
+// Making GGUF files from other files on a thread of its own, because it takes minutes of arithmetic
+// while the thread of the server has to receive requests. The client of file_worker.ts.
 
 import { availableParallelism } from "node:os";
 import { CancelFlag } from "../cancellation.ts";
@@ -7,41 +7,41 @@ import { type ErrorRecord, unpackError } from "../error_record.ts";
 import { untilAborted } from "../async.ts";
 import type { QuantizationName } from "./quantize/mod.ts";
 
-/** What is made of what; paths of files and folders. */
+/** A piece of work, with the paths of files and folders. */
 export type FileWork =
   | { kind: "quantize"; from: string; to: string; type: QuantizationName }
   | { kind: "convert"; folder: string; to: string }
   | { kind: "join"; from: string; to: string };
 
-/** Who hears how far it is, and who ends it. */
+/** The options of work. */
 export interface FileWorkOptions {
-  /** Told how many bytes of the tensors are done, of how many. */
+  /** Receives the number of bytes of tensors that are done, and of all. */
   onProgress?(done: number, total: number): void;
-  /** Ends the work with its reason. */
+  /** Aborting it ends the work. */
   readonly signal: AbortSignal;
 }
 
-/** To the thread: the work, and the memory of a CancelFlag. */
+/** The message to the thread: the work, and the memory of a CancelFlag. */
 export interface FileWorkOrder {
   readonly work: FileWork;
   readonly cancelled: SharedArrayBuffer;
 }
 
-/** From the thread. */
+/** The messages from the thread. */
 export type FileWorkReport =
   | { kind: "progress"; done: number; total: number }
   | { kind: "ended"; error?: ErrorRecord };
 
-/** Threads that work at a time: models have to answer beside them. */
+/** Most threads at a time, because models have to answer beside them. */
 const MOST_THREADS = Math.max(1, Math.floor(availableParallelism() / 2));
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
 /**
- * Does such work. A failed or aborted attempt leaves no file.
+ * Runs the work. A failed or aborted attempt leaves no file.
  *
- * @throws as quantizeModel(), convertSafetensors() and joinShards() do; the signal's reason
+ * @throws the errors of quantizeModel(), convertSafetensors() and joinShards(); the signal's reason
  */
 export async function doFileWork(work: FileWork, options: FileWorkOptions): Promise<void> {
   await takePlace(options.signal);
@@ -53,7 +53,7 @@ export async function doFileWork(work: FileWork, options: FileWorkOptions): Prom
   }
 }
 
-/** Waits until fewer than the most work. */
+/** Waits until fewer than the most threads are working. */
 async function takePlace(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (running >= MOST_THREADS) {
@@ -64,7 +64,7 @@ async function takePlace(signal: AbortSignal): Promise<void> {
     } catch (error) {
       const place = waiting.indexOf(resolve);
       if (place >= 0) waiting.splice(place, 1);
-      else waiting.shift()?.(); // Its turn had come.
+      else waiting.shift()?.(); // its turn had come, so the next one takes it
       throw error;
     }
   }

@@ -1,5 +1,5 @@
-// The thread that makes GGUF files: one piece of work, whose client is file_work.ts. It looks at the
-// flag that calls it off at every slice of a tensor.
+// The thread that makes GGUF files, one piece of work in its life. file_work.ts is its client. It
+// checks the flag that cancels it at every slice of a tensor.
 
 import { CancelFlag } from "../cancellation.ts";
 import { packError } from "../error_record.ts";

@@ -1,5 +1,5 @@
 // A model from files that are blobs of the store: GGUF files, whose headers tell weights, projector
-// and adapters apart, or the safetensors of a Hugging Face folder, which become one.
+// and adapters apart, or the safetensors of a Hugging Face folder, which are converted.
 
 import { join } from "node:path";
 import { GgufError, RequestError } from "../errors.ts";
@@ -15,11 +15,11 @@ import { type CreateContext, type StoredWeights, storeWeights } from "./weights.
 /** Names of files with the digests of their blobs. */
 export type NamedFiles = Readonly<Record<string, string>>;
 
-/** What files come to. */
+/** The layers of a model's files. */
 export interface FileLayers {
-  /** The weights, if there are any, come first. */
+  /** The layers; weights, if there are any, come first. */
   readonly layers: readonly MadeLayer[];
-  /** Of the weights. */
+  /** Facts of the weights. */
   readonly info?: ModelInfo;
 }
 
@@ -29,8 +29,8 @@ const MAGIC = "GGUF";
 /**
  * Makes layers of the files of a model.
  *
- * @throws {RequestError} if they are not what a model can be made of
- * @throws {UnsupportedModelError} if safetensors are of an architecture that cannot be converted
+ * @throws {RequestError} if they cannot be a model
+ * @throws {UnsupportedModelError} if safetensors have an architecture that cannot be converted
  */
 export async function layersOfFiles(
   context: CreateContext,
@@ -69,7 +69,7 @@ export async function layersOfFiles(
  * Makes layers of LoRA adapters.
  *
  * @param architecture of the model; empty if it is not known
- * @throws {RequestError} if a file is none, or is for a model of another architecture
+ * @throws {RequestError} if a file is not an adapter, or is for another architecture
  */
 export async function layersOfAdapters(
   context: CreateContext,
@@ -113,7 +113,10 @@ async function convert(context: CreateContext, files: NamedFiles): Promise<FileL
   return { layers: [layer], info };
 }
 
-/** @throws {RequestError} for names that lead elsewhere, and blobs that are not there */
+/**
+ * Checks names and blobs. @throws {RequestError} for names outside of the folder, and blobs that do
+ * not exist
+ */
 async function checkFiles({ store: { blobs } }: CreateContext, files: NamedFiles): Promise<void> {
   for (const [name, digest] of Object.entries(files)) {
     if (!isRelative(name)) throw new RequestError(`file path must be relative: ${name}`);
@@ -124,15 +127,15 @@ async function checkFiles({ store: { blobs } }: CreateContext, files: NamedFiles
   }
 }
 
-/** Whether a name stays in the folder that it is relative to, on every system. */
+/** Whether a path stays in its folder, on every system. */
 function isRelative(name: string): boolean {
   return !/[\\:]/.test(name) && name.split("/").every((step) => !["", ".", ".."].includes(step));
 }
 
 /**
- * The names of those files that are GGUF; what else lies in a model's folder is left out.
+ * The names of the GGUF files; other files of a model's folder are ignored.
  *
- * @throws {RequestError} if one that should be is not, or none is
+ * @throws {RequestError} if a .gguf file is not GGUF, or there is none
  */
 async function ggufNames(
   { store: { blobs } }: CreateContext,
@@ -152,7 +155,7 @@ async function ggufNames(
   );
 }
 
-/** The names but for those of later shards whose first is among them. */
+/** The names without shards whose first shard is among them. */
 function firstShards(names: readonly string[]): string[] {
   const shards = names.map((name) => ({ name, shard: parseShardName(name) }));
   const begun = new Set(shards.flatMap(({ shard }) => shard?.number === 1 ? [shard.base] : []));
@@ -160,7 +163,7 @@ function firstShards(names: readonly string[]): string[] {
     .map(({ name }) => name).sort();
 }
 
-/** Runs work on the path of a file; those of a split model then lie beside it. */
+/** Runs work on the path of a file. The other shards of a split model are in the same folder. */
 async function withPath<T>(
   { store: { blobs } }: CreateContext,
   files: NamedFiles,
@@ -171,7 +174,7 @@ async function withPath<T>(
   return await withNamedFiles(blobs, files, (folder) => work(join(folder, name)));
 }
 
-/** A header, whose faults are told by the name that the file had. */
+/** Reads a header. Its errors contain the name of the file in the request. */
 async function readNamed(path: string, name: string): Promise<GgufFile> {
   try {
     return await readGguf(path);
@@ -181,7 +184,7 @@ async function readNamed(path: string, name: string): Promise<GgufFile> {
   }
 }
 
-/** @throws {RequestError} if it is an adapter */
+/** Whether a file is a projector. @throws {RequestError} if it is an adapter */
 function isProjector(gguf: GgufFile): boolean {
   const metadata = new MetadataReader(gguf);
   const architecture = metadata.optionalString("general.architecture", "");

@@ -1,9 +1,9 @@
-// Writes the Modelfile from which a model could be made again, in the form of `ollama show
-// --modelfile`. Reading one is modelfile.ts.
+// Writes a Modelfile from which a model could be made again, in the format of `ollama show
+// --modelfile`. modelfile.ts parses them.
 
 import type { StoreEntry } from "../store/mod.ts";
 
-/** A model's Modelfile. Only a text with three quotes at the end of a line does not read back. */
+/** A model's Modelfile. Only texts with three quotes at the end of a line cannot be parsed back. */
 export function formatModelfile({ name, source, defaults }: StoreEntry): string {
   const { template, system, parameters, messages, license, renderer, parser, requires } = defaults;
   const [from, adapters] = source.kind === "remote"
@@ -28,13 +28,13 @@ export function formatModelfile({ name, source, defaults }: StoreEntry): string 
   ].join("\n");
 }
 
-/** The parameters as `ollama show` lists them: a line per value, its name filled up to 30. */
+/** The parameters as in `ollama show`: a line per value, with names padded to 30 characters. */
 export function formatParameters(parameters: Readonly<Record<string, unknown>>): string {
   return parameterLines(parameters, (name, value) => `${name.padEnd(30)} ${JSON.stringify(value)}`)
     .join("\n");
 }
 
-/** A line per value, by name. */
+/** Lines of values, by name. */
 function parameterLines(
   parameters: Readonly<Record<string, unknown>>,
   toLine: (name: string, value: unknown) => string,
@@ -48,7 +48,7 @@ function instruction(keyword: string, text: string | undefined): string[] {
   return text ? [`${keyword} ${quoted(text)}`] : [];
 }
 
-/** Quotes only where a reader would take the text for something else. */
+/** A text in quotes, if it would be parsed differently without. */
 function quoted(text: string): string {
   if (text !== "" && !/[\r\n]|^[\s"]|\s$/.test(text)) return text;
   return text.includes('"') ? `"""${text}"""` : `"${text}"`;

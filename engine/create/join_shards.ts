@@ -1,5 +1,5 @@
-// Makes one GGUF file of the files of a split model: a model of the store is one blob, whose name
-// says nothing of others. Tensors and metadata are taken over byte by byte.
+// Joins the files of a split model into one GGUF file, because a model of the store is one blob.
+// Tensors and metadata are copied byte by byte.
 
 import type { Cancellation } from "../cancellation.ts";
 import {
@@ -12,25 +12,25 @@ import {
 } from "../gguf/mod.ts";
 import { nextTask } from "../async.ts";
 
-/** What is joined, and where. */
+/** The options of joinShards(). */
 export interface JoinOptions {
-  /** The first shard; the others lie beside it. */
+  /** Path of the first shard; the others are in the same folder. */
   readonly from: string;
   /** The file to write. */
   readonly to: string;
-  /** Told how many bytes of the tensors are done, of how many. */
+  /** Receives the number of bytes of tensors that are done, and of all. */
   onProgress?(done: number, total: number): void;
-  /** Ends the work with its reason. */
+  /** Cancels the work. */
   readonly signal: Cancellation;
 }
 
-/** What a shard says of its place. */
+/** Keys of split models. */
 const SPLIT_KEYS = ["split.no", "split.count", "split.tensors.count"];
 
 /**
  * Joins the files of a split model.
  *
- * @throws {GgufError} if a file is not sound
+ * @throws {GgufError} if a file is invalid
  */
 export async function joinShards({ from, to, onProgress, signal }: JoinOptions): Promise<void> {
   const gguf = await readGguf(from);
@@ -38,7 +38,7 @@ export async function joinShards({ from, to, onProgress, signal }: JoinOptions):
   for (const [key, value] of await readRawMetadata(gguf.shards[0]!)) {
     if (!SPLIT_KEYS.includes(key)) metadata[key] = value;
   }
-  // The writer has to know it as a number.
+  // The writer needs the alignment as a number.
   if ("general.alignment" in metadata) metadata["general.alignment"] = { uint32: gguf.alignment };
   const all = [...gguf.tensors.values()];
   const total = all.reduce((sum, { byteLength }) => sum + byteLength, 0);

@@ -1,5 +1,5 @@
-// The layers of a model in the making: blobs put into the store, and the texts and parameters of a
-// request over those that the model was made from. Weights are weights.ts.
+// The layers of a new model: blobs in the store, and the request's texts and parameters, which
+// override those of the base model. weights.ts handles weights.
 
 import { type BlobStore, type Layer, MEDIA } from "../store/mod.ts";
 import { encodeDocument, sortedByName } from "./document.ts";
@@ -8,7 +8,7 @@ import type { CreateRequest } from "./types.ts";
 
 /** A layer whose blob is in the store. */
 export interface MadeLayer extends Layer {
-  /** Whether the blob was there before. */
+  /** Whether the blob existed before. */
   readonly existed: boolean;
 }
 
@@ -22,10 +22,10 @@ export async function putLayer(
 }
 
 /**
- * The layers with what the request carries: a template, a system prompt, parameters and messages take
- * the place of those that were there (parameters one by one), licenses are added.
+ * The layers with those of the request: a template, a system prompt, parameters and messages
+ * replace existing ones (parameters one by one), licenses are added.
  *
- * @throws {RequestError} if a parameter is not of its type
+ * @throws {RequestError} if a parameter has the wrong type
  */
 export async function withOwnLayers(
   blobs: BlobStore,

@@ -1,4 +1,4 @@
-// Making models: Modelfiles read and written, and new models from others or from files.
+// Making models: parsing and writing Modelfiles, and new models from others or from files.
 
 export { remoteConfig } from "./config.ts";
 export { createModel, type CreateOptions } from "./create.ts";

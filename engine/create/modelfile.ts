@@ -1,40 +1,40 @@
-// Reads Modelfiles: which model a new one is made from, and what it carries besides its weights.
-// Paths and names are taken as they stand. The format: docs/modelfile of the Ollama project; writing
-// them is format_modelfile.ts.
+// Parses Modelfiles: the base of a new model, and what it has besides weights. Paths and names are
+// not interpreted. The format: docs/modelfile of the Ollama project; format_modelfile.ts writes
+// them.
 
 import { EngineError, RequestError } from "../errors.ts";
 import { type Parameters, readParameter } from "./parameters.ts";
 import { readVersion } from "./version.ts";
 
-/** A turn that a model's conversations begin with. */
+/** A message with which a model's conversations begin. */
 export interface ModelMessage {
   readonly role: string;
   readonly content: string;
 }
 
-/** What a Modelfile says. */
+/** A parsed Modelfile. */
 export interface Modelfile {
-  /** What the model is made from, at least one: a name, or paths of files and folders. */
+  /** The bases, at least one: a name, or paths of files and folders. */
   readonly from: readonly string[];
   /** Paths of LoRA adapters. */
   readonly adapters: readonly string[];
   readonly parameters: Parameters;
   readonly messages: readonly ModelMessage[];
   readonly license: readonly string[];
-  /** In the language of Go's templates. */
+  /** Template in the language of Go. */
   readonly template?: string;
   readonly system?: string;
-  /** Least version of Ollama. */
+  /** Minimum version of Ollama. */
   readonly requires?: string;
   readonly renderer?: string;
   readonly parser?: string;
 }
 
-/** An instruction: its keyword in small letters, and the rest of it. */
+/** An instruction: its keyword in lower case, and the rest of it. */
 interface Instruction {
   readonly line: number;
   readonly keyword: string;
-  /** Of PARAMETER its name, of MESSAGE its role. */
+  /** The name of a PARAMETER, or the role of a MESSAGE. */
   readonly subject: string;
   readonly value: string;
 }
@@ -70,10 +70,10 @@ const KEYWORDS = Object.keys(APPLY).map((keyword) => keyword.toUpperCase()).join
 const WITH_SUBJECT = ["parameter", "message"];
 
 /**
- * Reads a Modelfile.
+ * Parses a Modelfile.
  *
  * @param source its text, or its bytes in UTF-8, or in UTF-16 with a byte order mark
- * @throws {RequestError} naming the line, if it is none
+ * @throws {RequestError} naming the line, if it is invalid
  */
 export function parseModelfile(source: string | Uint8Array): Modelfile {
   const text = typeof source === "string" ? source : decode(source);
@@ -137,7 +137,7 @@ function quotesOf(value: string): string {
   return /^"""|^"|/.exec(value)![0];
 }
 
-/** Whether a value that begins with quotes ends with the same ones, spaces aside. */
+/** Whether a value that begins with quotes ends with the same ones, ignoring spaces. */
 function isClosed(value: string): boolean {
   const quotes = quotesOf(value);
   const trimmed = value.trimEnd();

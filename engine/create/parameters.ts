@@ -1,5 +1,5 @@
-// The parameters that a model can carry, by the names and types of Ollama's options: read from a
-// line of a Modelfile, held against their types, and merged. What they do is not known here.
+// The parameters of a model, by the names and types of Ollama's options: parsed from Modelfiles,
+// checked, and merged. Their meaning is not known here.
 
 import { RequestError } from "../errors.ts";
 
@@ -8,7 +8,9 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 type Kind = "number" | "integer" | "boolean" | "texts";
 
-/** Also those that have no effect here: a model of the store may be run by another program. */
+/**
+ * Includes parameters without effect here, because another program may run a model of the store.
+ */
 const KINDS: ReadonlyMap<string, Kind> = new Map([
   ...kinds("number", "temperature", "top_p", "min_p", "typical_p", "repeat_penalty"),
   ...kinds("number", "presence_penalty", "frequency_penalty", "mirostat_eta", "mirostat_tau"),
@@ -29,16 +31,16 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ...kinds("texts", "stop"),
 ]);
 
-/** The texts that Go takes for truth values. */
+/** The texts that Go accepts as booleans. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...["1", "t", "T", "true", "True", "TRUE"].map((text) => [text, true] as const),
   ...["0", "f", "F", "false", "False", "FALSE"].map((text) => [text, false] as const),
 ]);
 
 /**
- * The value that a Modelfile's text stands for; of `stop`, one of its texts in an array.
+ * The value of a Modelfile's text. For `stop`, one of its texts in an array.
  *
- * @throws {RequestError} if there is no such parameter, or the text is not of its type
+ * @throws {RequestError} if there is no such parameter, or the text does not have its type
  */
 export function readParameter(name: string, text: string): unknown {
   const kind = KINDS.get(name);
@@ -48,7 +50,7 @@ export function readParameter(name: string, text: string): unknown {
   throw new RequestError(`parameter ${name} must be of type ${kind}, not "${text}"`);
 }
 
-/** Whether a value is of the parameter's type; of an unknown parameter anything is. */
+/** Whether a value has the parameter's type. Unknown parameters may have any. */
 export function isParameterValue(name: string, value: unknown): boolean {
   switch (KINDS.get(name)) {
     case "number":
@@ -65,10 +67,10 @@ export function isParameterValue(name: string, value: unknown): boolean {
 }
 
 /**
- * Parameters with others over them, by name. A single text is taken as a list of one where a list is
- * meant; null takes a parameter away.
+ * Parameters, overridden by others. A single text counts as a list of one where a list is expected;
+ * null removes a parameter.
  *
- * @throws {RequestError} if one of the others is not of its type
+ * @throws {RequestError} if a value has the wrong type
  */
 export function mergeParameters(base: Parameters, others: Parameters): Record<string, unknown> {
   const merged = { ...base };

@@ -1,16 +1,16 @@
-// Work that reports as it goes, as a stream of records. Whoever stops reading ends the work; the
-// stream is over only once the work is, so that nothing runs on behind it.
+// Work that reports its progress as a stream of records. If the reader stops, the work is aborted,
+// and the stream only ends when the work has ended.
 
 import { EventQueue } from "../generate/mod.ts";
 import type { CreateProgress, Report } from "./types.ts";
 
-/** Least time between two records of one piece of work, in milliseconds. */
+/** Fewest milliseconds between two records of one piece of work. */
 const INTERVAL = 60;
 
 /**
- * The records of a piece of work, then its error if it has one.
+ * The records of a piece of work, then its error if it fails.
  *
- * @param signal ends the work with its reason
+ * @param signal aborting it ends the work
  */
 export async function* streamProgress(
   work: (report: Report, signal: AbortSignal) => Promise<void>,
@@ -30,7 +30,7 @@ export async function* streamProgress(
   }
 }
 
-/** A function that tells how far something is: at its first call, at its end, and now and then. */
+/** A function that reports progress at its first call, at the end, and in between at intervals. */
 export function paced(
   report: Report,
   head: Pick<CreateProgress, "status" | "digest">,

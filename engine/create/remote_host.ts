@@ -1,14 +1,14 @@
-// The address of a server that runs a model in this one's stead, as models carry it.
+// The address of a server that runs a model instead of this one, as models contain it.
 
 import { RequestError } from "../errors.ts";
 
-/** Where a server listens of which only a name or a path is given. */
+/** Default port of such a server. */
 const PORT = "11434";
 
 /**
- * The full address: `host` becomes `http://host:11434`; a path is kept, without a slash at its end.
+ * The full address: `host` becomes `http://host:11434`. A path is kept, without a slash at its end.
  *
- * @throws {RequestError} if it is none
+ * @throws {RequestError} if it is not an address
  */
 export function readRemoteHost(text: string): string {
   const isPath = text.startsWith("/");

@@ -1,16 +1,19 @@
-// Files for the length of one piece of work: blobs under the names that they had where they came
-// from, and room for new ones on the store's own file system.
+// Temporary files of a piece of work: blobs under their original names, and paths for new files on
+// the store's own file system.
 
 import { dirname, join } from "node:path";
 import { type BlobStore, writingTo } from "../store/mod.ts";
 
-/** Ways to have a file in another place, the cheapest first; not every system has all of them. */
+/**
+ * Ways to make a file available under another path, the cheapest first. Not every system supports
+ * all.
+ */
 const WAYS = [Deno.symlink, Deno.link, Deno.copyFile];
 
 /**
  * Runs work on a folder in which blobs have names.
  *
- * @param files relative names, with digests of blobs that are there
+ * @param files relative paths, with digests of existing blobs
  */
 export async function withNamedFiles<T>(
   blobs: BlobStore,
@@ -31,10 +34,11 @@ export async function withNamedFiles<T>(
 }
 
 /**
- * Runs work on the path of a file that is not there yet, and is gone afterwards unless moved. Only for
- * who protects the store: what a crash leaves is known by its name.
+ * Runs work on the path of a file that does not exist yet, and is removed afterwards unless it was
+ * moved. The caller has to protect the store. Files that a crash leaves are recognized by their
+ * name.
  *
- * @throws {StoreError} if the folder of the blobs cannot be written; and what the work throws
+ * @throws {StoreError} if the folder of the blobs cannot be written; the errors of the work
  */
 export async function withTemporaryFile<T>(
   blobs: BlobStore,

@@ -1,23 +1,23 @@
-// What a new model is asked to be made of, and what is told while it is made.
+// The request for a new model, and the reports while it is made.
 
 import type { ModelMessage } from "./modelfile.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** A model to be made: from another model, or from files that are blobs of the store. */
+/** The request for a model, from another model or from files that are blobs of the store. */
 export interface CreateRequest {
-  /** Name of the new model; a model that has it is replaced. */
+  /** Name of the new model. An existing one is replaced. */
   readonly model: string;
-  /** Name of the model that it is made from; unknown ones are pulled. */
+  /** Name of the base model, which is pulled if it is not in the store. */
   readonly from?: string;
-  /** Names of files, relative to a folder that they could stand in, with the digests of their blobs. */
+  /** Relative paths of files, with the digests of their blobs. */
   readonly files?: Readonly<Record<string, string>>;
-  /** LoRA adapters in GGUF, in the same way. */
+  /** LoRA adapters in GGUF, in the same form. */
   readonly adapters?: Readonly<Record<string, string>>;
-  /** Address of the server that has the model `from`: nothing of it is kept here. */
+  /** Address of the server that has the model `from`. Its weights are not stored here. */
   readonly remoteHost?: string;
-  /** Type that the weights are to have, such as "Q4_K_M". */
+  /** Type to which weights are quantized, such as "Q4_K_M". */
   readonly quantize?: string;
-  /** In the language of Go's templates. */
+  /** Template in the language of Go. */
   readonly template?: string;
   readonly system?: string;
   readonly parameters?: Parameters;
@@ -26,11 +26,11 @@ export interface CreateRequest {
   readonly requires?: string;
   readonly renderer?: string;
   readonly parser?: string;
-  /** What the model's description is to say instead of what its file says. */
+  /** Values that override those of the file in the model's description. */
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/** How far it is; sizes in bytes. */
+/** A report of progress. Sizes are in bytes. */
 export interface CreateProgress {
   readonly status: string;
   readonly digest?: string;
@@ -38,8 +38,8 @@ export interface CreateProgress {
   readonly completed?: number;
 }
 
-/** Told of all that happens, in order. */
+/** Receives all reports, in order. */
 export type Report = (progress: CreateProgress) => void;
 
-/** Brings a model into the store, record by record. */
+/** Fetches a model into the store, and yields records. */
 export type Pull = (name: string, signal: AbortSignal) => AsyncIterable<CreateProgress>;

@@ -1,5 +1,5 @@
-// The least version of Ollama that a model asks for: a semantic version (semver.org), kept without
-// a leading "v".
+// The minimum version of Ollama for a model: a semantic version (semver.org), stored without a
+// leading "v".
 
 import { RequestError } from "../errors.ts";
 
@@ -10,9 +10,9 @@ const VERSION = new RegExp(
 );
 
 /**
- * The version as models carry it.
+ * The version in the form in which models contain it.
  *
- * @throws {RequestError} if it is none
+ * @throws {RequestError} if it is not a version
  */
 export function readVersion(text: string): string {
   const version = VERSION.exec(text.trim())?.[1];

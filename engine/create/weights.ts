@@ -1,5 +1,5 @@
-// The weights of a model in the making: from a GGUF file, quantized if that is asked for, to a layer
-// of the store. A split model becomes one file, since blobs have no names by which to find shards.
+// The weights of a new model: from a GGUF file, which is quantized on request, to a layer of the
+// store. A split model becomes one file, since blobs have no names by which shards could be found.
 
 import { createHash } from "node:crypto";
 import { RequestError } from "../errors.ts";
@@ -14,16 +14,16 @@ import type { QuantizationName } from "./quantize/mod.ts";
 import { withTemporaryFile } from "./staging.ts";
 import type { Report } from "./types.ts";
 
-/** What making a model works with. */
+/** The context in which a model is made. */
 export interface CreateContext {
   readonly store: ModelStore;
   readonly report: Report;
   readonly signal: AbortSignal;
-  /** Type that the weights are to have; default the one that they have. */
+  /** Type to which weights are quantized. Default: they are not. */
   readonly quantization?: QuantizationName;
 }
 
-/** A GGUF file, of a split model its first shard. */
+/** A GGUF file. For a split model, its first shard. */
 export interface WeightsFile {
   readonly path: string;
   /** Its layer, if it is a blob already. */
@@ -32,20 +32,20 @@ export interface WeightsFile {
   readonly isTemporary?: boolean;
 }
 
-/** Weights that are a layer. */
+/** Weights in the store. */
 export interface StoredWeights {
   readonly layer: MadeLayer;
   readonly info: ModelInfo;
 }
 
-/** Types with nothing lost yet, from which others are made. */
+/** Unquantized types, from which others are made. */
 const FLOAT_TYPES = ["F32", "F16", "BF16"];
 
 /**
  * Makes a layer of a GGUF file.
  *
- * @throws {RequestError} if the weights cannot be given the type that is asked for
- * @throws {GgufError} if the file is not sound
+ * @throws {RequestError} if the weights cannot be quantized to the requested type
+ * @throws {GgufError} if the file is invalid
  */
 export async function storeWeights(
   context: CreateContext,
@@ -71,7 +71,7 @@ export async function storeWeights(
   return { layer: await storeFile(context, path, MEDIA.model), info };
 }
 
-/** Makes a layer of a file, which stays where it is. */
+/** Makes a layer of a file by copying it. */
 export async function storeFile(
   { store, signal, report }: CreateContext,
   path: string,
@@ -81,7 +81,7 @@ export async function storeFile(
   return { mediaType, ...await store.blobs.put(readable, { signal }) };
 }
 
-/** The bytes of a file, told of as they are read. */
+/** The bytes of a file, with reports of progress. */
 async function openCounted(
   path: string,
   onProgress: (done: number, total: number) => void,
@@ -99,7 +99,7 @@ async function openCounted(
   );
 }
 
-/** Makes a layer of a GGUF file that `write` makes. */
+/** Makes a layer of the GGUF file that `write` writes. */
 async function storeMade(
   context: CreateContext,
   write: (path: string) => Promise<void>,

@@ -1,5 +1,5 @@
-// What an answer must be, as a restriction of its tokens: compiles the format of a request for the
-// model's vocabulary, once for all requests that ask for the same, and follows one answer.
+// The format of an answer as a restriction of its tokens: compiles the format of a request for the
+// model's vocabulary, once for all requests with the same format, and follows one answer.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { CancelledError } from "../cancellation.ts";
@@ -17,31 +17,32 @@ import type { ConstraintFork, TokenConstraint } from "../run/mod.ts";
 import type { FormatOptions, OutputFormat } from "../types.ts";
 import type { AllowedTokens } from "./logprobs.ts";
 
-/** How the schemas of a format are read. */
+/** The options that change how a format's schemas are read. */
 type FormatReading = Pick<FormatOptions, "openObjects">;
 
-/** Formats that are kept for a vocabulary: those of the requests of a minute, not of a day. */
+/** Most compiled formats that are cached for a vocabulary. */
 const MOST_KEPT = 32;
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const compiled = new WeakMap<Tokenizer, Map<string, CompiledSchema>>();
 
-/** Follows the tokens of one answer that has to be of a format. */
+/** Follows the tokens of one answer with a format. */
 export class Constraint implements TokenConstraint {
   readonly #format: OutputFormat;
   readonly #compiled: CompiledSchema;
   readonly #matcher: Matcher;
   readonly #tokenizer: Tokenizer;
   readonly #finishes: boolean;
-  /** Words of a mask that have end tokens: those tokens' bits. */
+  /** The bits of end tokens, by word of a mask. */
   readonly #endBits = new Map<number, number>();
   #failure: Error | undefined;
   #allowed: AllowedTokens | undefined;
 
   /**
    * @param finishes whether the answer is led to its shortest end when tokens run out
-   * @param origin another one of the same format, which it begins where it is; default: at the start
+   * @param origin another constraint of the same format, at whose state this one begins; default:
+   *   at the start
    * @throws SchemaError, GrammarError
    */
   constructor(
@@ -62,27 +63,28 @@ export class Constraint implements TokenConstraint {
     }
   }
 
-  /** Whether what masks allow is kept until the next one. */
+  /** Whether to keep what a mask allows until the next one. */
   keepsMasks = false;
 
-  /** What the last mask allowed, where masks are kept. */
+  /** What the last mask allowed, if that is kept. */
   get allowed(): AllowedTokens | undefined {
     return this.#allowed;
   }
 
-  /** What went wrong, once something has: a document can outgrow the caps of its format. */
+  /** The failure, if there was one: a document can exceed the limits of its format. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
   mask(remaining: number): Uint32Array<ArrayBuffer> {
     const mask = this.#attempt(() => {
-      // What cannot end in time anyway is cut where it is, rather than bent towards its end.
+      // An answer that cannot end in time anyway is cut off where it is, instead of being led to an
+      // end.
       const isLed = this.#finishes && this.#matcher.mayEndWithin(remaining);
       return this.#matcher.mask(isLed ? { remaining } : {});
     });
     if (mask && this.keepsMasks) this.#allowed = { bits: mask.slice(), forced: this.#forcedText() };
-    // Without a mask nothing that comes is accepted.
+    // Without a mask no token is accepted.
     return mask ?? new Uint32Array(0);
   }
 
@@ -90,7 +92,9 @@ export class Constraint implements TokenConstraint {
     return this.#attempt(() => forcedTokens(this.#matcher, this.#tokenizer, most)) ?? [];
   }
 
-  /** Where it is, to walk along a draft. What fails there is the draft's fault: this one goes on. */
+  /**
+   * A copy at the same state, to follow a draft. A failure in the copy does not affect this one.
+   */
   fork(): ConstraintFork {
     return new Constraint(this.#format, this.#tokenizer, this.#finishes, {}, this);
   }
@@ -99,12 +103,12 @@ export class Constraint implements TokenConstraint {
     return decoder.decode(this.#attempt(() => this.#matcher.forced()) ?? new Uint8Array(0));
   }
 
-  /** Takes a token. False where it may not come, or where the constraint has failed. */
+  /** Takes a token. False if it is not allowed, or if the constraint has failed. */
   accept(token: number): boolean {
     return this.#attempt(() => this.#matcher.accept(token)) ?? false;
   }
 
-  /** Whether nothing but an end may follow: to run the model for that would be a waste. */
+  /** Whether only an end may follow, so that the model need not run for it. */
   get mustEnd(): boolean {
     const { isComplete, isEnded } = this.#matcher;
     if (!isComplete || isEnded) return isEnded;
@@ -112,13 +116,13 @@ export class Constraint implements TokenConstraint {
     return !mask?.some((word, at) => (word & ~(this.#endBits.get(at) ?? 0)) !== 0);
   }
 
-  /** The result; undefined after a failure, which must not end the sequences beside this one. */
+  /** The result of an action; undefined after a failure, because other sequences have to go on. */
   #attempt<T>(action: () => T): T | undefined {
     if (this.#failure) return undefined;
     try {
       return action();
     } catch (error) {
-      // Whoever called it off ends the answer.
+      // Cancelled work ends the answer.
       if (error instanceof CancelledError) throw error;
       this.#failure = limitError(error);
       forget(this.#compiled, this.#tokenizer);
@@ -127,14 +131,14 @@ export class Constraint implements TokenConstraint {
   }
 }
 
-/** What masks raise, by the class that those who wrote the format can react to. */
+/** The error of a mask, in a class that authors of formats can react to. */
 function limitError(error: unknown): Error {
   if (error instanceof EngineError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new SchemaError("", "", reason, "the format");
 }
 
-/** Compiles a format, or finds it compiled. @throws SchemaError, GrammarError */
+/** Compiles a format, or takes it from the cache. @throws SchemaError, GrammarError */
 export function compileFormat(
   format: OutputFormat,
   tokenizer: Tokenizer,
@@ -147,20 +151,23 @@ export function compileFormat(
   if (name === undefined) return make();
   const key = `${openObjects} ${name}`;
   const found = kept.get(key) ?? make();
-  // The last one is the one used last.
+  // Moves the entry to the end, where the most recently used one is.
   kept.delete(key);
   kept.set(key, found);
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
   return found;
 }
 
-/** Compiles a format anew for whoever asks next: what has outgrown its caps is of no use to others. */
+/**
+ * Removes a compiled format from the cache, because one that exceeded its limits is useless for
+ * others.
+ */
 function forget(one: CompiledSchema, tokenizer: Tokenizer): void {
   const kept = compiled.get(tokenizer);
   for (const [key, other] of kept ?? []) if (other === one) kept?.delete(key);
 }
 
-/** The same for equal formats; undefined where a schema nests too deep to be written down. */
+/** A key that equal formats share; undefined if a schema is nested too deeply to be serialized. */
 function keyOf(format: OutputFormat): string | undefined {
   try {
     return JSON.stringify(format, (_, value) => {

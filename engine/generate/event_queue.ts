@@ -1,5 +1,5 @@
-// Events from the scheduler's callbacks as an async iterator. Leaving the iterator early calls
-// `abandon`, so that a client that goes away stops its sequence.
+// Events from the scheduler's callbacks as an async iterator. Ending the iteration early calls
+// `abandon`, so that a sequence ends when its client leaves.
 
 /** An unbounded queue with one reader. */
 export class EventQueue<T> implements AsyncIterableIterator<T> {
@@ -12,13 +12,13 @@ export class EventQueue<T> implements AsyncIterableIterator<T> {
     this.#abandon = abandon;
   }
 
-  /** Adds an event; after the end of the stream it is dropped. */
+  /** Adds an event. After the end of the stream it is dropped. */
   push(event: T): void {
     if (!this.#end) this.#events.push(event);
     this.#wake?.();
   }
 
-  /** Ends the stream after what is queued, with an error if there is one. */
+  /** Ends the stream after the queued events, with an error if there is one. */
   close(end: { error?: unknown } = {}): void {
     this.#end ??= end;
     this.#wake?.();

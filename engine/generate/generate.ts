@@ -1,5 +1,6 @@
-// From a prompt to a stream of text: encodes, queues a sequence, decodes its tokens, ends at an
-// end token or a stop string, counts. Works for one request; the scheduler runs many.
+// From a prompt to a stream of text: encodes the prompt, queues a sequence, decodes its tokens,
+// ends at an end token or a stop string, and counts. It handles one request; the scheduler runs
+// many.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { flagsOf, isCalledOff } from "../cancellation.ts";
@@ -31,17 +32,19 @@ export interface GenerateContext extends PromptContext {
 /** A request whose prompt may have images. */
 export type PromptRequest = Omit<GenerateRequest, "prompt"> & { prompt: Prompt };
 
-/** How tokens become text. */
+/** The options of decoding tokens to text. */
 export interface GenerateOptions {
-  /** Whether control tokens show as their piece, for a parser that looks for them. Default false. */
+  /**
+   * Whether control tokens become their pieces, for a parser that looks for them. Default false.
+   */
   readonly showControl?: boolean;
-  /** How thinking is written, where the answer may think: by it, thinking is ended. */
+  /** The marks of thinking, if the answer may contain thinking, by which it can be ended. */
   readonly thinking?: ThinkingSyntax | undefined;
 }
 
 /**
- * Queues a generation. Errors at once: CancelledError, RequestError, ContextLengthError, ModelClosedError, and
- * SchemaError or GrammarError of its format.
+ * Queues a generation. Errors at once: CancelledError, RequestError, ContextLengthError,
+ * ModelClosedError, and SchemaError or GrammarError of its format.
  */
 export function generate(
   context: GenerateContext,
@@ -78,7 +81,7 @@ export function generate(
 
   const events = new EventQueue<GenerateEvent>(() => sequence && (sequence.aborted = true));
   const give = (text: string) => {
-    // A vocabulary without text gives its tokens alone.
+    // With a vocabulary without text, there are only tokens.
     if (text === "" && (tokenizer.hasText || pending.length === 0)) return;
     const told = alternatives !== undefined && { logprobs };
     events.push({ type: "text", text, tokens: pending, ...told });
@@ -186,7 +189,7 @@ export function generate(
       flags: flagsOf(request.signal),
       wantsLogits: alternatives !== undefined,
       ...(request.progress && { progress }),
-      // A negative number is nobody's choice, as in Ollama.
+      // A negative number means the default, as in Ollama.
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),
       ...(constraint && { constraint }),
@@ -196,7 +199,7 @@ export function generate(
   return events;
 }
 
-/** What ends the thinking of an answer, where something may. */
+/** The limit of the answer's thinking, if there may be one. */
 function limitOf(
   thinking: ThinkingSyntax,
   { thinkBudget = Infinity, answerNow }: PromptRequest,
@@ -207,7 +210,7 @@ function limitOf(
   return new ThinkingLimit(thinking, tokenizer, thinkBudget, () => isCalledOff(answerNow));
 }
 
-/** Whether what follows the prompt is the beginning of a text: nothing but BOS came before. */
+/** Whether the answer is the beginning of a text, because the prompt is at most a BOS. */
 function startsText(tokenizer: Tokenizer, prompt: readonly PromptItem[]): boolean {
   return prompt.every((item) => item === tokenizer.bosToken);
 }

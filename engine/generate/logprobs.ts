@@ -1,5 +1,5 @@
-// Log-probabilities of tokens from the logits that a model gave: on the host and in doubles, for the
-// few answers that ask for them.
+// Log-probabilities of tokens from logits: on the host and in doubles, for the few answers that ask
+// for them.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { RequestError } from "../errors.ts";
@@ -7,7 +7,9 @@ import type { TextToken, TokenLogprob, TokenMask, TokenProbability } from "../ev
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Errors: RequestError where so many of the likeliest tokens cannot be told. */
+/**
+ * Checks the number of most likely tokens to report. Errors: RequestError if it is out of range.
+ */
 export function checkLogprobs(most: number | undefined): void {
   if (most === undefined || (Number.isInteger(most) && most >= 0)) return;
   throw new RequestError(
@@ -15,20 +17,20 @@ export function checkLogprobs(most: number | undefined): void {
   );
 }
 
-/** What a format allows in a position. */
+/** The tokens that a format allows at a position. */
 export interface AllowedTokens {
-  /** Bit t of word t >> 5 for token t. */
+  /** Bit t % 32 of word t >> 5 for token t. */
   bits: Uint32Array;
-  /** The text that has to come; empty where there is a choice. */
+  /** The text that has to come next; empty if there is a choice. */
   forced: string;
 }
 
 /**
- * What the logits of a position say of the token that came there.
+ * The log-probabilities of a generated token and of others at its position.
  *
  * @param logits [vocabulary]
- * @param most how many of the likeliest tokens are told beside it
- * @param allowed what a format allowed there, where that is to be told
+ * @param most number of most likely tokens to report
+ * @param allowed what a format allowed there, if it is to be reported
  */
 export function tokenLogprob(
   logits: Float32Array,
@@ -70,7 +72,7 @@ function tokenMask(
   };
 }
 
-/** Logarithm of the sum of e to the power of each. */
+/** The logarithm of the sum of all exp(logit). */
 function logSumExp(logits: Float32Array): number {
   let largest = -Infinity;
   for (const logit of logits) if (logit > largest) largest = logit;
@@ -79,7 +81,7 @@ function logSumExp(logits: Float32Array): number {
   return largest + Math.log(sum);
 }
 
-/** Of the tokens that count, those with the largest logits, the largest first; of equal ones the lower id. */
+/** The most likely of some tokens, in descending order; of equal ones the lower id first. */
 function likeliest(
   logits: Float32Array,
   most: number,

@@ -1,5 +1,5 @@
-// From a prompt to events: sampling options, constraints on tokens, stop strings, log probabilities.
-// Knows sequences and text; nothing of chats.
+// From a prompt to events: sampling options, constraints on tokens, stop strings,
+// log-probabilities. It works with sequences and text, and knows no chats.
 
 export { compileFormat } from "./constraint.ts";
 export { EventQueue } from "./event_queue.ts";

@@ -1,10 +1,12 @@
-// Defaults and ranges of the sampling options; kernels/sampling takes them resolved.
+// Defaults and ranges of the sampling options. kernels/ops/sampling takes them resolved.
 
 import type { ResolvedSampling } from "../../kernels/mod.ts";
 import { RequestError } from "../errors.ts";
 import type { SamplingOptions } from "../types.ts";
 
-/** Fills in the defaults. Errors: RequestError naming an option that is out of range. */
+/**
+ * The options with defaults filled in. Errors: RequestError naming an option that is out of range.
+ */
 export function resolveSampling(
   options: SamplingOptions,
   contextLength: number,
@@ -27,7 +29,7 @@ export function resolveSampling(
   if (!Number.isInteger(seed)) throw new RequestError(`Cannot sample: seed is ${seed}, not whole`);
   return {
     temperature: least("temperature", 0.8, 0),
-    // Ollama takes negative values for "all", as it does 0.
+    // Negative values and 0 mean "all", as in Ollama.
     topK: Math.min(2 ** 31, Math.max(0, Math.trunc(finite("topK", 40)))),
     topP: Math.min(1, least("topP", 0.9, 0)),
     minP: Math.min(1, least("minP", 0, 0)),

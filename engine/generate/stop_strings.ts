@@ -1,27 +1,30 @@
-// Finds stop strings in text that comes in pieces (Aho and Corasick 1975). Gives out what can no
-// longer be part of one. Only those nodes of the trie are made that the text comes by, so that a
-// hundred thousand strings cost about one look at each.
+// Finds stop strings in text that comes in pieces (Aho and Corasick 1975), and gives out text that
+// cannot be part of one any more. Nodes of the trie are only made when the text reaches them, so
+// that a hundred thousand strings cost about one look at each.
 
-/** A beginning of stop strings. */
+/** A node of the trie: a prefix of stop strings. */
 interface Node {
   readonly length: number;
-  /** Where the text goes on if no string goes on from here: the longest end of this that is a node. */
+  /**
+   * The node to continue at if no string continues here: the longest suffix of this prefix that is
+   * a node.
+   */
   readonly fallback: Node | undefined;
-  /** A stop string that ends here, the longest one: what the fallbacks end with is shorter. */
+  /** The longest stop string that ends here. Shorter ones end at the fallbacks. */
   readonly stop: string | undefined;
-  /** Those that begin so, until the text has gone on from here for the first time. */
+  /** The strings with this prefix, until the text continues from here for the first time. */
   strings: readonly string[] | undefined;
-  /** By the next code unit: a node, or the strings of one that is not made yet. */
+  /** Children by the next code unit: nodes, or the strings of nodes that are not made yet. */
   readonly next: Map<number, Node | string[]>;
 }
 
-/** Holds back the longest tail that could still become a stop string. */
+/** A filter that holds back the longest end of the text that may become a stop string. */
 export class StopStrings {
   readonly #root: Node;
   #at: Node;
   #held = "";
 
-  /** @param stops empty ones are in every text, and end none */
+  /** @param stops stop strings; empty ones are ignored */
   constructor(stops: readonly string[]) {
     const strings = stops.filter((stop) => stop.length > 0);
     this.#root = { length: 0, fallback: undefined, stop: undefined, strings, next: new Map() };
@@ -29,8 +32,9 @@ export class StopStrings {
   }
 
   /**
-   * Adds text; gives what is free to go, and the stop string if one has come: the text ends there.
-   * That is the first to be whole, whatever the pieces; of several that end together the longest.
+   * Adds text. Gives the text that is certain, and the stop string if one occurred, at which the
+   * text ends. It is the one that is complete first, however the text is divided; of several that
+   * end together, the longest.
    */
   push(text: string): { text: string; stop?: string } {
     for (let i = 0; i < text.length; i++) {
@@ -47,7 +51,7 @@ export class StopStrings {
     return { text: all.slice(0, free) };
   }
 
-  /** What was held back, at the end of the text. */
+  /** The text that was held back, at the end. */
   flush(): string {
     const held = this.#held;
     this.#reset();
@@ -59,7 +63,7 @@ export class StopStrings {
     this.#held = "";
   }
 
-  /** The longest beginning of stop strings that the text ends with, one code unit later. */
+  /** The longest prefix of stop strings at the end of the text, after one more code unit. */
   #follow(from: Node, unit: number): Node {
     const unmade: Node[] = [];
     let found: Node | undefined;
@@ -69,12 +73,12 @@ export class StopStrings {
       if (Array.isArray(next)) unmade.push(node);
       else found = next;
     }
-    // The shortest first: each is what the next one falls back to.
+    // The shortest first, because each is the fallback of the next.
     return unmade.reduceRight((fallback, node) => make(node, unit, fallback), found ?? this.#root);
   }
 }
 
-/** Makes the node that follows one whose strings go on with this unit. */
+/** Makes the child of a node for this code unit. */
 function make(before: Node, unit: number, fallback: Node): Node {
   const strings = before.next.get(unit) as string[];
   const length = before.length + 1;

@@ -1,19 +1,19 @@
-// The end of thinking that has taken long enough: after a number of tokens, or once somebody asks for the
-// answer, the family's own mark is fed as if the model had written it, and the answer follows. Follows
-// the text of one answer; what a family's marks are is known in chat/answers.
+// Ends thinking that takes too long: after a number of tokens, or when the client asks for the
+// answer, the closing mark of the model's family is fed as if the model had written it, and the
+// answer follows. It follows the text of one answer; chat/answers knows the marks.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import type { Steering } from "../run/mod.ts";
 
-/** How an answer's thinking is written. */
+/** The marks of an answer's thinking. */
 export interface ThinkingSyntax {
-  /** What thinking begins with. */
+  /** The opening mark. */
   readonly open: string;
-  /** What ends it. */
+  /** The closing mark. */
   readonly close: string;
-  /** What is written where it is cut off, to lead to the answer. Default: `close`. */
+  /** The text that ends thinking early and leads to the answer. Default: `close`. */
   readonly cut?: string;
-  /** Whether it has begun in the prompt, or may begin in the answer. */
+  /** Whether thinking began in the prompt. Otherwise it may begin in the answer. */
   readonly begun: boolean;
 }
 
@@ -27,12 +27,12 @@ export class ThinkingLimit implements Steering {
   /** Text that may be the beginning of a mark. */
   #text = "";
   #generated = 0;
-  /** Tokens that had come when thinking began. */
+  /** Number of tokens when thinking began. */
   #began = 0;
 
   /**
    * @param budget most tokens of thinking
-   * @param isAsked whether somebody wants the answer now
+   * @param isAsked whether the client wants the answer now
    */
   constructor(
     syntax: ThinkingSyntax,
@@ -50,7 +50,7 @@ export class ThinkingLimit implements Steering {
   get freeUntil(): number {
     if (this.#phase === "over") return Infinity;
     if (this.#phase === "thinking") return this.#isAsked() ? 0 : this.#began + this.#budget;
-    // Whether it thinks is told by its first tokens.
+    // The first tokens tell whether the answer begins with thinking.
     return Number.isFinite(this.#budget) || this.#isAsked() ? this.#generated + 1 : Infinity;
   }
 
@@ -61,7 +61,7 @@ export class ThinkingLimit implements Steering {
     return this.#tokenizer.encode(cut, { special: true });
   }
 
-  /** Takes the text of the next token. */
+  /** Adds the text of the next token. */
   take(text: string): void {
     this.#generated++;
     if (this.#phase === "over") return;

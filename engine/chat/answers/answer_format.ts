@@ -1,5 +1,5 @@
-// An AnswerFormat from the parts that families share: marks, calls and thinking, put together to one
-// parser and one grammar of whole answers.
+// Makes an AnswerFormat from the parts that families share (marks, calls and thinking): one parser
+// and one grammar for whole answers.
 
 import {
   choice,
@@ -26,10 +26,10 @@ export interface AnswerParts extends Pick<AnswerFamily, "name" | "calls" | "text
   readonly thinking?: ThinkingMarks | undefined;
 }
 
-/** Line breaks and spaces that models put behind thinking and between text and calls. */
+/** Line breaks and spaces that models write after thinking and between text and calls. */
 const GLUE = repeat({ type: "characters", ranges: [[0x0a, 0x0a], [0x20, 0x20]] }, 0, 2);
 
-/** How the models of these parts answer. */
+/** The format of answers with these parts. */
 export function createAnswerFormat({ name, thinking, calls, text }: AnswerParts): AnswerFormat {
   const marks = { thinking, calls, text: [...text?.open ?? [], ...text?.close ?? []] };
   return {
@@ -44,7 +44,7 @@ export function createAnswerFormat({ name, thinking, calls, text }: AnswerParts)
   };
 }
 
-/** What may, or must, come before the answer. */
+/** The thinking that may, or must, come before the answer. */
 function thinkingGrammar(prompt: string, thinking: ThinkingMarks | undefined): Grammar[] {
   if (!thinking || endsThinking(prompt, thinking)) return [];
   const { open, close } = thinking;
@@ -52,7 +52,7 @@ function thinkingGrammar(prompt: string, thinking: ThinkingMarks | undefined): G
   return [beginsThinking(prompt, thinking) ? thought : optional(sequence(literal(open), thought))];
 }
 
-/** Undefined where anything goes. */
+/** The grammar after thinking; undefined if anything is allowed. */
 function answerGrammar(
   request: AnswerRequest,
   syntax: CallSyntax | undefined,
@@ -73,13 +73,13 @@ function answerGrammar(
   return sequence(text, repeat(sequence(calls, text), 0, parallel ? Infinity : 1));
 }
 
-/** Arguments are an object, whether the tool's schema says so or not. */
+/** Arguments are an object, even if the tool's schema does not say so. */
 function withObject({ name, parameters }: CallableTool): CallableTool {
   const schema = typeof parameters === "object" ? parameters : {};
   return { name, parameters: { ...schema, type: "object" } };
 }
 
-/** A text as it is or between its marks. */
+/** A text, with or without its marks. */
 function marked(text: Grammar, marks: AnswerParts["text"]): Grammar {
   const { open = [], close = [] } = marks ?? {};
   const [first, last] = [open, close].map((options) =>

@@ -1,7 +1,7 @@
-// Splits the stream of an answer into thinking, text and calls, whatever the family: the marks come
-// from its AnswerFormat. Gives out what is certain and holds back no more than what may still
-// become a mark, or white space that templates put around one. White space around thinking goes as
-// in Ollama (thinking/parser.go). Every character is looked at a fixed number of times.
+// Splits the stream of an answer into thinking, text and calls. The marks come from the family's
+// AnswerFormat. It gives out what is certain, and holds back only what may become a mark, or white
+// space around marks that comes from the template. White space around thinking is handled as in
+// Ollama (thinking/parser.go). Every character is examined a bounded number of times.
 
 import { Marks } from "./marks.ts";
 import { OpenCall } from "./open_call.ts";
@@ -13,35 +13,35 @@ import type {
   ThinkingMarks,
 } from "./types.ts";
 
-/** The first half of a character beyond U+FFFF. */
+/** A high surrogate: the first half of a character beyond U+FFFF. */
 const HALF = /[\uD800-\uDBFF]/;
 
 /** The marks of a family. */
 export interface AnswerMarks {
   readonly thinking?: ThinkingMarks | undefined;
   readonly calls?: CallSyntax | undefined;
-  /** Marks around text, which are left out. */
+  /** Marks around text, which are removed. */
   readonly text: readonly string[];
 }
 
-/** What a parser is made for. */
+/** The options of a parser. */
 export interface ParserOptions {
   readonly prompt: string;
   readonly tools: readonly CallableTool[];
   readonly streaming?: boolean;
 }
 
-/** Splits an answer by its marks; without tools, nothing is a call. */
+/** A parser for these marks. Without tools, nothing is a call. */
 export function createAnswerParser(marks: AnswerMarks, options: ParserOptions): AnswerParser {
   return new StreamingParser(marks, options);
 }
 
-/** Whether a prompt ends where thinking has begun. */
+/** Whether a prompt ends with the beginning of thinking. */
 export function beginsThinking(prompt: string, thinking: ThinkingMarks | undefined): boolean {
   return thinking !== undefined && prompt.trimEnd().endsWith(thinking.open.trimEnd());
 }
 
-/** Whether a prompt ends with thinking that is over: the model is asked not to think. */
+/** Whether a prompt ends with empty thinking, which asks the model not to think. */
 export function endsThinking(prompt: string, thinking: ThinkingMarks): boolean {
   return prompt.trimEnd().endsWith(thinking.close.trimEnd());
 }
@@ -52,20 +52,20 @@ class StreamingParser implements AnswerParser {
   readonly #options: ParserOptions;
   readonly #open: Marks;
   readonly #close: Marks;
-  /** Marks where an answer begins, and later ones. */
+  /** Marks at the beginning of an answer, and later ones. */
   readonly #first: Marks;
   readonly #later: Marks;
   readonly #textMarks: ReadonlySet<string>;
 
   #isThinking: boolean;
   #call: OpenCall | undefined;
-  /** Whether no text came since the beginning, or since the last call. */
+  /** Whether there was no text since the beginning, or since the last call. */
   #isFirst = true;
-  /** Whether white space at the beginning is glue: behind thinking and calls. */
+  /** Whether white space at the beginning is removed: after thinking and calls. */
   #isGlue = false;
-  /** What came and is not understood yet. */
+  /** Text that has not been interpreted yet. */
   #pending = "";
-  /** White space that is text only if text follows. */
+  /** White space that counts as text only if text follows. */
   #blank = "";
   #events: AnswerEvent[] = [];
 
@@ -85,7 +85,7 @@ class StreamingParser implements AnswerParser {
 
   push(text: string): AnswerEvent[] {
     this.#pending += text;
-    // Half a character stays until the other half comes.
+    // Half a character is held back until the other half comes.
     const half = HALF.test(this.#pending.slice(-1)) ? this.#pending.slice(-1) : "";
     this.#pending = this.#pending.slice(0, this.#pending.length - half.length);
     while (this.#step(false));
@@ -99,7 +99,7 @@ class StreamingParser implements AnswerParser {
     return this.#take();
   }
 
-  /** Whether there may be more to understand. */
+  /** Interprets some text. Gives whether there may be more to interpret. */
   #step(isEnd: boolean): boolean {
     if (this.#call) return this.#readCall(this.#call, isEnd);
     if (this.#isThinking) return this.#readThinking(isEnd);
@@ -110,7 +110,7 @@ class StreamingParser implements AnswerParser {
     if (this.#isGlue) {
       this.#pending = this.#pending.trimStart();
       if (this.#pending === "") return false;
-      // Some models write the mark once more that the prompt ends with.
+      // Some models repeat the mark at the end of the prompt.
       const { at, mark } = this.#open.find(this.#pending, isEnd);
       if (at === 0) return this.#skip(mark);
       this.#isGlue = false;
@@ -123,7 +123,7 @@ class StreamingParser implements AnswerParser {
     return this.#skip(mark);
   }
 
-  /** Where the answer begins, and behind calls: only white space may come before these marks. */
+  /** At the beginning of the answer and after calls: only white space may precede these marks. */
   #readFirst(isEnd: boolean): boolean {
     const blank = this.#next(this.#pending.length - this.#pending.trimStart().length);
     if (!this.#isGlue) this.#blank += blank;
@@ -152,7 +152,7 @@ class StreamingParser implements AnswerParser {
     return rest !== "";
   }
 
-  /** A mark begins what is pending. */
+  /** Handles a mark at the beginning of the pending text. */
   #meet(mark: string): boolean {
     this.#skip(mark);
     if (this.#textMarks.has(mark)) return true;
@@ -170,7 +170,7 @@ class StreamingParser implements AnswerParser {
   #giveText(text: string): void {
     if (text === "") return;
     this.#isFirst = this.#isGlue = false;
-    // Only before a call is white space glue.
+    // White space is only removed before a call.
     const end = this.#calls ? text.trimEnd().length : text.length;
     if (end > 0) {
       this.#emit("text", this.#blank + text.slice(0, end));
@@ -186,14 +186,14 @@ class StreamingParser implements AnswerParser {
     else this.#events[this.#events.length - 1] = { type, text: last.text + text };
   }
 
-  /** Takes as many characters of what is pending. */
+  /** Takes a number of pending characters. */
   #next(length: number): string {
     const text = this.#pending.slice(0, length);
     this.#pending = this.#pending.slice(length);
     return text;
   }
 
-  /** Takes a mark, if one came; whether it did. */
+  /** Takes a mark if it is given. Gives whether it was. */
   #skip(mark: string | undefined): boolean {
     this.#next(mark?.length ?? 0);
     return mark !== undefined;

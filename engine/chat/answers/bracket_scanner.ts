@@ -1,5 +1,5 @@
-// Follows the brackets of JSON text (RFC 8259) that comes in pieces, to tell where a value ends.
-// Strings and their escapes are respected; whether the text is right otherwise, a parser must say.
+// Follows the brackets of JSON text (RFC 8259) that comes in pieces, to find the end of a value. It
+// respects strings and their escapes, but does not check the JSON otherwise.
 
 const QUOTE = '"'.charCodeAt(0);
 
@@ -7,26 +7,27 @@ const BACKSLASH = "\\".charCodeAt(0);
 
 const SPACE = " ".charCodeAt(0);
 
-/** What may stand in JSON outside strings, besides brackets and quotes. */
+/** Characters of JSON outside strings, besides brackets and quotes. */
 const OUTSIDE = /[\w\s.,:+-]/;
 
-/** Counts brackets until as many are open as were outside of a value. */
+/** Counts open brackets until a value is complete. */
 export class BracketScanner {
-  /** "broken": something came that JSON does not have, so that no end will be found. */
+  /** "broken": a character that JSON cannot contain, so that no end will be found. */
   state: "open" | "closed" | "broken" = "open";
   #depth: number;
   #isInString = false;
   #isEscaped = false;
 
-  /** @param depth brackets that are open where the text begins */
+  /** @param depth number of brackets that are open at the beginning of the text */
   constructor(depth: number) {
     this.#depth = depth;
   }
 
   /**
-   * Goes on until a bracket closes that leaves no more than `depth` open.
+   * Continues until a closing bracket leaves at most `depth` brackets open.
    *
-   * @returns the index behind that bracket or of what breaks the text, or else its length
+   * @returns the index after that bracket, or of the character that is not JSON, or else the text's
+   *   length
    */
   scan(text: string, depth: number): number {
     if (this.state === "closed") this.state = this.#depth <= depth ? "closed" : "open";
@@ -65,7 +66,7 @@ export class BracketScanner {
   }
 }
 
-/** Brackets of a text that it does not close. */
+/** Number of brackets that a text leaves open. */
 export function openBrackets(text: string): number {
   const opened = text.match(/[{[]/g)?.length ?? 0;
   const closed = text.match(/[}\]]/g)?.length ?? 0;

@@ -1,10 +1,10 @@
-// Which format the models of a chat template answer in, told by the marks in the template's source.
+// Detects the format in which a model answers by marks in the source of its chat template.
 
 import { createAnswerFormat } from "./answer_format.ts";
 import { ANSWER_FAMILIES } from "./families/mod.ts";
 import type { AnswerFamily, AnswerFormat, ThinkingMarks } from "./types.ts";
 
-/** Marks around thinking that models of many families write. */
+/** Marks of thinking in many families. */
 const THINKING: readonly ThinkingMarks[] = [
   { open: "<think>", close: "</think>" },
   { open: "[THINK]", close: "[/THINK]" },
@@ -12,13 +12,13 @@ const THINKING: readonly ThinkingMarks[] = [
   { open: "<thought>", close: "</thought>" },
 ];
 
-/** The format of models without a template, or whose template tells nothing: all is text. */
+/** The format of models without a template, or with an unknown one: everything is text. */
 export const PLAIN_ANSWERS: AnswerFormat = createAnswerFormat({ name: "plain" });
 
 /**
- * How the models of a chat template answer.
+ * The answer format for a chat template.
  *
- * @param template Jinja source; undefined where a model has none
+ * @param template Jinja source; undefined if a model has none
  */
 export function detectAnswerFormat(template: string | undefined): AnswerFormat {
   if (template === undefined) return PLAIN_ANSWERS;
@@ -36,7 +36,8 @@ function thinkingOf(
 ): ThinkingMarks | undefined {
   const known = family?.thinking;
   if (typeof known === "function") return known(template);
-  // Some templates hold one of the marks only: they begin thinking, or take it out of old answers.
+  // Some templates contain only one of the marks: they begin thinking, or remove it from earlier
+  // answers.
   return known ??
     THINKING.find(({ open, close }) => [open, close].some((mark) => template.includes(mark)));
 }

@@ -1,14 +1,14 @@
-// Finds marks in text that comes in pieces: the first that is there, or from where on the text could
-// still become one. Knows nothing of what marks mean.
+// Finds marks in text that comes in pieces: the first mark, or the index from which the text may
+// still become one.
 
-/** Where the first mark begins, or what must be held back; the length of the text if neither is. */
+/** The index of the first mark, or of text that must be held back, or the length of the text. */
 export interface FoundMark {
   readonly at: number;
-  /** Undefined: none is there yet. */
+  /** The mark; undefined if none is complete. */
   readonly mark?: string;
 }
 
-/** A set of strings to look for. Of several at one place the longest counts. */
+/** A set of marks to search for. Of several at one place the longest counts. */
 export class Marks {
   readonly #marks: readonly string[];
   readonly #pattern: RegExp;
@@ -20,7 +20,7 @@ export class Marks {
     this.#pattern = new RegExp(this.#marks.map(RegExp.escape).join("|") || "(?!)");
   }
 
-  /** @param isEnd whether no text follows: then nothing has to be held back */
+  /** @param isEnd whether no text follows, so that nothing has to be held back */
   find(text: string, isEnd: boolean): FoundMark {
     const match = this.#pattern.exec(text);
     const at = match?.index ?? this.#beginningOfMark(text);
@@ -34,7 +34,7 @@ export class Marks {
     return at;
   }
 
-  /** Whether all text from an index on is the beginning of a mark, and not all of it. */
+  /** Whether the text from an index on is a proper prefix of a mark. */
   #mayBeMark(text: string, at: number): boolean {
     const length = text.length - at;
     if (length >= this.#longest) return false;

@@ -1,5 +1,5 @@
-// What a model's answer is made of: thinking, text and tool calls, split from a stream, and the
-// grammar that keeps them right, for the families of models that chat templates tell.
+// The parts of a model's answer: thinking, text and tool calls, split from a stream, and the
+// grammars that enforce their form, for the model families that chat templates identify.
 
 export { detectAnswerFormat, PLAIN_ANSWERS } from "./detect.ts";
 export type {

@@ -1,61 +1,67 @@
-// A call, or several, whose opening has come: collects the text behind it, finds where it ends and
-// reads it. Closing marks within the strings of JSON arguments are text like any other there.
+// One or several calls whose opening mark has come: collects the text after it, finds its end and
+// parses it. Closing marks within strings of JSON arguments are ordinary text.
 
 import { BracketScanner, openBrackets } from "./bracket_scanner.ts";
 import { Marks } from "./marks.ts";
 import type { AnswerEvent, CallableTool, CallSyntax, LocatedArguments, ReadCall } from "./types.ts";
 
-/** Characters within which a call must tell where its arguments begin. */
+/** Most characters of a call before its arguments begin. */
 const MAX_HEAD = 1000;
 
-/** An opening that came. */
+/** An opening mark in an answer. */
 export interface Opening {
   readonly mark: string;
   readonly syntax: CallSyntax;
   readonly tools: readonly CallableTool[];
 }
 
-/** What an opening turned out to begin: text, then calls, then what belongs to neither. */
+/** The result of an opening: text, then calls, then the text after them. */
 export interface EndedCall {
   readonly text: string;
   readonly events: readonly AnswerEvent[];
   readonly rest: string;
-  /** Whether there was a call, here or among the events that were given out before. */
+  /** Whether there was a call, here or among the events given out before. */
   readonly isCall: boolean;
 }
 
-/** Text behind an opening. */
+/** The text after an opening. */
 export class OpenCall {
   readonly #opening: Opening;
   readonly #give: ((event: AnswerEvent) => void) | undefined;
   #state: "head" | "arguments" | "tail" | "text" | "ended" = "head";
-  /** What came and is not understood yet. */
+  /** Text that has not been interpreted yet. */
   #pending = "";
   readonly #body: string[] = [];
   #ends: Marks;
-  /** The closing mark, once it came. */
+  /** The closing mark, after it came. */
   #closing = "";
-  /** Follows the arguments, where they were located. */
+  /** Follows the arguments, after they were located. */
   #scanner: BracketScanner | undefined;
   #outerDepth = 0;
-  /** The arguments that are given out as they come; undefined: they are not. */
+  /**
+   * The pieces of the arguments that were given out while they came; undefined if they are given
+   * out at the end.
+   */
   #given: string[] | undefined;
 
-  /** @param give takes the events of a call while it comes; left out, calls come whole */
+  /**
+   * @param give receives the events of a call while it comes. Without it, calls are given out at
+   *   the end
+   */
   constructor(opening: Opening, give?: (event: AnswerEvent) => void) {
     this.#opening = opening;
     this.#give = give;
     this.#ends = new Marks([opening.syntax.closing ?? []].flat());
   }
 
-  /** Takes more text; whether the end of the call has come. */
+  /** Adds text. Gives whether the call has ended. */
   push(text: string): boolean {
     this.#pending += text;
     while (this.#step());
     return this.#state === "text" || this.#state === "ended";
   }
 
-  /** What came, once the call or the answer has ended. */
+  /** The result, after the call or the answer has ended. */
   end(): EndedCall {
     const { mark } = this.#opening;
     if (this.#state === "text") {
@@ -68,7 +74,7 @@ export class OpenCall {
     return { ...ended, rest: this.#pending };
   }
 
-  /** Whether there may be more to understand. */
+  /** Interprets some text. Gives whether there may be more to interpret. */
   #step(): boolean {
     switch (this.#state) {
       case "head":
@@ -126,7 +132,7 @@ export class OpenCall {
   #endArguments(): void {
     const { closing, openings } = this.#opening.syntax;
     this.#state = "tail";
-    // A model may forget the closing mark and go on with the next call.
+    // A model may forget the closing mark and continue with the next call.
     this.#ends = new Marks([closing ?? [], ...openings].flat());
     if (!this.#given) return;
     this.#give?.({ type: "callEnd", arguments: parseArguments(this.#given.join("")) });
@@ -150,7 +156,7 @@ export class OpenCall {
     return false;
   }
 
-  /** Moves as many characters to the body. */
+  /** Moves a number of characters to the body. */
   #consume(length: number): string {
     const text = this.#pending.slice(0, length);
     if (text !== "") this.#body.push(text);
@@ -162,7 +168,7 @@ export class OpenCall {
     const { mark, syntax, tools } = this.#opening;
     const calls = syntax.read(body, mark, tools);
     if (calls) return { text: "", events: calls.flatMap(eventsOf), isCall: true };
-    // Text may speak of an opening before a call comes.
+    // Text may mention an opening mark before a call.
     const last = syntax.openings.includes(mark) ? body.lastIndexOf(mark) : -1;
     const later = last < 0 ? undefined : syntax.read(body.slice(last + mark.length), mark, tools);
     return later
@@ -170,7 +176,7 @@ export class OpenCall {
       : { text: mark + body + this.#closing, events: [], isCall: false };
   }
 
-  /** The calls behind the first, which was given out. */
+  /** The calls after the first, which was given out already. */
   #readOthers(body: string): Omit<EndedCall, "rest"> {
     const { mark, syntax, tools } = this.#opening;
     const others = syntax.read(body, mark, tools)?.slice(1) ?? [];
@@ -178,12 +184,12 @@ export class OpenCall {
   }
 }
 
-/** Index of the first character from another on that is no white space. */
+/** Index of the first character after `from` that is not white space. */
 function indexOfText(text: string, from: number): number {
   return text.length - text.slice(from).trimStart().length;
 }
 
-/** An answer that was cut short leaves arguments that are no JSON: then there are none. */
+/** Arguments of an answer that was cut off are not valid JSON; then they are empty. */
 function parseArguments(json: string): Record<string, unknown> {
   try {
     return JSON.parse(json);
@@ -192,7 +198,7 @@ function parseArguments(json: string): Record<string, unknown> {
   }
 }
 
-/** A call that comes whole. */
+/** The events of a complete call. */
 function eventsOf({ name, id, arguments: members }: ReadCall): AnswerEvent[] {
   return [
     { type: "callStart", name, ...id !== undefined && { id } },

@@ -1,25 +1,28 @@
-// What a model family's answers look like: the marks around thinking and tool calls, how calls are
-// read, and the grammar that keeps them right. One file per family fills this in; answer_parser.ts
-// runs it on a stream. Knows texts only: no tokens, no wire formats.
+// The answers of a model family: the marks around thinking and tool calls, the parser of calls, and
+// the grammar that enforces their form. Each family is a file that implements this;
+// answer_parser.ts runs it on a stream. It works on texts, not on tokens or wire formats.
 
 import type { Grammar, GrammarRules } from "../../grammar/mod.ts";
 
-/** A tool as answers need it. */
+/** A tool, as far as answers depend on it. */
 export interface CallableTool {
   readonly name: string;
-  /** JSON Schema of the arguments: an object. */
+  /** JSON Schema of the arguments, which are an object. */
   readonly parameters: unknown;
 }
 
-/** A call that was read. */
+/** A parsed call. */
 export interface ReadCall {
   readonly name: string;
   readonly arguments: Record<string, unknown>;
-  /** Where the family writes one. */
+  /** The call's id, if the family writes one. */
   readonly id?: string;
 }
 
-/** Pieces of an answer, in order. A call is a start, pieces of its arguments' JSON text, and an end. */
+/**
+ * The events of an answer, in order. A call is a start, pieces of its arguments' JSON text, and an
+ * end.
+ */
 export type AnswerEvent =
   | { readonly type: "thinking"; readonly text: string }
   | { readonly type: "text"; readonly text: string }
@@ -30,98 +33,108 @@ export type AnswerEvent =
 /** How a family writes calls. Calls begin with one of `openings` in the text of an answer. */
 export interface CallSyntax {
   readonly openings: readonly string[];
-  /** Openings that are ones only where the answer, or what follows a call, begins with them. */
+  /** Openings that only count at the beginning of the answer, or directly after a call. */
   readonly leading?: readonly string[];
   /**
-   * What ends the calls that an opening began. Undefined: the bracket that closes the call where
+   * The mark that ends the calls after an opening. Undefined: the bracket that closes the call if
    * its arguments were located, else the end of the answer.
    */
   readonly closing?: string;
   /**
-   * Reads what stands between opening and closing. Undefined where it is no call: then it was text.
+   * Parses the text between opening and closing. Undefined if it is not a call, so that it counts
+   * as text.
    *
-   * @param opening the one of `openings` that came
+   * @param opening which of `openings` it was
    */
   read(body: string, opening: string, tools: readonly CallableTool[]): ReadCall[] | undefined;
   /**
-   * For families whose arguments are JSON text: where they begin, once the name is known, so that
-   * they can be given out as they come. Undefined until then; "text" once it cannot be a call of
-   * these tools any more. Asked again and again while the body grows, so anchor what it looks for.
+   * For families whose arguments are JSON text: the name and the beginning of the arguments, so
+   * that they can be given out while they come. Undefined as long as they are unknown; "text" if it
+   * cannot be a call of these tools any more. Called repeatedly while the body grows, so patterns
+   * should be anchored.
    */
   locate?(
     body: string,
     opening: string,
     tools: readonly CallableTool[],
   ): LocatedArguments | "text" | undefined;
-  /** What only calls of these tools begin with, where an opening alone may begin a text too. */
+  /**
+   * Texts with which only calls of these tools begin, if an opening alone may also begin a text.
+   */
   beginnings?(tools: readonly CallableTool[]): readonly string[];
-  /** One call of one of the tools, or several in parallel, opening and closing included. */
+  /**
+   * The grammar of one call of one of the tools, or several in parallel, with opening and closing.
+   */
   grammar(tools: readonly CallableTool[], options: { readonly parallel: boolean }): Grammar;
 }
 
-/** Where the JSON object of a call's arguments begins. */
+/** The beginning of the JSON object of a call's arguments. */
 export interface LocatedArguments {
   readonly name: string;
   readonly id?: string;
-  /** Index in the body, white space before the brace or not. */
+  /** Index in the body of the opening brace, or of white space before it. */
   readonly arguments: number;
 }
 
-/** What thinking stands between. */
+/** The marks around thinking. */
 export interface ThinkingMarks {
   readonly open: string;
   readonly close: string;
-  /** What leads to the answer where thinking is cut off. Default: `close`. */
+  /** The text that ends thinking early and leads to the answer. Default: `close`. */
   readonly cut?: string;
 }
 
-/** Models that were taught to write calls, or thinking, in one way. */
+/** A family: models that were trained to write calls, or thinking, in the same way. */
 export interface AnswerFamily {
   readonly name: string;
-  /** Whether a template is of this family, by marks in its source, never by a model's name. */
+  /** Whether a template belongs to this family, by marks in its source, never by a model's name. */
   recognises(template: string): boolean;
   readonly calls?: CallSyntax;
-  /** Left out: found in the template by the marks that many families share. */
+  /**
+   * Marks of thinking. If missing, the marks that many families share are searched in the template.
+   */
   readonly thinking?: ThinkingMarks | ((template: string) => ThinkingMarks | undefined);
-  /** Marks around the text of an answer, such as <|START_RESPONSE|>: either may come, none is text. */
+  /**
+   * Marks around the text of an answer, such as <|START_RESPONSE|>. Both are optional and removed.
+   */
   readonly text?: { readonly open: readonly string[]; readonly close: readonly string[] };
-  /** For answers that are more than text between marks: what detecting such a template gives. */
+  /** The complete format, for answers that are more than text between marks. */
   readonly format?: AnswerFormat;
 }
 
-/** What an answer is asked to be, for its grammar. */
+/** What an answer's grammar depends on. */
 export interface AnswerRequest {
-  /** The rendered prompt: thinking may have begun in it. */
+  /** The rendered prompt, in which thinking may have begun. */
   readonly prompt: string;
   readonly tools: readonly CallableTool[];
-  /** Whether calls may (auto), must (required) or must not (none) come. */
+  /** Whether calls are allowed (auto), required, or excluded (none). */
   readonly choice: "auto" | "required" | "none";
   readonly parallel: boolean;
-  /** JSON Schema of an answer that is no call; undefined: any text. */
+  /** JSON Schema of an answer that is not a call; undefined: any text. */
   readonly schema?: unknown;
 }
 
-/** Splits a stream of text. */
+/** A parser that splits a stream of text. */
 export interface AnswerParser {
-  /** What is certain after some more text. */
+  /** The events that are certain after more text. */
   push(text: string): AnswerEvent[];
-  /** What was held back. */
+  /** The events of the text that was held back, at the end. */
   end(): AnswerEvent[];
 }
 
 /** How the models of a template answer. */
 export interface AnswerFormat {
   readonly name: string;
-  /** Undefined: they do not think. */
+  /** Undefined if they do not think. */
   readonly thinking?: ThinkingMarks;
-  /** Undefined: they know no calls. */
+  /** Undefined if they have no calls. */
   readonly calls?: CallSyntax;
   parser(options: {
     readonly prompt: string;
     readonly tools: readonly CallableTool[];
-    /** Give arguments out as they come; only where a grammar keeps them right. */
+    /** Whether to give out arguments while they come. Only if a grammar enforces their form. */
     readonly streaming?: boolean;
   }): AnswerParser;
-  /** What the whole answer must look like; undefined where anything goes. */
+  /** The grammar of the whole answer; undefined if anything is allowed. */
   grammar(request: AnswerRequest): GrammarRules | undefined;
 }

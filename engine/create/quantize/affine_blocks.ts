@@ -1,25 +1,25 @@
-// Q4_K and Q5_K: super-blocks of eight groups of 32 weights, each of which is scale * code - minimum.
-// Scale and minimum of a group are those of least squares, for the best of several roundings; then
-// they become 6-bit multiples of two half floats, and the codes are rounded once more to fit these.
-// Layouts as in ggml-common.h.
+// Quantizes to Q4_K and Q5_K: super-blocks of eight groups of 32 weights. A weight is scale * code
+// - minimum. Scale and minimum of a group are those of least squares, for the best of several
+// roundings. Then they become 6-bit multiples of two half floats, and codes are rounded again with
+// these. Layouts as in ggml-common.h.
 
 const SUPER_BLOCK = 256;
 const GROUP = 32;
 const GROUPS = SUPER_BLOCK / GROUP;
-/** Greatest 6-bit multiple. */
+/** Largest 6-bit multiple. */
 const MULTIPLES = 63;
 /** Bytes before the codes: two halves, and 6-bit scales and minima in 12 bytes. */
 const HEADER = 16;
 
-/** How much narrower or wider than the range, in codes, the roundings are that are tried. */
+/** Offsets, in codes, of the range in the roundings that are tried. */
 const STRETCHES = Float64Array.from({ length: 23 }, (_, i) => (i - 11) / 8);
 
-/** Below this share of what it is the difference of, a determinant is a rounding error. */
+/** A determinant below this fraction of its terms is a rounding error. */
 const SINGULAR = 1e-9;
 
-// Of the super-block at hand.
+// Working memory for the current super-block.
 const values = new Float64Array(SUPER_BLOCK);
-/** How much the error of each weight counts. */
+/** The weight of each error. */
 const importances = new Float64Array(SUPER_BLOCK);
 const codes = new Uint8Array(SUPER_BLOCK);
 const scales = new Float64Array(GROUPS);
@@ -50,7 +50,7 @@ export function q5K(weights: Float32Array, target: Uint8Array): void {
   }
 }
 
-/** The lower four bits of two groups side by side. */
+/** Writes the lower four bits of two groups side by side. */
 function writeNibbles(target: Uint8Array, at: number): void {
   for (let pair = 0; pair < GROUPS / 2; pair++) {
     for (let i = 0; i < GROUP; i++) {
@@ -61,7 +61,7 @@ function writeNibbles(target: Uint8Array, at: number): void {
   }
 }
 
-/** Finds the codes of a super-block and writes its header. @param levels the greatest code */
+/** Finds the codes of a super-block and writes its header. @param levels largest code */
 function encodeGroups(
   weights: Float32Array,
   first: number,
@@ -76,7 +76,7 @@ function encodeGroups(
   header.fill(0, 4);
   for (let group = 0; group < GROUPS; group++) {
     const scale = multipleOf(scales[group], scaleUnit);
-    // The minimum makes up for what rounding did to the scale.
+    // The minimum is refitted after the rounding of the scale.
     round(group, scale * scaleUnit, minima[group], levels);
     const minimum = multipleOf(fittingMinimum(group, scale * scaleUnit), minimumUnit);
     round(group, scale * scaleUnit, minimum * minimumUnit, levels);
@@ -96,7 +96,7 @@ function multipleOf(value: number, unit: number): number {
   return unit === 0 ? 0 : Math.min(MULTIPLES, Math.round(value / unit));
 }
 
-/** Of groups 4 to 7 the upper two bits go where those of groups 0 to 3 leave room. */
+/** The upper two bits of groups 4 to 7 are beside the scales of groups 0 to 3. */
 function writeMultiples(header: Uint8Array, group: number, scale: number, minimum: number): void {
   if (group < 4) {
     header[4 + group] = scale;
@@ -117,7 +117,7 @@ function round(group: number, scale: number, minimum: number, levels: number): v
   }
 }
 
-/** The minimum that fits the codes of a group and its scale. */
+/** The minimum that fits the codes of a group best, for its scale. */
 function fittingMinimum(group: number, scale: number): number {
   let [sum, excess] = [0, 0];
   for (let i = group * GROUP; i < (group + 1) * GROUP; i++) {
@@ -128,8 +128,8 @@ function fittingMinimum(group: number, scale: number): number {
 }
 
 /**
- * Finds scale and minimum of a group, neither below zero. An error counts by how far the weight is
- * from zero, as weights like that make up most of a sum.
+ * Finds scale and minimum of a group, neither below zero. Errors are weighted by the distance of
+ * the weight from zero, because such weights make up most of a sum.
  */
 function fit(group: number, levels: number): void {
   const [start, end] = [group * GROUP, (group + 1) * GROUP];
@@ -148,7 +148,7 @@ function fit(group: number, levels: number): void {
     sumX += importance * values[i];
     sumXX += importance * values[i] * values[i];
   }
-  // Without a better answer: the range in equal steps.
+  // The fallback: the range in equal steps.
   scales[group] = greatest > least ? (greatest - least) / levels : 0;
   minima[group] = -least;
   if (greatest <= least) return;
@@ -166,14 +166,15 @@ function fit(group: number, levels: number): void {
       sumXL += weighted * values[i];
     }
     const determinant = sum * sumLL - sumL * sumL;
-    if (determinant <= SINGULAR * sum * sumLL) continue; // All codes are the same.
+    if (determinant <= SINGULAR * sum * sumLL) continue; // all codes are the same
     let scale = (sum * sumXL - sumX * sumL) / determinant;
     let offset = (sumLL * sumX - sumL * sumXL) / determinant;
     if (offset > 0) {
       offset = 0;
       scale = sumXL / sumLL;
     }
-    // The sum of squared errors: that of the values less what solves the normal equations.
+    // The sum of squared errors: that of the values, less what the solution of the normal equations
+    // explains.
     const error = sumXX - scale * sumXL - offset * sumX;
     if (error >= bestError || scale <= 0) continue;
     bestError = error;

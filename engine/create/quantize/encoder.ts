@@ -1,5 +1,5 @@
-// What it takes to write weights in a format of GGML, and how to find it by the format's name.
-// Block layouts as in ggml-common.h; kernels/quants reads what is written here.
+// The encoders that write weights in a format of GGML, by the format's name. Block layouts as in
+// ggml-common.h; kernels/quants reads them.
 
 import { type TensorType, tensorTypeByName } from "../../gguf/mod.ts";
 import { q4K, q5K } from "./affine_blocks.ts";
@@ -8,12 +8,12 @@ import { q4_0, q5_0, q5_1, q8_0 } from "./simple_blocks.ts";
 import { q6K } from "./q6_k.ts";
 
 /**
- * Writes weights as blocks of a format, from the start of `target`. There are whole blocks of them,
- * all finite and within what a half float holds.
+ * Writes weights as blocks of a format, from the start of `target`. The weights are whole blocks,
+ * and finite within the range of half floats.
  */
 export type Encode = (weights: Float32Array, target: Uint8Array) => void;
 
-/** A format that weights can be written in. */
+/** A format in which weights can be written. */
 export interface Encoder extends TensorType {
   readonly encode: Encode;
 }

@@ -1,4 +1,4 @@
-// Quantizing models: a GGUF file of floats becomes one of blocks.
+// Quantizing models: from a GGUF file of floats to one of quantized blocks.
 
 export { parseQuantization, type QuantizationName } from "./quantization.ts";
 export { quantizeModel, type QuantizeOptions } from "./quantize_model.ts";

@@ -1,15 +1,15 @@
-// Q6_K: super-blocks of sixteen groups of 16 weights, each of which is a half float times an 8-bit
-// scale times a code of -32 to 31. The scale of a group is that of least squares, for the best of
-// several roundings. Layout as in ggml-common.h.
+// Quantizes to Q6_K: super-blocks of sixteen groups of 16 weights. A weight is a half float times
+// an 8-bit scale of its group times a code from -32 to 31. The scale of a group is that of least
+// squares, for the best of several roundings. Layout as in ggml-common.h.
 
 const SUPER_BLOCK = 256;
 const BYTES = 210;
 const GROUP = 16;
 const GROUPS = SUPER_BLOCK / GROUP;
-/** What code 0 stands for, negated. */
+/** The unsigned code of zero. */
 const ZERO = 32;
 
-/** How much further than the furthest weight, in codes, the roundings reach that are tried. */
+/** Offsets, in codes, of the largest code in the roundings that are tried. */
 const STRETCHES = Float64Array.from({ length: 19 }, (_, i) => (i - 9) / 10);
 
 const scales = new Float64Array(GROUPS);
@@ -24,7 +24,7 @@ export function q6K(weights: Float32Array, target: Uint8Array): void {
       const scale = scales[group] = fit(weights, first + group * GROUP);
       if (Math.abs(scale) > Math.abs(furthest)) furthest = scale;
     }
-    // The furthest scale becomes -128, the multiple of the greatest magnitude.
+    // The scale of the largest magnitude becomes -128.
     view.setFloat16(at + 208, furthest / -128, true);
     const unit = view.getFloat16(at + 208, true);
     for (let group = 0; group < GROUPS; group++) {
@@ -44,7 +44,9 @@ function round(weights: Float32Array, first: number, start: number, scale: numbe
   }
 }
 
-/** The lower four bits in 128 bytes, then the upper two in 64: of each half, 64 and 32 bytes. */
+/**
+ * Writes the lower four bits in 128 bytes, then the upper two in 64: 64 and 32 bytes for each half.
+ */
 function writeCodes(target: Uint8Array, at: number): void {
   for (let half = 0; half < 2; half++) {
     const first = half * 128;
@@ -59,7 +61,7 @@ function writeCodes(target: Uint8Array, at: number): void {
   }
 }
 
-/** The scale of a group; errors count by the square of the weight. */
+/** The best scale of a group. Errors are weighted by the square of the weight. */
 function fit(weights: Float32Array, first: number): number {
   let furthest = 0;
   for (let i = first; i < first + GROUP; i++) {
@@ -73,21 +75,21 @@ function fit(weights: Float32Array, first: number): number {
     let [sumLL, sumXL] = [0, 0];
     for (let i = first; i < first + GROUP; i++) {
       const weight = weights[i];
-      // Shifted to above zero, where cutting off is rounding down.
+      // Shifted above zero, where truncating rounds down.
       let code = ((weight * inverse + (ZERO + 0.5)) | 0) - ZERO;
       if (code >= ZERO) code = ZERO - 1;
       const importance = weight * weight;
       sumLL += importance * code * code;
       sumXL += importance * weight * code;
     }
-    // By how much this rounding lowers the sum of squared errors.
+    // The reduction of the sum of squared errors by this rounding.
     const gain = sumXL * sumXL / sumLL;
     if (gain > bestGain) [bestScale, bestGain] = [sumXL / sumLL, gain];
   }
   return bestScale;
 }
 
-/** To -limit … limit - 1. */
+/** Clamps to -limit … limit - 1. */
 function clamp(code: number, limit: number): number {
   return code < -limit ? -limit : code >= limit ? limit - 1 : code;
 }

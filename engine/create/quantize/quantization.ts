@@ -1,5 +1,5 @@
-// The mixes of formats that models can be quantized to, by the names that llama.cpp and Ollama use.
-// Which tensor gets which format in a mix is tensor_formats.ts.
+// The mixes of formats to which models can be quantized, by the names of llama.cpp and Ollama.
+// tensor_formats.ts chooses the format of each tensor.
 
 import { RequestError } from "../../errors.ts";
 
@@ -14,13 +14,13 @@ export const BASE_FORMATS = {
   Q4_K_M: "Q4_K",
 } as const;
 
-/** A mix of formats that a model can be quantized to. */
+/** Name of a mix. */
 export type QuantizationName = keyof typeof BASE_FORMATS;
 
-/** Of two mixes with the same formats, the one that is meant without a size. */
+/** For names without a size, the mix that is meant. */
 const ALIASES: Readonly<Record<string, QuantizationName>> = { Q4_K: "Q4_K_M" };
 
-/** The mix of that name, in capitals or not. Errors: RequestError naming those that there are. */
+/** The mix of that name, in any case. Errors: RequestError listing the names. */
 export function parseQuantization(text: string): QuantizationName {
   const name = text.trim().toUpperCase();
   if (Object.hasOwn(BASE_FORMATS, name)) return name as QuantizationName;

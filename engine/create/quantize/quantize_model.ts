@@ -1,5 +1,6 @@
-// Quantizes a GGUF file of floats to a new one, a slice of a tensor at a time: memory does not grow
-// with the model. The metadata is taken over as it is, but for the two keys that say what was done.
+// Quantizes a GGUF file of floats to a new one, a slice of a tensor at a time, so that memory does
+// not grow with the model. Metadata is copied, except for the two keys that describe the
+// quantization.
 
 import type { Cancellation } from "../../cancellation.ts";
 import { RequestError } from "../../errors.ts";
@@ -20,33 +21,34 @@ import { FLOAT_BYTES, type FloatType, isFloatType, readFloats } from "./floats.t
 import type { QuantizationName } from "./quantization.ts";
 import { chooseFormats } from "./tensor_formats.ts";
 
-/** How {@linkcode quantizeModel} quantizes. */
+/** The options of {@linkcode quantizeModel}. */
 export interface QuantizeOptions {
-  /** GGUF file of F32, F16 and BF16 tensors; of a split model, the first one. */
+  /** GGUF file with tensors of F32, F16 and BF16. For a split model, its first shard. */
   readonly from: string;
-  /** The file to write; what is there is lost. */
+  /** Path of the file to write. An existing file is overwritten. */
   readonly to: string;
   /** The mix of formats. */
   readonly type: QuantizationName;
-  /** Told how many bytes of the tensors are done, of how many. */
+  /** Receives the number of bytes of tensors that are done, and of all. */
   onProgress?(done: number, total: number): void;
-  /** Ends the work. */
+  /** Cancels the work. */
   readonly signal?: Cancellation;
 }
 
-/** Some milliseconds of work, and whole blocks of every format. */
+/** Bytes of a slice: some milliseconds of work, and whole blocks of every format. */
 const SLICE_BYTES = 1 << 18;
-/** The greatest half float: no scale may be above it. */
+/** The largest half float, which bounds scales. */
 const MAX_HALF = 65_504;
-/** Of the formats of GGML. */
+/** The version of GGML's formats. */
 const QUANTIZATION_VERSION = 2;
-/** Metadata of one of several files; the new model is in one. */
+/** Keys of split models. The new model is a single file. */
 const SPLIT_KEYS = ["split.no", "split.count", "split.tensors.count"];
 
 /**
  * Quantizes a model. A failed or aborted attempt leaves no file.
- * @throws RequestError if the model is quantized already, or has values that no format can hold
- * @throws GgufError if the file is not sound; the signal's reason
+ * @throws RequestError if the model is quantized already, or has values that the format cannot
+ *   represent
+ * @throws GgufError if the file is invalid; the signal's reason
  */
 export async function quantizeModel(options: QuantizeOptions): Promise<void> {
   const { from, to, type, signal, onProgress } = options;
@@ -102,7 +104,9 @@ async function metadataOf(file: GgufFile, mix: QuantizationName): Promise<Writab
   return metadata;
 }
 
-/** What makes blocks of slices of a tensor; a slice is overwritten by the next one. */
+/**
+ * A function that makes blocks of slices of a tensor. Each result is overwritten by the next one.
+ */
 function converter(
   file: GgufFile,
   tensor: TensorInfo,

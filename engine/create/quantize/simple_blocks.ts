@@ -1,12 +1,12 @@
-// Blocks of 32 weights with one scale: Q8_0, Q4_0, Q5_0 and, with a minimum too, Q5_1. The scale
-// follows from the extremes, without a search, in single precision, so that the codes are the ones
-// that GGML's reference quantizers choose. Layouts as in ggml-common.h.
+// Quantizes to blocks of 32 weights with one scale: Q8_0, Q4_0, Q5_0 and, with a minimum, Q5_1. The
+// scale follows from the extremes, without a search, in single precision, so that codes equal those
+// of GGML's reference quantizers. Layouts as in ggml-common.h.
 
 const BLOCK = 32;
 const HALF = BLOCK / 2;
 const { abs, floor, fround, max, min } = Math;
 
-/** Writes Q8_0: the greatest magnitude becomes 127, ties are rounded away from zero. */
+/** Writes Q8_0: the largest magnitude becomes 127, ties are rounded away from zero. */
 export function q8_0(weights: Float32Array, target: Uint8Array): void {
   const view = viewOf(target);
   for (let first = 0, at = 0; first < weights.length; first += BLOCK, at += 34) {
@@ -22,7 +22,7 @@ export function q8_0(weights: Float32Array, target: Uint8Array): void {
   }
 }
 
-/** Writes Q4_0: the weight of the greatest magnitude becomes code 0, which stands for -8. */
+/** Writes Q4_0: the weight with the largest magnitude becomes code 0, which means -8. */
 export function q4_0(weights: Float32Array, target: Uint8Array): void {
   const view = viewOf(target);
   for (let first = 0, at = 0; first < weights.length; first += BLOCK, at += 18) {
@@ -37,7 +37,7 @@ export function q4_0(weights: Float32Array, target: Uint8Array): void {
   }
 }
 
-/** Writes Q5_0: the weight of the greatest magnitude becomes code 0, which stands for -16. */
+/** Writes Q5_0: the weight with the largest magnitude becomes code 0, which means -16. */
 export function q5_0(weights: Float32Array, target: Uint8Array): void {
   const view = viewOf(target);
   for (let first = 0, at = 0; first < weights.length; first += BLOCK, at += 22) {
@@ -49,7 +49,7 @@ export function q5_0(weights: Float32Array, target: Uint8Array): void {
   }
 }
 
-/** Writes Q5_1: the least weight becomes code 0, the greatest 31. */
+/** Writes Q5_1: the smallest weight becomes code 0, the largest 31. */
 export function q5_1(weights: Float32Array, target: Uint8Array): void {
   const view = viewOf(target);
   for (let first = 0, at = 0; first < weights.length; first += BLOCK, at += 24) {
@@ -68,7 +68,7 @@ export function q5_1(weights: Float32Array, target: Uint8Array): void {
   }
 }
 
-/** A word of the fifth bits, then the lower ones: two weights, 16 apart, to a byte. */
+/** Writes a word of the fifth bits, then the lower bits of two weights, 16 apart, in each byte. */
 function writeFiveBits(
   weights: Float32Array,
   codeOf: (weight: number) => number,
@@ -84,7 +84,7 @@ function writeFiveBits(
   view.setUint32(at, fifthBits, true);
 }
 
-/** The weight of a block that is the furthest from zero; of several, the first. */
+/** The weight of a block with the largest magnitude; of several, the first. */
 function furthest(weights: Float32Array, first: number): number {
   let found = 0;
   for (let i = first; i < first + BLOCK; i++) {

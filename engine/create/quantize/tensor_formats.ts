@@ -1,6 +1,6 @@
-// Which tensor of a model gets which format in a mix: the choices that llama.cpp's quantizer makes,
-// so that files are like those that people know. Most matrices get the format of the mix; those that
-// an error hurts most get more bits, and what is small or not a matrix stays as it is.
+// Chooses the format of each tensor in a mix, as llama.cpp's quantizer does, so that files are like
+// those that people know. Most matrices get the format of the mix; those that suffer most from
+// errors get more bits; small tensors and those that are not matrices are not quantized.
 
 import {
   type GgufFile,
@@ -11,7 +11,7 @@ import {
 import { isFloatType } from "./floats.ts";
 import { BASE_FORMATS, type QuantizationName } from "./quantization.ts";
 
-/** Weights that are small, or that steer others, stay as they are. */
+/** Tensors that are not quantized, because they are small or control others. */
 const KEPT = new RegExp([
   "_norm\\.weight$",
   "ffn_gate_inp\\.weight$",
@@ -25,17 +25,19 @@ const KEPT = new RegExp([
   "a\\.rvq\\.codebook|mm\\.a\\.code_embd",
 ].join("|"));
 
-/** What counts in the choice, besides the tensor itself. */
+/** Properties of the model on which the choice depends. */
 interface Model {
   readonly mix: QuantizationName;
   readonly isFalcon: boolean;
   readonly layers: number;
   readonly experts: number;
-  /** 80 layers with several queries per key: then values are few for what hangs on them. */
+  /**
+   * Whether it has 80 layers with several queries per key. Then each value affects many results.
+   */
   readonly isLlama70b: boolean;
-  /** Whether the embedding of tokens is the matrix of the output too. */
+  /** Whether the embeddings are also the output matrix. */
   readonly isTied: boolean;
-  /** Tensors that values come from, and those of feed-forward outputs, in the order of layers. */
+  /** Tensors that compute values, and tensors of feed-forward outputs, in the order of layers. */
   readonly values: readonly string[];
   readonly downs: readonly string[];
 }
@@ -44,7 +46,10 @@ const VALUES = /attn_(v|qkv|kv_b)\.weight$/;
 const DOWN = /ffn_down/;
 const EMBEDDING = /^(per_layer_)?token_embd\.weight$/;
 
-/** For a format whose blocks do not fit the rows: one of blocks of 32 that is no worse. */
+/**
+ * For formats whose blocks do not fit the rows: a format with blocks of 32 that is at least as
+ * good.
+ */
 const FALLBACKS: Readonly<Record<string, string>> = { Q4_K: "Q5_0", Q5_K: "Q5_1", Q6_K: "Q8_0" };
 
 /** The name of the format that each tensor of a file gets. Errors: GgufError. */
@@ -80,7 +85,7 @@ function describe(file: GgufFile, mix: QuantizationName): Model {
   };
 }
 
-/** Matrices, and matrices of experts; a vector is one whatever its shape says. */
+/** Whether a tensor is a matrix, or matrices of experts. Vectors may have shapes of matrices. */
 function isQuantizable({ name, shape, typeName }: TensorInfo): boolean {
   const isMatrix = shape.slice(1).some((length) => length > 1);
   return isMatrix && isFloatType(typeName) && name.endsWith("weight") && !KEPT.test(name);
@@ -104,7 +109,7 @@ function choose({ name, shape }: TensorInfo, model: Model): string {
   return isK && isOutput && model.experts === 8 && !model.isFalcon ? "Q5_K" : base;
 }
 
-/** Values are few where queries share them, and every error goes through. */
+/** Values are few where queries share them, so their errors affect many results. */
 function chooseValue(index: number, { mix, values, experts, isLlama70b }: Model): string {
   if (experts === 8) return "Q8_0";
   if (mix === "Q4_K_M" && getsMoreBits(index, values.length)) return "Q6_K";
@@ -120,13 +125,13 @@ function chooseDown(layer: number, { mix, layers, isFalcon }: Model): string {
   return isFalcon ? "Q5_K" : "Q6_K";
 }
 
-/** The first eighth of the layers, the last, and every third between. */
+/** The first and last eighth of the layers, and every third between. */
 function getsMoreBits(layer: number, layers: number): boolean {
   const first = Math.floor(layers / 8);
   return layer < first || layer >= Math.floor(7 * layers / 8) || (layer - first) % 3 === 2;
 }
 
-/** The format, or what fits rows that are not whole blocks of it. */
+/** The format, or the one that fits rows that are not whole blocks of it. */
 function fitting(format: string, { shape }: TensorInfo): string {
   const candidates = [format, FALLBACKS[format] ?? format];
   return candidates.find((name) => shape[0] % blockSize(name) === 0) ?? "F16";

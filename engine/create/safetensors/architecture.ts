@@ -1,27 +1,30 @@
-// The architectures that can be converted: what they are called in GGUF, and what their files do in
-// another way than GGUF has it. Names and layouts as in Hugging Face's Transformers.
+// The architectures that can be converted: their names in GGUF, and how their files differ from
+// GGUF. Names and layouts as in Hugging Face's Transformers.
 
 import { UnsupportedModelError } from "../../errors.ts";
 import type { Settings } from "./settings.ts";
 
-/** How the files of an architecture become GGUF. */
+/** How the files of an architecture are converted. */
 export interface Architecture {
-  /** In GGUF. */
+  /** Name in GGUF. */
   readonly name: string;
   /**
-   * GGUF rotates neighbours of a head's queries and keys, Transformers elements half a head apart:
-   * the rows have to change places.
+   * Whether the halves of heads are interleaved: GGUF rotates neighbours of a head's queries and
+   * keys, Transformers elements half a head apart.
    */
   readonly interleavesHeads: boolean;
-  /** Norms multiply by 1 + weight; GGUF has the sum. */
+  /** Whether norms multiply by 1 + weight. GGUF has the sum. */
   readonly addsOneToNorms: boolean;
-  /** Norms after attention and feed-forward too, so that names of norms mean something else. */
+  /**
+   * Whether there are norms after attention and feed-forward block, too, so that names of norms
+   * differ.
+   */
   readonly hasPostNorms: boolean;
-  /** Names of the activation function that the engine takes for granted. */
+  /** Names of the activation function that the engine uses. */
   readonly activations: readonly string[];
-  /** Whether the embedding is the output too, where config.json does not say. */
+  /** Default of config.json for whether the embeddings are the output, too. */
   readonly isTied: boolean;
-  /** Layers with a sliding window: all but every one of that number; 0 if there are none. */
+  /** All layers except every nth have a sliding window; 0: no layer has one. */
   readonly windowPeriod: number;
 }
 
@@ -40,7 +43,7 @@ const GEMMA: Architecture = {
   interleavesHeads: false,
   addsOneToNorms: true,
   hasPostNorms: false,
-  // Gemma's first configurations say "gelu" for what has always been the approximation.
+  // Gemma's first configurations say "gelu", but the models have always had the approximation.
   activations: ["gelu", "gelu_pytorch_tanh"],
   isTied: true,
   windowPeriod: 0,
@@ -56,7 +59,7 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   Gemma3ForCausalLM: { ...GEMMA, name: "gemma3", hasPostNorms: true, windowPeriod: 6 },
 };
 
-/** The architecture that config.json names. Errors: UnsupportedModelError, ConversionError. */
+/** The architecture in config.json. Errors: UnsupportedModelError, ConversionError. */
 export function architectureOf(config: Settings): Architecture {
   const [name] = config.list("architectures");
   if (typeof name !== "string") throw config.error("architectures", "it names none");

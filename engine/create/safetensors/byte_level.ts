@@ -1,5 +1,5 @@
 // Byte-level BPE from tokenizer.json, as Hugging Face's Tokenizers writes it: pieces in GPT-2's
-// alphabet of bytes, and pairs in the order in which they are joined.
+// alphabet of bytes, and merges in the order in which they are applied.
 
 import type { WritableMetadata } from "../../gguf/mod.ts";
 import { pretokenizerName } from "./pretokenizer_name.ts";
@@ -8,7 +8,7 @@ import { PieceKind, type Vocabulary } from "./vocabulary.ts";
 
 /**
  * Reads the trained pieces into a vocabulary.
- * @returns the keys that say how text is cut and joined
+ * @returns the keys for encoding text
  * @throws ConversionError, UnsupportedModelError
  */
 export function readByteLevel(tokenizer: Settings, vocabulary: Vocabulary): WritableMetadata {
@@ -23,7 +23,7 @@ export function readByteLevel(tokenizer: Settings, vocabulary: Vocabulary): Writ
   };
 }
 
-/** Pairs of pieces in order, which files have as one string or as two. */
+/** The merges, in order. In files they are one string or two. */
 export function readMerges(model: Settings): [left: string, right: string][] {
   return model.list("merges").map((merge, index) => {
     const pair = typeof merge === "string" ? merge.split(" ") : merge;

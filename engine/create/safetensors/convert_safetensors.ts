@@ -1,5 +1,5 @@
-// Converts a folder of Hugging Face's layout (config.json, safetensors, tokenizer) to one GGUF file
-// with the same weights, as F32, F16 or BF16 like there. Quantizing is a step of its own.
+// Converts a model folder of Hugging Face (config.json, safetensors, tokenizer) to one GGUF file
+// with the same weights in F32, F16 or BF16. Quantizing is a separate step.
 
 import { basename, join } from "node:path";
 import type { Cancellation } from "../../cancellation.ts";
@@ -20,15 +20,18 @@ import { convertTensor, type TensorContext } from "./tensor_data.ts";
 import { ggufName, isSuperfluous } from "./tensor_names.ts";
 import { tokenizerMetadata } from "./tokenizer.ts";
 
-/** How {@linkcode convertSafetensors} converts. */
+/** The options of {@linkcode convertSafetensors}. */
 export interface ConvertOptions {
-  /** Has config.json, the safetensors files with their index if there are several, and a tokenizer. */
+  /**
+   * Path of the folder with config.json, the safetensors files (and their index if there are
+   * several), and a tokenizer.
+   */
   readonly folder: string;
-  /** The GGUF file to write; what is there is lost. */
+  /** Path of the GGUF file to write. An existing file is overwritten. */
   readonly to: string;
-  /** Told how many bytes of the tensors are done, of how many. */
+  /** Receives the number of bytes of tensors that are done, and of all. */
   onProgress?(done: number, total: number): void;
-  /** Ends the work. */
+  /** Cancels the work. */
   readonly signal?: Cancellation;
 }
 
@@ -40,7 +43,7 @@ const QUANTIZATION_VERSION = 2;
 
 /**
  * Converts a model. A failed or aborted attempt leaves no file.
- * @throws ConversionError if a file is missing or not sound
+ * @throws ConversionError if a file is missing or invalid
  * @throws UnsupportedModelError if the engine could not run the model; the signal's reason
  */
 export async function convertSafetensors(options: ConvertOptions): Promise<void> {
@@ -70,7 +73,7 @@ export async function convertSafetensors(options: ConvertOptions): Promise<void>
   const factors = frequencyFactors(config, sizes.headLength);
   if (factors) tensors.push(vector("rope_freqs.weight", factors));
 
-  // Not the folder's: that would make other files of the same model wherever it lies.
+  // Not the folder's name, because the same model in another folder has to give the same file.
   const name = basename(config.string("_name_or_path", ""));
   const all = {
     "general.architecture": architecture.name,
@@ -90,7 +93,9 @@ export async function convertSafetensors(options: ConvertOptions): Promise<void>
   }
 }
 
-/** The tensors of a model that GGUF has too; an output that is the embedding is not written twice. */
+/**
+ * The tensors that GGUF has, too. An output matrix that equals the embeddings is not written twice.
+ */
 function neededTensors(
   { tensors }: StoredModel,
   config: Settings,
@@ -106,7 +111,7 @@ function neededTensors(
   );
 }
 
-/** Refuses a model without some of its tensors. @returns the rows of its embedding */
+/** Refuses a model with missing tensors. @returns rows of its embeddings */
 function checkComplete(folder: string, tensors: readonly StoredTensor[], config: Settings): number {
   const names = new Set(tensors.map(({ name }) => name));
   const parts = new Set(tensors.map(({ name }) => LAYER.exec(name)?.[1]));
@@ -128,7 +133,7 @@ function nameOf(tensor: StoredTensor, architecture: Architecture): string {
   throw new ConversionError(tensor.file, `tensor "${tensor.name}"`, state);
 }
 
-/** The type of most bytes in matrices. */
+/** The type with the most bytes in matrices. */
 function commonType(tensors: readonly StoredTensor[]): string {
   const bytes = new Map<string, number>();
   for (const { type, shape, byteLength } of tensors) {

@@ -1,5 +1,5 @@
-// The sizes and constants of a model, from config.json to GGUF's keys. What the engine could not
-// compute is refused here, before a file is written that answers nonsense.
+// The sizes and constants of a model, from config.json to GGUF's keys. What the engine cannot
+// compute is refused here, before a file is written that would give wrong answers.
 
 import { UnsupportedModelError } from "../../errors.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
@@ -14,10 +14,13 @@ export interface HeadSizes {
   readonly headLength: number;
 }
 
-/** Layers at which Gemma 2 and 3 scale scores by another rule; the engine tells by them too. */
+/**
+ * Numbers of layers of the models of Gemma 2 and 3 that have another attention scale. The engine
+ * recognizes them in the same way.
+ */
 const LAYERS_OF_27B: Readonly<Record<string, number>> = { gemma2: 46, gemma3: 62 };
 
-/** Heads as config.json has them; their defaults are those of Llama. */
+/** The heads in config.json, with Llama's defaults. */
 export function headSizes(config: Settings): HeadSizes {
   const heads = config.count("num_attention_heads");
   const keyValueHeads = config.count("num_key_value_heads", heads);
@@ -32,8 +35,8 @@ export function headSizes(config: Settings): HeadSizes {
 
 /**
  * The keys of the architecture.
- * @throws ConversionError for a key that is missing or of another type
- * @throws UnsupportedModelError for what the engine does not compute
+ * @throws ConversionError for a key that is missing or has another type
+ * @throws UnsupportedModelError for what the engine does not support
  */
 export function modelMetadata(config: Settings, architecture: Architecture): WritableMetadata {
   const { heads, keyValueHeads, headLength } = headSizes(config);
@@ -85,7 +88,9 @@ function checkSupported(config: Settings, { name, activations }: Architecture): 
   }
 }
 
-/** Soft caps. Those of Gemma 2 cannot be left out: the engine would take them for the usual ones. */
+/**
+ * Soft caps. Those of Gemma 2 are required, because the engine would use the usual values instead.
+ */
 function softcapMetadata(config: Settings, { name }: Architecture): WritableMetadata {
   const keys = ["attn_logit_softcapping", "final_logit_softcapping"];
   if (name === "gemma2") {
@@ -108,7 +113,7 @@ function softcapMetadata(config: Settings, { name }: Architecture): WritableMeta
   return config.has(keys[1]) ? { [keys[1]]: { float32: config.number(keys[1]) } } : {};
 }
 
-/** The sliding window, and which layers have it if they are other ones than usual. */
+/** The sliding window, and the layers that have it if they are not the usual ones. */
 function windowMetadata(config: Settings, { windowPeriod }: Architecture): WritableMetadata {
   if (windowPeriod === 0) return {};
   const layers = config.count("num_hidden_layers");

@@ -1,4 +1,4 @@
-// Converting models of Hugging Face's layout to GGUF, and what it takes to undo it.
+// Converting model folders of Hugging Face to GGUF, and the names for the reverse.
 
 export { ConversionError } from "../../errors.ts";
 export { type ConvertOptions, convertSafetensors } from "./convert_safetensors.ts";

@@ -1,5 +1,5 @@
-// Which of the rules that GGUF knows by name a tokenizer.json cuts words by. The expressions are those
-// that the models were published with: they are compared, not run.
+// The name in GGUF of the pretokenization rule of a tokenizer.json. The expressions are those with
+// which the models were published; they are compared, not run.
 
 import { UnsupportedModelError } from "../../errors.ts";
 import type { Settings } from "./settings.ts";
@@ -22,7 +22,7 @@ const o200k = (digits: string, tail: string) =>
 const QWEN35 = raw`${CONTRACTION}|${LEAD}[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|` +
   LINES_AND_SPACES;
 
-/** The expressions that each rule cuts by, one after the other. */
+/** The expressions of each rule, in order. */
 const RULES: readonly (readonly [name: string, ...expressions: string[]])[] = [
   ["gpt-2", GPT2],
   ["smollm", raw`\p{N}`, GPT2],
@@ -36,7 +36,7 @@ const RULES: readonly (readonly [name: string, ...expressions: string[]])[] = [
 
 /**
  * The `tokenizer.ggml.pre` of a byte-level tokenizer.json.
- * @throws UnsupportedModelError quoting the rule, if none that has a name is like it
+ * @throws UnsupportedModelError quoting the rule if no name is known for it
  */
 export function pretokenizerName(tokenizer: Settings): string {
   const expressions = stepsOf(tokenizer.object("pre_tokenizer")).flatMap(expressionsOf);
@@ -47,7 +47,7 @@ export function pretokenizerName(tokenizer: Settings): string {
         (expressions.map((expression) => JSON.stringify(expression)).join(", then ") || "nothing"),
     );
   }
-  // Llama 3 looks words up whole before it joins their bytes, otherwise it is the same.
+  // Llama 3 has the same rule, but looks up whole words before it joins their bytes.
   const isLlama3 = rule[0] === "dbrx" && tokenizer.object("model")?.boolean("ignore_merges", false);
   return isLlama3 ? "llama-bpe" : rule[0];
 }
@@ -67,7 +67,7 @@ function stepsOf(...parts: (Settings | undefined)[]): Settings[] {
   });
 }
 
-/** The expressions that a step cuts by; what it is, if that is none. */
+/** The expressions of a step, or its description if it has none. */
 function expressionsOf(step: Settings): string[] {
   const type = step.string("type");
   if (type === "ByteLevel") return step.boolean("use_regex", true) ? [GPT2] : [];

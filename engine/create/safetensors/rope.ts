@@ -1,6 +1,6 @@
-// The rotary embedding of a model, from config.json to GGUF: its base, and how it is stretched for
-// contexts longer than those of the first training. Transformers 5 has all of it in rope_parameters,
-// by kind of layer if they differ; earlier ones have rope_theta and rope_scaling.
+// The rotary embedding of a model, from config.json to GGUF: its base, and its scaling for contexts
+// longer than the original one. Transformers 5 has it in rope_parameters, by kind of layer if they
+// differ; earlier versions have rope_theta and rope_scaling.
 
 import { UnsupportedModelError } from "../../errors.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
@@ -8,7 +8,7 @@ import type { Architecture } from "./architecture.ts";
 import type { Settings } from "./settings.ts";
 
 const DEFAULT_BASE = 10_000;
-/** Of Gemma 3: of layers without a window, and of those with one. */
+/** The bases of Gemma 3: for layers without a window, and for those with one. */
 const GLOBAL_BASE = 1_000_000;
 
 /** The keys of the rotary embedding. Errors: ConversionError, UnsupportedModelError. */
@@ -27,9 +27,9 @@ export function ropeMetadata(config: Settings, { name }: Architecture): Writable
 }
 
 /**
- * By how much each pair of a head turns slower, where that is "llama3": pairs whose wave is long for
- * the original context turn by the factor slower, those with a short wave as ever, and those between
- * in between (Grattafiori et al. 2024). Undefined for other kinds.
+ * For scaling of type "llama3" (Grattafiori et al. 2024), the divisor of each pair's frequency: the
+ * full factor for wavelengths that are long compared with the original context, 1 for short ones,
+ * and interpolated between. Undefined for other types.
  */
 export function frequencyFactors(config: Settings, headLength: number): Float32Array | undefined {
   const scaling = scalingOf(config);
@@ -95,7 +95,8 @@ function yarnMetadata(config: Settings, scaling: Settings): WritableMetadata {
     "original_max_position_embeddings",
     config.count("max_position_embeddings"),
   );
-  // Here the length of the rotated vectors is whole; GGUF has what it is beyond YaRN's own.
+  // The engine expects the whole factor of rotated vectors, while GGUF has it relative to YaRN's
+  // own.
   const ownLength = 0.1 * Math.log(factor) + 1;
   const optional = (key: string, name: string, unit = 1): WritableMetadata =>
     scaling.has(key) ? { [name]: { float32: scaling.number(key) / unit } } : {};

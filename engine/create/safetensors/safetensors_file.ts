@@ -1,30 +1,30 @@
-// Reads the header of a safetensors file: eight bytes with its length, then a JSON object with type,
-// shape and place of each tensor; the data follows. A tensor is taken only if it lies whole and alone
-// within the file. The format: the README of huggingface/safetensors.
+// Reads the header of a safetensors file: eight bytes with its length, then a JSON object with
+// type, shape and place of each tensor, followed by the data. Tensors have to be completely within
+// the file and must not overlap. The format: the README of huggingface/safetensors.
 
 import { ConversionError } from "../../errors.ts";
 import { isCount, Settings } from "./settings.ts";
 
-/** Where a tensor is and what it holds. */
+/** The place, shape and type of a tensor. */
 export interface StoredTensor {
   /** Unique in the model. */
   readonly name: string;
   /** Path of its file. */
   readonly file: string;
-  /** Such as "BF16". */
+  /** Type, such as "BF16". */
   readonly type: string;
-  /** The length of a row comes last. */
+  /** Shape. The length of a row comes last. */
   readonly shape: readonly number[];
-  /** Of its first byte, from the start of the file. */
+  /** Offset of its first byte in the file. */
   readonly offset: number;
-  /** In the file. */
+  /** Bytes in the file. */
   readonly byteLength: number;
 }
 
 const LENGTH_BYTES = 8;
-/** The limit of the format's own reader. */
+/** Largest header, as in the format's own reader. */
 const MAX_HEADER_BYTES = 100_000_000;
-/** Bits of a value. Types that are not listed are never read. */
+/** Bits of a value. Types that are not listed are not supported. */
 const VALUE_BITS: Readonly<Record<string, number | undefined>> = {
   F64: 64,
   F32: 32,
@@ -39,8 +39,8 @@ const VALUE_BITS: Readonly<Record<string, number | undefined>> = {
 };
 
 /**
- * Reads the tensors that a file has, in the order of their data.
- * @throws ConversionError naming the file and the tensor, if anything in the header is not sound
+ * Reads the tensors of a file, in the order of their data.
+ * @throws ConversionError naming the file and the tensor if anything in the header is invalid
  */
 export async function readSafetensors(path: string): Promise<StoredTensor[]> {
   const { header, dataOffset, fileSize } = await readHeader(path);
@@ -104,7 +104,7 @@ function readTensor(entry: Settings, name: string, dataOffset: number): StoredTe
   };
 }
 
-/** Opens a file of the model. Errors: ConversionError if it is not there. */
+/** Opens a file of the model. Errors: ConversionError if it does not exist. */
 export async function openFile(path: string): Promise<Deno.FsFile> {
   try {
     return await Deno.open(path);

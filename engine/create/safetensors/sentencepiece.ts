@@ -1,6 +1,6 @@
-// SentencePiece's BPE, from its own tokenizer.model or, where a folder has none, from a tokenizer.json
-// that was made of one. Pieces are joined in the order of their scores; of tokenizer.json these are
-// the places of the pairs that make them.
+// SentencePiece's BPE, from tokenizer.model or, if a folder has none, from a tokenizer.json that
+// was made of one. Pieces are joined in the order of their scores; for tokenizer.json, scores
+// follow from the order of the merges.
 
 import { UnsupportedModelError } from "../../errors.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
@@ -11,7 +11,7 @@ import { PieceKind, type Vocabulary } from "./vocabulary.ts";
 
 /**
  * Reads the pieces of a tokenizer.model into a vocabulary.
- * @returns the keys that say how text is joined
+ * @returns the keys for encoding text
  * @throws ConversionError, UnsupportedModelError
  */
 export function readSentencePieceModel(
@@ -31,7 +31,7 @@ export function readSentencePieceModel(
 
 /**
  * Reads the pieces of a tokenizer.json into a vocabulary.
- * @returns the keys that say how text is joined
+ * @returns the keys for encoding text
  * @throws ConversionError
  */
 export function readMarkedBpe(tokenizer: Settings, vocabulary: Vocabulary): WritableMetadata {
@@ -66,7 +66,7 @@ function kindOf(text: string, unknown: string | null): number {
   return /^<0x[0-9A-F]{2}>$/i.test(text) ? PieceKind.byte : PieceKind.normal;
 }
 
-/** Whether a mark goes before the text: by a normalizer, or by what cuts at marks. */
+/** Whether a space mark is added before the text, by a normalizer or a pretokenizer. */
 function addsPrefix(tokenizer: Settings): boolean {
   const normalizer = tokenizer.object("normalizer");
   const normalizers = normalizer ? [normalizer, ...normalizer.objects("normalizers")] : [];

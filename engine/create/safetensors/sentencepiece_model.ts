@@ -1,27 +1,27 @@
-// Reads as much of a tokenizer.model as GGUF has keys for: the pieces, which algorithm joins them,
-// and whether texts begin with a space. A protocol buffer by sentencepiece_model.proto.
+// Reads the parts of a tokenizer.model for which GGUF has keys: the pieces, the algorithm, and
+// whether texts begin with a space. It is a protocol buffer, defined by sentencepiece_model.proto.
 
 import { ConversionError } from "../../errors.ts";
 import { type Piece, PieceKind } from "./vocabulary.ts";
 
-/** What a tokenizer.model says. */
+/** The contents of a tokenizer.model. */
 export interface SentencePieceModel {
   readonly pieces: readonly Piece[];
-  /** Whether pieces are joined by their scores, instead of chosen as the likeliest whole. */
+  /** Whether the algorithm is BPE instead of Unigram. */
   readonly isBpe: boolean;
   readonly addsDummyPrefix: boolean;
   readonly unknownId: number;
 }
 
-/** Numbers of fields in their messages. */
+/** Field numbers in their messages. */
 const MODEL = { piece: 1, trainer: 2, normalizer: 3 };
 const PIECE = { text: 1, score: 2, kind: 3 };
 const TRAINER = { type: 3, unknownId: 40 };
 const NORMALIZER = { addsDummyPrefix: 3 };
-/** Of the type of a trainer. */
+/** Number of the trainer type. */
 const BPE = 2;
 
-/** A piece can be the mark of byte order, which decoders leave out unless told otherwise. */
+/** A piece can be the byte order mark, which decoders remove unless told otherwise. */
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Parses a tokenizer.model. Errors: ConversionError if it is not one. */
@@ -56,7 +56,7 @@ function parsePiece(file: string, bytes: Uint8Array): Piece {
   };
 }
 
-/** Each field of a message: a whole number, or its bytes. */
+/** The fields of a message: each a whole number or bytes. */
 function* fieldsOf(
   file: string,
   bytes: Uint8Array,

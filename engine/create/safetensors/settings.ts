@@ -1,18 +1,18 @@
-// Typed access to the JSON files of a model folder: a key that is missing or of another type becomes
-// an error with the file's name and the key's. Null is as good as missing. It does not know the keys.
+// Typed access to the JSON files of a model folder. A key that is missing or has another type is an
+// error with the names of file and key. Null counts as missing.
 
 import { ConversionError } from "../../errors.ts";
 
-/** Members of a JSON object; all getters throw ConversionError where a value is of another type. */
+/** Members of a JSON object. All getters throw ConversionError for a value of another type. */
 export class Settings {
-  /** @param path of the object within the file, such as "rope_scaling." */
+  /** @param path path of the object within the file, such as "rope_scaling." */
   constructor(
     readonly file: string,
     readonly members: Readonly<Record<string, unknown>>,
     readonly path = "",
   ) {}
 
-  /** Reads a file. Errors: ConversionError where it is not there or not a JSON object. */
+  /** Reads a file. Errors: ConversionError if it does not exist or is not a JSON object. */
   static async read(file: string): Promise<Settings> {
     const settings = await Settings.readIfThere(file);
     if (settings) return settings;
@@ -37,7 +37,7 @@ export class Settings {
     throw new ConversionError(file, "JSON", "it is not an object");
   }
 
-  /** The error that a member is not as it should be. */
+  /** The error of an invalid member. */
   error(key: string, state: string): ConversionError {
     return new ConversionError(this.file, this.path + key, state);
   }
@@ -86,7 +86,7 @@ export class Settings {
     });
   }
 
-  /** A list of whatever; empty if missing. */
+  /** A list of any values; empty if missing. */
   list(key: string): readonly unknown[] {
     return this.#get(key, "a list", Array.isArray, [] as unknown[]);
   }

@@ -1,12 +1,12 @@
-// The tokens with a meaning of their own, whether texts begin and end with them, and the template that
-// makes a text of a conversation. Several files may say so; the tokenizer's own come first.
+// The special tokens, whether texts begin and end with them, and the chat template. Several files
+// may contain these; the tokenizer's own take precedence.
 
 import { join } from "node:path";
 import type { WritableMetadata } from "../../gguf/mod.ts";
 import { readTextIfThere, Settings } from "./settings.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** The JSON files of a folder that say something of its tokens. */
+/** The JSON files of a folder with facts of its tokens. */
 export interface TokenizerFiles {
   readonly folder: string;
   /** config.json. */
@@ -17,9 +17,9 @@ export interface TokenizerFiles {
   readonly generation: Settings | undefined;
 }
 
-/** What Transformers calls the tokens, and what GGUF does. */
+/** The roles of tokens in Transformers and in GGUF. */
 const ROLES = { bos: "bos", eos: "eos", unk: "unknown", pad: "padding" } as const;
-/** Where GGUF has room for further tokens that end an answer. */
+/** Keys of GGUF for further tokens that end an answer. */
 const FURTHER_ENDS = ["eot", "eom"] as const;
 
 /** Reads the JSON files of a folder. Errors: ConversionError if one is not JSON. */
@@ -38,7 +38,10 @@ export async function readTokenizerFiles(
   };
 }
 
-/** The keys of the special tokens. @param addsBos where no file says whether texts begin with BOS */
+/**
+ * The keys of the special tokens. @param addsBos the default if no file says whether texts begin
+ * with BOS
+ */
 export function specialTokenMetadata(
   files: TokenizerFiles,
   vocabulary: Vocabulary,
@@ -72,7 +75,7 @@ export function specialTokenMetadata(
   };
 }
 
-/** The token of a role: by its text, else by its id. */
+/** The token of a role, by its text or else by its id. */
 function tokenOf(
   { config, special, model, generation }: TokenizerFiles,
   vocabulary: Vocabulary,
@@ -93,7 +96,7 @@ function idsIn(value: unknown): number[] {
   return [value].flat().filter((id) => typeof id === "number");
 }
 
-/** The tokens that tokenizer.json puts around a text. */
+/** The tokens that tokenizer.json adds around a text. */
 function frameOf(
   tokenizer: Settings,
   vocabulary: Vocabulary,
@@ -110,7 +113,7 @@ function frameOf(
   return { first: tokenAt(0), last: tokenAt(-1) };
 }
 
-/** The template that makes a text of a conversation, in Jinja. Errors: ConversionError. */
+/** The chat template, in Jinja. Errors: ConversionError. */
 export async function readChatTemplate(
   { folder, config }: TokenizerFiles,
 ): Promise<string | undefined> {
@@ -120,7 +123,7 @@ export async function readChatTemplate(
   const file = alone?.has("chat_template") ? alone : config;
   const template = file?.members.chat_template;
   if (!file || !Array.isArray(template)) return file?.string("chat_template", null) ?? undefined;
-  // Several by name: others than the default one are for tools and documents.
+  // There may be several by name. Those besides the default one are for tools and documents.
   const templates = file.objects("chat_template");
   const found = templates.find((entry) => entry.string("name") === "default") ?? templates[0];
   return found?.string("template");

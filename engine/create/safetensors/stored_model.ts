@@ -1,5 +1,4 @@
-// The tensors of a model folder, over all its safetensors files, and reading them in pieces. It does
-// not know what they are for.
+// The tensors of a model folder in all its safetensors files, and reads of parts of them.
 
 import { join } from "node:path";
 import { ConversionError } from "../../errors.ts";
@@ -9,7 +8,7 @@ import { Settings } from "./settings.ts";
 const INDEX = "model.safetensors.index.json";
 const MODEL_FILE = /^model.*\.safetensors$/;
 
-/** The open files of a model. Dispose of it with `using`. */
+/** The open files of a model. Disposing of it closes them. */
 export class StoredModel implements Disposable {
   /** All tensors by name. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
@@ -23,7 +22,7 @@ export class StoredModel implements Disposable {
     this.#files = files;
   }
 
-  /** Opens the files that the index of a folder names, else those named after the model. */
+  /** Opens the files in the index of a folder, or else those named after the model. */
   static async open(folder: string): Promise<StoredModel> {
     const index = await Settings.readIfThere(join(folder, INDEX));
     const names = index ? filesOf(index) : await listFiles(folder);
@@ -74,7 +73,7 @@ function filesOf(index: Settings): string[] {
   if (!map) throw index.error("weight_map", "it is missing");
   const names = new Set(Object.keys(map.members).map((tensor) => map.string(tensor)));
   for (const name of names) {
-    // A folder comes from anywhere: its index is not to reach out of it.
+    // The index comes from others, so its paths must not leave the folder.
     if (/[\/\\]/.test(name)) throw map.error(name, "it is not the name of a file of the folder");
   }
   return [...names].sort();

@@ -1,6 +1,6 @@
-// The data of a model's tensors on its way from safetensors to GGUF: matrices keep their type, vectors
-// become F32, the rows of some change places. It goes through in slices, so that memory does not grow
-// with the model.
+// The data of tensors from safetensors to GGUF: matrices keep their type, vectors become F32, and
+// some matrices' rows are reordered. It is converted in slices, so that memory does not grow with
+// the model.
 
 import type { WritableTensor } from "../../gguf/mod.ts";
 import { nextTask } from "../../async.ts";
@@ -11,18 +11,18 @@ import type { HeadSizes } from "./hyperparameters.ts";
 import type { StoredTensor } from "./safetensors_file.ts";
 import type { StoredModel } from "./stored_model.ts";
 
-/** What the tensors of a model have in common. */
+/** The context that all tensors of a model share. */
 export interface TensorContext {
   readonly model: StoredModel;
   readonly architecture: Architecture;
   readonly sizes: HeadSizes;
-  /** Called with the bytes of each slice; may throw to end the work. */
+  /** Called with the number of bytes of each slice. An error from it ends the work. */
   onSlice(bytes: number): void;
 }
 
 const SLICE_BYTES = 1 << 22;
 
-/** A tensor as GGUF has it. Errors: ConversionError if its type or shape is not one that it can have. */
+/** A tensor for GGUF. Errors: ConversionError if its type or shape is not possible. */
 export function convertTensor(
   context: TensorContext,
   tensor: StoredTensor,
@@ -52,7 +52,7 @@ export function convertTensor(
   };
 }
 
-/** How many rows a head has that become interleaved; 0 if rows stay where they are. */
+/** Rows of a head whose halves are interleaved; 0 if rows keep their order. */
 function headLengthOf(
   { architecture, sizes }: TensorContext,
   { file, name, shape }: StoredTensor,
@@ -65,7 +65,7 @@ function headLengthOf(
   throw new ConversionError(file, `tensor "${name}"`, state);
 }
 
-/** The bytes of a tensor in order; a slice is overwritten by the next one. */
+/** The bytes of a tensor in order. Each slice is overwritten by the next one. */
 function* slicesOf(
   model: StoredModel,
   tensor: StoredTensor,
@@ -83,7 +83,7 @@ function* slicesOf(
   }
 }
 
-/** Puts the rows of the second half of a head between those of the first. */
+/** Interleaves the rows of the two halves of a head. */
 function interleaveRows(source: Uint8Array, target: Uint8Array, rowBytes: number): void {
   const half = source.length / rowBytes / 2;
   for (let pair = 0; pair < half; pair++) {

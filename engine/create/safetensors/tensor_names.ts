@@ -1,5 +1,4 @@
-// What a tensor of Transformers is called in GGUF, and the way back. Names alone: what changes in its
-// data is tensor_data.ts.
+// The names of Transformers' tensors in GGUF, and the reverse. tensor_data.ts converts their data.
 
 import type { Architecture } from "./architecture.ts";
 
@@ -23,7 +22,7 @@ const LAYER: Readonly<Record<string, string>> = {
   "mlp.down_proj": "ffn_down",
 };
 
-/** Where blocks are followed by norms, the names of Transformers tell by their place. */
+/** The names of norms in architectures that have norms after blocks. */
 const LAYER_WITH_POST_NORMS: Readonly<Record<string, string>> = {
   ...LAYER,
   "post_attention_layernorm": "post_attention_norm",
@@ -31,10 +30,10 @@ const LAYER_WITH_POST_NORMS: Readonly<Record<string, string>> = {
   "post_feedforward_layernorm": "post_ffw_norm",
 };
 
-/** Tables that old files have, though they follow from config.json. */
+/** Tables in old files that follow from config.json. */
 const SUPERFLUOUS = /\.(rotary_emb\.inv_freq|attention\.(masked_)?bias)$/;
 
-/** Whether a tensor has no place in GGUF because it follows from others. */
+/** Whether GGUF lacks a tensor because it follows from others. */
 export function isSuperfluous(name: string): boolean {
   return SUPERFLUOUS.test(name);
 }
@@ -51,7 +50,10 @@ export function ggufName(name: string, architecture: Architecture): string | und
     : undefined;
 }
 
-/** The name in Transformers of a tensor of GGUF without norms after blocks; undefined if it has none. */
+/**
+ * The name in Transformers of a GGUF tensor, for architectures without norms after blocks;
+ * undefined if there is none.
+ */
 export function storedName(name: string): string | undefined {
   const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(name) ?? [];
   const table = Object.entries(layer === undefined ? TOP : LAYER);

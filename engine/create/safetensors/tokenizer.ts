@@ -1,4 +1,4 @@
-// The vocabulary of a model folder as GGUF's metadata, from whichever of the files it has.
+// The vocabulary of a model folder as GGUF's metadata, from any of the possible files.
 
 import { join } from "node:path";
 import { ConversionError, UnsupportedModelError } from "../../errors.ts";
@@ -20,9 +20,9 @@ const SENTENCEPIECE_FILE = "tokenizer.model";
 /**
  * Reads the vocabulary of a folder.
  * @param config config.json
- * @param size tokens of the model: rows of its embedding
- * @throws ConversionError if a file is missing or not sound
- * @throws UnsupportedModelError if the engine does not know how to cut or join text like that
+ * @param size number of tokens, which is the rows of the embeddings
+ * @throws ConversionError if a file is missing or invalid
+ * @throws UnsupportedModelError if the engine does not support this kind of tokenizer
  */
 export async function tokenizerMetadata(
   folder: string,
@@ -48,7 +48,7 @@ export async function tokenizerMetadata(
   };
 }
 
-/** SentencePiece, from its own file if there is one: it has the scores themselves. */
+/** Reads SentencePiece, from tokenizer.model if there is one, because it has the scores. */
 async function readMarked(
   { folder, tokenizer }: TokenizerFiles,
   vocabulary: Vocabulary,
@@ -67,7 +67,7 @@ async function readMarked(
   );
 }
 
-/** A tokenizer.json if it is of byte pair encoding. */
+/** The tokenizer.json, if it is byte pair encoding. */
 function bpeOf(tokenizer: Settings): Settings {
   const model = tokenizer.object("model");
   if (!model) throw tokenizer.error("model", "it is missing");

@@ -1,11 +1,11 @@
-// The pieces of a vocabulary by token id, from whichever file they come, and what GGUF's keys say of
-// them. Reading the files is byte_level.ts and sentencepiece.ts.
+// The pieces of a vocabulary by token id, from any kind of file, and GGUF's keys for them.
+// byte_level.ts and sentencepiece.ts read the files.
 
 import type { WritableMetadata } from "../../gguf/mod.ts";
 import { ConversionError } from "../../errors.ts";
 import type { Settings } from "./settings.ts";
 
-/** What a piece is, as `tokenizer.ggml.token_type` numbers it; SentencePiece numbers alike. */
+/** The kinds of pieces, as `tokenizer.ggml.token_type` and SentencePiece number them. */
 export const PieceKind = {
   normal: 1,
   unknown: 2,
@@ -18,26 +18,26 @@ export const PieceKind = {
 /** A token. */
 export interface Piece {
   readonly text: string;
-  /** Of {@linkcode PieceKind}. */
+  /** The kind, one of {@linkcode PieceKind}. */
   readonly kind: number;
-  /** The greater, the earlier it is joined. */
+  /** The score. Pieces with greater scores are joined first. */
   readonly score: number;
 }
 
-/** Score of pieces that no text is joined to. */
+/** Score of pieces into which no text is joined. */
 const NO_SCORE = -1000;
 const SPACE_MARK = "\u2581";
 
-/** What files leave unsaid: some pieces control the model though they are not marked as special. */
+/** Pieces that are control tokens, although files do not mark them as special. */
 const CONTROL = /^(<\|.*\|>|<｜.*｜>|<unused.*>|<pad>|<mask>|<2mass>|\[@BOS@\])$/;
 
-/** The tokens of a model, as many as its embedding has rows. */
+/** The tokens of a model, as many as its embeddings have rows. */
 export class Vocabulary {
   readonly #file: string;
   readonly #pieces: (Piece | undefined)[];
   #ids: Map<string, number> | undefined;
 
-  /** @param file for errors @param size number of tokens */
+  /** @param file path of the file, for errors @param size number of tokens */
   constructor(file: string, size: number) {
     this.#file = file;
     this.#pieces = new Array(size).fill(undefined);
@@ -53,7 +53,7 @@ export class Vocabulary {
     this.#ids = undefined;
   }
 
-  /** Sets a token that text is searched for as a whole; the unknown one stays what it is. */
+  /** Sets a token that is searched for as a whole in texts. The unknown token keeps its kind. */
   add(id: number, text: string, isSpecial: boolean): void {
     if (this.#pieces[id]?.kind === PieceKind.unknown) return;
     const isControl = isSpecial || CONTROL.test(text);
@@ -75,7 +75,7 @@ export class Vocabulary {
     return this.#pieces[id] !== undefined;
   }
 
-  /** The lists of GGUF. Rows of the embedding that no token has get a name that no text has. */
+  /** The lists of GGUF. Rows of the embeddings without a token get a name that no text contains. */
   metadata({ scores }: { scores: boolean }): WritableMetadata {
     const pieces = this.#pieces.map((piece, id) =>
       piece ?? { text: `[PAD${id}]`, kind: PieceKind.unused, score: NO_SCORE }
@@ -88,7 +88,7 @@ export class Vocabulary {
   }
 }
 
-/** Adds the tokens that tokenizer.json and tokenizer_config.json list beside the trained ones. */
+/** Adds the tokens that tokenizer.json and tokenizer_config.json list besides the trained ones. */
 export function addListedTokens(
   vocabulary: Vocabulary,
   tokenizer: Settings | undefined,

@@ -1,5 +1,5 @@
-// A JSON list of calls between <tool_calls> tags, as Apriel of ServiceNow and Jamba write it. What
-// Apriel writes before [BEGIN FINAL RESPONSE] is thinking, whose first words the prompt holds.
+// A JSON list of calls in <tool_calls> tags, as Apriel of ServiceNow and Jamba write it. Apriel's
+// text before [BEGIN FINAL RESPONSE] is thinking, whose first words are in the prompt.
 
 import type { AnswerFamily } from "../types.ts";
 import { jsonCalls } from "./json_calls.ts";

@@ -21,7 +21,8 @@ export const COMMAND_R7B: AnswerFamily = {
     openings: ["<|START_ACTION|>"],
     closing: "<|END_ACTION|>",
     list: LIST,
-    // These ids count from 0 in every answer, so they are no ids to a caller, and not read.
+    // These ids count from 0 in every answer, so they do not identify calls for the caller and are
+    // ignored.
     head: (name) =>
       sequence(
         literal('{"tool_call_id": "'),

@@ -1,5 +1,5 @@
-// DeepSeek. V3 and R1 write "function", the name and a block of JSON; V3.1 the name and bare JSON;
-// V3.2 and V4 write DSML, an XML-like language that says which parameters are strings.
+// DeepSeek. V3 and R1 write "function", the name and a block of JSON. V3.1 writes the name and bare
+// JSON. V3.2 and V4 write DSML, an XML-like language that marks which parameters are strings.
 
 import { literal } from "../../../grammar/mod.ts";
 import type { AnswerFamily, CallSyntax } from "../types.ts";
@@ -32,7 +32,7 @@ export const DEEPSEEK_V3_2 = dsml("deepseek-v3.2", "function_calls");
 
 export const DEEPSEEK_V4 = dsml("deepseek-v4", "tool_calls");
 
-/** Calls with JSON arguments; both forms are read, one is written. */
+/** Calls with JSON arguments. The parser accepts both forms, the grammar writes one. */
 function marked(before: string, named: string, tail: string, between: string): CallSyntax {
   return markedCalls({
     open: "<｜tool▁calls▁begin｜>",

@@ -1,5 +1,5 @@
-// Functionary of MeetKai. Version 3.1 writes <function=NAME>{JSON}</function>; version 3.2 writes
-// messages, each with a line that says whom it is for: ">>>all", ">>>NAME" before a call's JSON.
+// Functionary of MeetKai. Version 3.1 writes <function=NAME>{JSON}</function>. Version 3.2 writes
+// messages, each with a line that names its recipient: ">>>all", or ">>>NAME" before a call's JSON.
 
 import { choice, json, literal, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";

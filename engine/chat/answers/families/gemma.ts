@@ -1,6 +1,6 @@
-// Gemma 4 and FunctionGemma of Google: call:NAME{key:value,...} with bare keys, in their alphabetic
-// order, and quotes that are a token of their own. Gemma 4 thinks in a channel. Gemma 2 and 3 know
-// neither.
+// Gemma 4 and FunctionGemma of Google: call:NAME{key:value,...} with keys without quotes in
+// alphabetical order, and a token of its own for quotes. Gemma 4 thinks in a channel. Gemma 2 and 3
+// have neither.
 
 import {
   choice,
@@ -26,10 +26,10 @@ import {
 } from "./tool_schema.ts";
 import { jsonOfTypes } from "./typed_text.ts";
 
-/** Values within values that a grammar spells out. */
+/** Most nesting of values in a grammar. */
 const MAX_DEPTH = 4;
 
-/** What a grammar writes where a list does not say of what. */
+/** Types of a list's items in a grammar, if the schema does not name any. */
 const SIMPLE_TYPES = ["string", "number", "boolean"];
 
 export const GEMMA_4: AnswerFamily = {
@@ -67,13 +67,18 @@ function gemmaCalls(open: string, close: string, quote: string): CallSyntax {
   };
 }
 
-/** Grammars of values by their schemas; deep within, lists and objects are any text. */
+/**
+ * Grammars of values by their schemas. Lists and objects that are nested too deeply are any text.
+ */
 class ValueGrammars {
   readonly #quote: Grammar;
   readonly #text: Grammar;
   readonly #anything: Grammar;
 
-  /** @param close what ends the call, and is in no value */
+  /**
+   * @param close the end of the call, which is in no value
+   * @param quote the mark around strings
+   */
   constructor(close: string, quote: string) {
     this.#quote = literal(quote);
     this.#text = textWithout(quote);

@@ -1,24 +1,24 @@
 // The tags of GLM 4.5 and later, <arg_key> and <arg_value>, which Spark, Laguna, Ling and Hunyuan
-// write too. The families differ in line breaks; all are read alike.
+// use, too. The families differ in line breaks; the parser accepts all.
 
 import type { AnswerFamily } from "../types.ts";
 import { taggedCalls, type TaggedSyntax } from "./tagged_arguments.ts";
 
-/** As GLM 4.5 and 4.6 write it: every tag in a line of its own. */
+/** GLM 4.5 and 4.6: every tag is in a line of its own. */
 export const GLM_LINES: AnswerFamily = {
   name: "glm-lines",
   recognises: (template) => /<\/arg_key>(?:\\n|\n)<arg_value>/.test(template),
   calls: taggedCalls(syntax("\n", "\n", "\n", "")),
 };
 
-/** As Ling writes it: a line break before a value, none behind it. */
+/** Ling: a line break before a value, none after it. */
 export const LING: AnswerFamily = {
   name: "ling",
   recognises: (template) => /'\\n<arg_value>'/.test(template),
   calls: taggedCalls(syntax("\n", "\n", "", "\n")),
 };
 
-/** As GLM 4.7 and later write it: no line breaks. */
+/** GLM 4.7 and later: no line breaks. */
 export const GLM: AnswerFamily = {
   name: "glm",
   recognises: (template) => template.includes("<arg_key>"),
@@ -47,7 +47,7 @@ export const HUNYUAN: AnswerFamily = {
   }),
 };
 
-/** White space after the name, before a value, after it, and before the end. */
+/** The white space after the name, before a value, after it, and before the end. */
 function syntax(name: string, before: string, after: string, end: string): TaggedSyntax {
   return {
     section: ["<tool_call>", `${end}</tool_call>`],

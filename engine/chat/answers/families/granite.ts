@@ -1,4 +1,4 @@
-// Granite 3 of IBM: a list of JSON calls behind a mark. Granite 4 writes Hermes calls.
+// Granite 3 of IBM: a list of JSON calls after a mark. Granite 4 writes Hermes calls.
 
 import type { AnswerFamily } from "../types.ts";
 import { jsonCalls } from "./json_calls.ts";

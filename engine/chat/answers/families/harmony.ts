@@ -1,5 +1,5 @@
 // OpenAI's harmony format, of gpt-oss: messages on the channels analysis (thinking), commentary
-// (calls, and text before them) and final. Where a message goes may stand before or behind the
+// (calls, and text before them) and final. The recipient of a message may be before or after the
 // channel. Specified in OpenAI's cookbook, "OpenAI harmony response format".
 
 import { json } from "../../../grammar/mod.ts";
@@ -43,7 +43,7 @@ export const HARMONY: AnswerFamily = {
   }),
 };
 
-/** Tools of the model's own, such as python and browser.open, are called by their whole names. */
+/** Built-in tools, such as python and browser.open, are called by their full names. */
 function kindOf(header: string): MessageKind | undefined {
   if (!HEADER.test(header)) return undefined;
   const recipient = RECIPIENT.exec(header)?.[1]?.replace(/^functions\./, "");

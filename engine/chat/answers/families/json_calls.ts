@@ -9,13 +9,16 @@ import { parseJson } from "./typed_text.ts";
 
 /** How a family writes JSON calls. */
 export interface JsonCallSyntax {
-  /** Before the calls, white space included; the first is what the grammar writes. */
+  /** Marks before the calls, including white space. The grammar writes the first one. */
   readonly openings: readonly string[];
-  /** After the calls; left out: the end of the answer. */
+  /** Mark after the calls. Missing: the end of the answer. */
   readonly closing?: string;
-  /** Around and between calls. Left out: one call, alone. */
+  /** Text around and between calls. Missing: one call, alone. */
   readonly list?: readonly [open: string, separator: string, close: string];
-  /** A call up to its arguments; they and `}` follow. Default: `{"name": …, "arguments": `. */
+  /**
+   * The beginning of a call up to its arguments, after which comes `}`. Default: `{"name": …,
+   * "arguments": `.
+   */
   head?(name: string): Grammar;
 }
 
@@ -41,15 +44,15 @@ export function jsonCall(tool: CallableTool, head = headOf(tool.name)): Grammar 
   return sequence(head, json(argumentsOf(tool)), literal("}"));
 }
 
-/** The calls of a JSON text: an object, a list of them, or one object after another. */
+/** The calls in a JSON text: an object, a list of objects, or one object after another. */
 export function readJsonCalls(text: string): ReadCall[] | undefined {
-  // A line break is never within a JSON string, so this joins objects and nothing else.
+  // JSON strings contain no line breaks, so this only joins objects.
   const value = parseJson(text) ?? parseJson(`[${text.replace(/\}[ \t\r]*\n\s*\{/g, "},{")}]`);
   const calls = (Array.isArray(value) ? value : [value]).map(readCall);
   return calls.length > 0 && calls.every((call) => call !== undefined) ? calls : undefined;
 }
 
-/** A call of JSON: {"name", "arguments"} under one of the names that families use. */
+/** A call in JSON: name and arguments, under any of the keys that families use. */
 function readCall(value: unknown): ReadCall | undefined {
   if (!isObject(value)) return undefined;
   const name = value.name ?? value.tool_name;
@@ -58,7 +61,7 @@ function readCall(value: unknown): ReadCall | undefined {
   return { name, arguments: members, ...typeof value.id === "string" && { id: value.id } };
 }
 
-/** Arguments as an object, or as the text of one; none where nothing is written. */
+/** Arguments as an object, or as the text of an object; empty if nothing is written. */
 export function readArguments(value: unknown): Record<string, unknown> | undefined {
   const members = typeof value === "string" ? parseJson(value.trim() || "{}") : value ?? {};
   return isObject(members) ? members : undefined;
@@ -67,7 +70,7 @@ export function readArguments(value: unknown): Record<string, unknown> | undefin
 const HEAD =
   /^\s*\[?\s*\{\s*(?:"tool_call_id"\s*:\s*"[^"\\]*"\s*,\s*)?"(?:tool_)?name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"(?:arguments|parameters)"\s*:/;
 
-/** Where the arguments of the first call begin. */
+/** The name and the beginning of the arguments of the first call. */
 function locateJsonCall(body: string): { name: string; arguments: number } | undefined {
   const match = HEAD.exec(body);
   const name = match && parseJson(match[1]!);

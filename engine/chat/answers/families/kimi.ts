@@ -1,5 +1,5 @@
-// Kimi of Moonshot AI. K2 writes JSON after an id that holds the name, functions.NAME:0; K3 marks
-// every argument with its key and its type, and the response too.
+// Kimi of Moonshot AI. K2 writes JSON after an id that contains the name, functions.NAME:0. K3
+// marks every argument with its key and its type, and marks the response, too.
 
 import { literal, repeat, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";

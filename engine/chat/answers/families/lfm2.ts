@@ -1,4 +1,4 @@
-// LFM2 of Liquid AI: calls as in Python. Some of its templates show tools and no calls.
+// LFM2 of Liquid AI: calls in Python's syntax. Some of its templates contain tools and no calls.
 
 import { literal, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";
@@ -14,7 +14,7 @@ export const LFM2: AnswerFamily = {
   calls: {
     openings: ["<|tool_call_start|>"],
     closing: "<|tool_call_end|>",
-    // The models write JSON where the system message asks for it.
+    // The models write JSON if the system message asks for it.
     read: (body) => readPythonCalls(body) ?? readJsonCalls(body),
     grammar: (tools, { parallel }) =>
       sequence(

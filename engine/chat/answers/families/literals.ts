@@ -1,10 +1,11 @@
-// Reads values as models write them where they do not write JSON: Python's True, None and quotes,
-// Gemma's quotes and bare keys, line breaks within strings. JSON is read too. One pass over the text.
+// Parses values that models write instead of JSON: Python's True, None and quotes, Gemma's quotes
+// and keys without quotes, line breaks within strings. It also accepts JSON. One pass over the
+// text.
 
-/** Values within values, at most. */
+/** Most nesting of values. */
 const MAX_DEPTH = 200;
 
-/** Gemma's marks, then Python's and JSON's. */
+/** Gemma's quotes, then Python's and JSON's. */
 const QUOTES = ['<|"|>', "<escape>", '"', "'"] as const;
 
 const BLANK = /\s*/y;
@@ -19,14 +20,14 @@ const WORDS = new Map([["true", true], ["false", false], ["null", null], ["none"
 
 const CLOSINGS: Readonly<Record<string, string>> = { "[": "]", "(": ")", "{": "}" };
 
-/** The value that a text is; undefined where it is none. */
+/** The value of a text; undefined if it is not a literal. */
 export function readLiteral(text: string): unknown {
   const reader = new LiteralReader(text);
   const value = reader.value();
   return reader.isAtEnd() ? value : undefined;
 }
 
-/** Reads a text from left to right; every method skips white space first. */
+/** A reader of text from left to right. Every method skips white space first. */
 export class LiteralReader {
   readonly #text: string;
   #offset = 0;
@@ -35,13 +36,13 @@ export class LiteralReader {
     this.#text = text;
   }
 
-  /** Whether nothing is left. */
+  /** Whether the text is at its end. */
   isAtEnd(): boolean {
     this.#match(BLANK);
     return this.#offset === this.#text.length;
   }
 
-  /** Whether these characters came, which are then behind. */
+  /** Skips these characters if they come next. Gives whether they did. */
   take(characters: string): boolean {
     this.#match(BLANK);
     if (!this.#text.startsWith(characters, this.#offset)) return false;
@@ -49,13 +50,13 @@ export class LiteralReader {
     return true;
   }
 
-  /** What a sticky pattern matches; undefined where it does not. */
+  /** The match of a sticky pattern; undefined if there is none. */
   match(pattern: RegExp): string | undefined {
     this.#match(BLANK);
     return this.#match(pattern);
   }
 
-  /** A value; undefined where there is none. */
+  /** A value; undefined if there is none. */
   value(depth = 0): unknown {
     if (depth > MAX_DEPTH) return undefined;
     for (const quote of QUOTES) {
@@ -73,7 +74,7 @@ export class LiteralReader {
     return word === undefined ? undefined : WORDS.get(word.toLowerCase());
   }
 
-  /** Items between commas, up to and with a closing mark; undefined where one cannot be read. */
+  /** Items between commas, up to and including a closing mark; undefined if one cannot be read. */
   list<T>(closing: string, item: () => T | undefined): T[] | undefined {
     const items: T[] = [];
     while (!this.take(closing)) {
@@ -98,7 +99,10 @@ export class LiteralReader {
     return members && Object.fromEntries(members);
   }
 
-  /** The rest of a string, whose closing quote must be where a string can end: it may hold others. */
+  /**
+   * The rest of a string. A quote only ends it where a string can end, because it may contain
+   * others.
+   */
   #string(quote: string): string | undefined {
     const escapes = quote.length === 1;
     const start = this.#offset;
@@ -143,7 +147,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
   '"': '"',
 };
 
-/** As Python has it: an escape that it does not know stays as it is. */
+/** Unknown escapes stay as they are, as in Python. */
 function unescape(text: string): string {
   return text.replace(ESCAPE, (whole, escape: string) => {
     if (escape.length > 1) return String.fromCharCode(parseInt(escape.slice(1), 16));

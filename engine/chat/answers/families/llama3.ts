@@ -1,5 +1,5 @@
-// Llama 3.1 and later: {"name": ..., "parameters": {...}} as the whole answer, or behind
-// <|python_tag|>; several with semicolons between. Tools of the model's own are called as
+// Llama 3.1 and later: {"name": ..., "parameters": {...}} as the whole answer, or after
+// <|python_tag|>; several with semicolons between. Built-in tools are called as
 // NAME.call(query="..."). Specified by Meta, "Llama 3.1 | Model Cards and Prompt formats".
 
 import { choice, json, literal, optional, sequence } from "../../../grammar/mod.ts";
@@ -14,7 +14,7 @@ const PYTHON_TAG = "<|python_tag|>";
 
 const BRACE = "{";
 
-/** The keys of a call, in whatever order models write them. */
+/** The keys of a call, in any order. */
 const KEYS = new Set(["type", "name", "function", "parameters", "arguments", "id"]);
 
 const FIRST_KEY = /^\s*\{\s*"([^"\\]*)"/;
@@ -57,7 +57,7 @@ function headsOf(name: string): string[] {
   return ["", `"type": "function", `].map((type) => `{${type}"name": ${JSON.stringify(name)}`);
 }
 
-/** The body with the brace that opened it, if one did. */
+/** The body with the opening brace, if that was the opening. */
 function wholeOf(body: string, opening: string): string {
   return opening === PYTHON_TAG ? body : BRACE + body;
 }
@@ -94,7 +94,7 @@ function readCalls(text: string): ReadCall[] | undefined {
   return readJsonCalls(JSON.stringify([json].flat().map(named)));
 }
 
-/** A call whose name stands under "function", or which stands there itself. */
+/** A call whose name is under the key "function", either directly or within an object. */
 function named(value: unknown): unknown {
   if (!isObject(value)) return value;
   if (isObject(value.function)) return value.function;

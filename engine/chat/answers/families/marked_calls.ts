@@ -1,5 +1,5 @@
-// Calls with JSON arguments between marks of their own, within marks around all calls. What comes
-// before the arguments is for each family to write and to read.
+// Calls with JSON arguments between marks of their own, within marks around all calls. Each family
+// defines the text before the arguments.
 
 import { choice, type Grammar, json, literal, sequence } from "../../../grammar/mod.ts";
 import type { CallSyntax, ReadCall } from "../types.ts";
@@ -11,18 +11,18 @@ import { argumentsOf } from "./tool_schema.ts";
 export interface MarkedSyntax {
   readonly open: string;
   readonly close: string;
-  /** Whether `close` is a token that ends the answer, which no grammar has to write. */
+  /** Whether `close` is a token that ends the answer, so that the grammar need not contain it. */
   readonly endsAnswer?: boolean;
-  /** Before and after a call. */
+  /** Marks before and after a call. */
   readonly begin: string;
   readonly end: string;
-  /** Between two calls. */
+  /** Text between two calls. */
   readonly between?: string;
-  /** What stands between `begin` and the arguments, from its start; groups: name, perhaps id. */
+  /** Matches the text between `begin` and the arguments. Groups: name, optional id. */
   readonly head: RegExp;
-  /** What the grammar writes there. */
+  /** Grammar of that text. */
   write(name: string): Grammar;
-  /** What stands between the arguments and `end`. */
+  /** Text between the arguments and `end`. */
   readonly tail?: string;
 }
 
@@ -60,7 +60,7 @@ export function markedCalls(syntax: MarkedSyntax): CallSyntax {
   };
 }
 
-/** What marks the end of a block around JSON. */
+/** The end of a code block around JSON. */
 const FENCE = "```";
 
 function readCall(part: string, { head: pattern, end }: MarkedSyntax): ReadCall | undefined {
@@ -74,7 +74,7 @@ function readCall(part: string, { head: pattern, end }: MarkedSyntax): ReadCall 
   return members && { ...names, arguments: members };
 }
 
-/** The name, perhaps an id, and how many characters they take. */
+/** The name, an optional id, and the number of their characters. */
 function readHead(text: string, pattern: RegExp) {
   const match = pattern.exec(text);
   const name = match?.groups?.name?.trim();

@@ -1,5 +1,5 @@
-// The grammar of answers that are messages with headers: thinking and notes, as many as the model
-// likes, then the answer, or calls.
+// The grammar of answers that consist of messages with headers: any number of messages of thinking
+// and text before calls, then the answer, or calls.
 
 import {
   choice,
@@ -13,7 +13,7 @@ import {
 import type { AnswerRequest, CallableTool } from "../types.ts";
 import { begunMessage, type MessageSyntax } from "./message_syntax.ts";
 
-/** What may follow the prompt. */
+/** The grammar of what follows the prompt. */
 export function messageGrammar(syntax: MessageSyntax, request: AnswerRequest): Grammar {
   const { headers, next } = syntax;
   const text = textWithout(syntax.start, ...syntax.ends);
@@ -37,7 +37,7 @@ export function messageGrammar(syntax: MessageSyntax, request: AnswerRequest): G
   return isThinking ? sequence(text, literal(next), messages) : answer;
 }
 
-/** One call, or several where the family has them. */
+/** The grammars of one call, or of several if the family has parallel calls. */
 function callGrammars(syntax: MessageSyntax, { tools, parallel }: AnswerRequest): Grammar[] {
   const call = (tool: CallableTool) =>
     syntax.headers.call(tool.name).map((header) => message(syntax, header, syntax.body(tool)));

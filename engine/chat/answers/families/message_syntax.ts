@@ -1,10 +1,10 @@
-// What tells apart the families whose answers are messages with headers; messages.ts reads them and
-// message_grammar.ts writes their grammar.
+// The syntax of families whose answers consist of messages with headers. messages.ts parses them,
+// and message_grammar.ts makes their grammar.
 
 import type { Grammar } from "../../../grammar/mod.ts";
 import type { CallableTool, ThinkingMarks } from "../types.ts";
 
-/** What a message is. */
+/** The kind of a message. */
 export type MessageKind =
   | { readonly type: "thinking" | "text" }
   | { readonly type: "call"; readonly name: string };
@@ -12,38 +12,40 @@ export type MessageKind =
 /** How a family writes messages. */
 export interface MessageSyntax {
   readonly name: string;
-  /** Begins a message; the prompt ends with one that is begun. */
+  /** Begins a message. The prompt ends with the beginning of one. */
   readonly start: string;
-  /** Between a header and its body. */
+  /** Text between a header and its body. */
   readonly begin: string;
-  /** What ends a body, besides the start of another. */
+  /** Marks that end a body, besides the start of another message. */
   readonly ends: readonly string[];
   readonly thinking?: ThinkingMarks;
-  /** What a header announces; undefined where it is no header but text. */
+  /** The kind of message that a header announces; undefined if it is not a header but text. */
   kindOf(header: string, tools: readonly CallableTool[]): MessageKind | undefined;
-  /** The arguments in the body of a call; undefined where it holds none. */
+  /** The arguments in the body of a call; undefined if there are none. */
   read(body: string, name: string, tools: readonly CallableTool[]):
     | Record<string, unknown>
     | undefined;
-  /** Whether the bodies of calls are the JSON of their arguments, and nothing else. */
+  /** Whether the bodies of calls are exactly the JSON of their arguments. */
   readonly isJson: boolean;
-  /** The body of a call. */
+  /** The grammar of a call's body. */
   body(tool: CallableTool): Grammar;
-  /** Headers that models write, from where the prompt ends. */
+  /** Headers that models write, as the text after the end of the prompt. */
   readonly headers: {
     readonly thinking: readonly string[];
-    /** Of text before calls. */
+    /** Headers of text before calls. */
     readonly note: readonly string[];
     readonly text: readonly string[];
     call(name: string): readonly string[];
   };
-  /** From the end of a body to where the next header begins. */
+  /** Text from the end of a body to the beginning of the next header. */
   readonly next: string;
-  /** The same between parallel calls; undefined: the answer ends with a call. */
+  /** Text between parallel calls; undefined if the answer ends with a call. */
   readonly nextCall?: string;
 }
 
-/** What a prompt ends with: the beginning of a header, or a header whose body has begun. */
+/**
+ * The message at the end of a prompt: the beginning of a header, or a header whose body has begun.
+ */
 export function begunMessage(
   { start, begin, ends }: MessageSyntax,
   prompt: string,

@@ -1,6 +1,6 @@
-// Answers that are messages with headers: who a message is for says whether it is thinking, text or
-// a call. Splits a stream of them, whatever the syntax; what looks like a header but is none, and a
-// call that cannot be read, is text.
+// Answers that consist of messages with headers: the recipient of a message tells whether it is
+// thinking, text or a call. Splits a stream of them, for any syntax. Invalid headers, and calls
+// that cannot be parsed, are text.
 
 import type {
   AnswerEvent,
@@ -12,7 +12,7 @@ import type {
 import { messageGrammar } from "./message_grammar.ts";
 import { begunMessage, type MessageKind, type MessageSyntax } from "./message_syntax.ts";
 
-/** Longest header, in UTF-16 units; what is longer is text of a model that writes no headers. */
+/** Longest header, in UTF-16 units. Longer ones are text of a model that writes no headers. */
 const MAX_HEADER = 250;
 
 /** The format of a family that writes messages. */
@@ -49,9 +49,9 @@ class MessageParser implements AnswerParser {
   readonly #streaming: boolean;
   readonly #marks: readonly string[];
   #kind: MessageKind = { type: "text" };
-  /** The mark before a header that is coming; undefined within a body. */
+  /** The mark before the current header; undefined within a body. */
   #mark: string | undefined = "";
-  /** What came and is not understood yet. */
+  /** Text that has not been interpreted yet. */
   #rest = "";
   /** The pieces of a call's body. */
   #body: string[] = [];
@@ -85,7 +85,7 @@ class MessageParser implements AnswerParser {
     return this.#take();
   }
 
-  /** Whether a header came. */
+  /** Reads a header. Gives whether it is complete. */
   #readHeader(): boolean {
     const { begin, kindOf } = this.#syntax;
     const at = this.#rest.indexOf(begin);
@@ -102,12 +102,12 @@ class MessageParser implements AnswerParser {
     return true;
   }
 
-  /** The mark of a start that was none. */
+  /** The mark of a start that was not followed by a header. */
   #lostMark(): string {
     return this.#mark === this.#syntax.start ? this.#mark : "";
   }
 
-  /** Whether the end of the body came, as far as is known: a header must follow. */
+  /** Reads a body. Gives whether it has probably ended; a header must follow. */
   #readBody(): boolean {
     const found = this.#marks
       .map((mark) => ({ mark, at: this.#rest.indexOf(mark) }))
@@ -117,12 +117,12 @@ class MessageParser implements AnswerParser {
     this.#give(this.#rest.slice(0, end));
     this.#rest = this.#rest.slice(end + (found?.mark.length ?? 0));
     this.#mark = found?.mark;
-    // A start alone ends nothing yet: it may be no header's.
+    // A start alone may not belong to a header, so it does not end the message yet.
     if (found && found.mark !== this.#syntax.start) this.#finish();
     return found !== undefined;
   }
 
-  /** Characters at the end that may be the beginning of a mark. */
+  /** Number of characters at the end that may be the beginning of a mark. */
   #heldBack(): number {
     const longest = Math.max(...this.#marks.map((mark) => mark.length)) - 1;
     for (let length = Math.min(longest, this.#rest.length); length > 0; length--) {
@@ -132,7 +132,7 @@ class MessageParser implements AnswerParser {
     return 0;
   }
 
-  /** Begins a body; where there are no tools, nothing is a call. */
+  /** Begins a body. Without tools, nothing is a call. */
   #begin(kind: MessageKind): void {
     const isCall = kind.type === "call" && this.#tools.length > 0;
     this.#kind = kind.type !== "call" || isCall ? kind : { type: "text" };
@@ -149,7 +149,7 @@ class MessageParser implements AnswerParser {
     }
   }
 
-  /** Ends a message, if one is open: only now a call can be read. */
+  /** Ends a message, if one is open. Calls are parsed here. */
   #finish(): void {
     if (this.#kind.type !== "call") return;
     const { name } = this.#kind;

@@ -1,5 +1,5 @@
-// MiniCPM 5 of OpenBMB: parameters between tags; strings with characters that XML reserves stand
-// in CDATA sections.
+// MiniCPM 5 of OpenBMB: parameters in tags. Strings with XML's reserved characters are in CDATA
+// sections.
 
 import type { AnswerFamily } from "../types.ts";
 import { taggedCalls } from "./tagged_arguments.ts";

@@ -1,5 +1,5 @@
-// MiniMax. M1 writes JSON objects line by line, M2 parameters between tags. M3, whose tags nest, has
-// a file of its own.
+// MiniMax. M1 writes JSON objects, one per line; M2 writes parameters in tags. M3, whose tags are
+// nested, has a file of its own.
 
 import type { AnswerFamily } from "../types.ts";
 import { jsonCalls } from "./json_calls.ts";

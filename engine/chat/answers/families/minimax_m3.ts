@@ -1,5 +1,5 @@
 // MiniMax M3: arguments as nested elements, each tag after a token of its own. Only the tool's
-// schema tells a list from an object with the key "item", and a number from text.
+// schema distinguishes a list from an object with the key "item", and a number from text.
 
 import {
   choice,
@@ -29,10 +29,10 @@ const OPEN = `${MARK}<tool_call>`;
 
 const CLOSE = `${MARK}</tool_call>`;
 
-/** Elements within elements, at most. */
+/** Most nesting of elements. */
 const MAX_DEPTH = 100;
 
-/** Elements within elements that a grammar spells out. */
+/** Most nesting of elements in a grammar. */
 const MAX_GRAMMAR_DEPTH = 4;
 
 interface Element {
@@ -75,7 +75,7 @@ function callOf({ name, children }: Element, tools: readonly CallableTool[]): Re
   return { name: called, arguments: objectOf(children, argumentsOf(toolOf(called, tools))) };
 }
 
-/** The elements of a text, each tag of which stands after a mark. */
+/** The elements of a text, each tag of which is after a mark. */
 function readElements(text: string): Element[] | undefined {
   const root: Element = { name: "", text: "", children: [] };
   const open = [root];
@@ -118,7 +118,7 @@ function members(schema: Schema, depth: number): Grammar {
   return ordered(properties, ({ key, schema }) => element(key, value(schema, depth + 1)));
 }
 
-/** A value, by the types that its schema allows: elements within, or text. */
+/** A value, by the types that its schema allows: nested elements, or text. */
 function value(schema: Schema, depth: number): Grammar {
   const types = typesOf(schema);
   const options: Grammar[] = [];
@@ -140,7 +140,7 @@ function element(name: string, inside: Grammar): Grammar {
   return sequence(literal(`${MARK}<${name}>`), inside, literal(`${MARK}</${name}>`));
 }
 
-/** An element of an unknown name, with text within. */
+/** An element with any name and text. */
 const ANY_ELEMENT = sequence(
   literal(`${MARK}<`),
   textWithout("<", "/", ">", "\n", " "),

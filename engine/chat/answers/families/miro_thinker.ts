@@ -1,5 +1,5 @@
-// MiroThinker: a tool of a server of the Model Context Protocol, named between tags, with JSON
-// arguments. Which server it is does not matter to the caller.
+// MiroThinker: a tool of a server of the Model Context Protocol, named in tags, with JSON
+// arguments. The server's name does not matter to the caller.
 
 import { choice, json, literal, sequence, textWithout } from "../../../grammar/mod.ts";
 import type { AnswerFamily, ReadCall } from "../types.ts";

@@ -1,6 +1,7 @@
-// Mistral's formats, each behind [TOOL_CALLS]: a list of {"name", "arguments", "id"} (since 7B v0.3),
-// NAME[ARGS]{...} (since Devstral and Magistral) and NAME[CALL_ID]ID[ARGS]{...} (Small 3.2), where
-// each call has its mark. Specified by Mistral's package mistral-common, tokenizers v3 to v13.
+// Mistral's formats, each after [TOOL_CALLS]: a list of {"name", "arguments", "id"} (since 7B
+// v0.3), NAME[ARGS]{...} (since Devstral and Magistral), and NAME[CALL_ID]ID[ARGS]{...} (Small
+// 3.2), in which each call has its mark. Specified by Mistral's package mistral-common, tokenizers
+// v3 to v13.
 
 import {
   choice,
@@ -22,10 +23,10 @@ const ARGUMENTS = "[ARGS]";
 
 const CALL_ID = "[CALL_ID]";
 
-/** What stands before the arguments outside lists. */
+/** The text before the arguments outside lists. */
 const HEAD = /^\s*([^\s{}[\]"]+)\s*(?:\[CALL_ID\]\s*([^\s[\]]+)\s*)?(?:\[ARGS\]\s*)?(?=\{)/;
 
-/** Nine letters and digits. */
+/** An id: nine letters and digits. */
 const ID = repeat(
   { type: "characters", ranges: [[0x30, 0x39], [0x41, 0x5a], [0x61, 0x7a]] },
   9,
@@ -66,7 +67,7 @@ export const MISTRAL_CALL_ID: AnswerFamily = {
   calls: mistralCalls(markedCalls(sequence(literal(CALL_ID), ID, literal(ARGUMENTS)))),
 };
 
-/** All three are read alike: some models write the form of another. */
+/** The parser accepts all three, because some models use another's format. */
 function mistralCalls(grammar: CallSyntax["grammar"]): CallSyntax {
   return {
     openings: [OPENING],

@@ -1,5 +1,6 @@
-// The families of answers, in order of test: those whose marks others' templates also hold come
-// last. A family is one const in a file of its own; this list is all that makes it known.
+// The families of answers, in the order in which they are tried: those whose marks other families'
+// templates contain, too, come last. A family is one constant in a file of its own, and one entry
+// of this list.
 
 import type { AnswerFamily } from "../types.ts";
 import { APERTUS } from "./apertus.ts";
@@ -29,9 +30,9 @@ import { QWEN_CODER } from "./qwen_coder.ts";
 import { SEED } from "./seed.ts";
 import { SOLAR } from "./solar.ts";
 
-/** The first that recognises a template gives its calls. */
+/** The first family that recognises a template determines its calls. */
 export const ANSWER_FAMILIES: readonly AnswerFamily[] = [
-  // The marks of these are found in no other family's templates.
+  // Families whose marks are in no other family's templates.
   APERTUS,
   COMMAND_R,
   COMMAND_R7B,
@@ -60,7 +61,7 @@ export const ANSWER_FAMILIES: readonly AnswerFamily[] = [
   PHI_4,
   SEED,
   SOLAR,
-  // More particular before more general.
+  // More specific families come before more general ones.
   APRIEL,
   MINIMAX_M1,
   DEEPSEEK_V3,

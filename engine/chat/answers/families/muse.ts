@@ -1,4 +1,4 @@
-// Muse: messages to oneself (thinking), to the user, and to tools, whose parameters stand between
+// Muse: messages to itself (thinking), to the user, and to tools, whose parameters are in
 // <atem:...> tags.
 
 import type { AnswerFamily } from "../types.ts";

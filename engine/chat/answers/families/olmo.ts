@@ -1,4 +1,4 @@
-// OLMo 3 of Ai2: calls as in Python, line by line.
+// OLMo 3 of Ai2: calls in Python's syntax, one per line.
 
 import { literal, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";

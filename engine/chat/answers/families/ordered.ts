@@ -1,10 +1,10 @@
-// The grammar of arguments one after the other: in the order of the tool's schema, as the JSON of
-// schemas has it too, so that none comes twice and none that is required is left out.
+// The grammar of arguments in the order of the tool's schema, as in the JSON of schemas, so that
+// each occurs once and required ones are not left out.
 
 import { choice, type Grammar, literal, optional, repeat, sequence } from "../../../grammar/mod.ts";
 import type { Property } from "./tool_schema.ts";
 
-/** Each argument once, those that are not required perhaps, with a separator between them. */
+/** Each argument once, optional ones possibly, with a separator between them. */
 export function ordered(
   properties: readonly Property[],
   write: (property: Property) => Grammar,
@@ -17,7 +17,7 @@ export function ordered(
   const others = properties.map((property) =>
     perhaps(sequence(literal(separator), write(property)), property)
   );
-  // Which argument is the first decides what may follow.
+  // The first argument determines what may follow.
   const required = properties.findIndex((property) => property.required);
   const firsts = required < 0 ? properties : properties.slice(0, required + 1);
   const lists = firsts.map((property, index) =>
@@ -26,7 +26,7 @@ export function ordered(
   return required < 0 ? optional(choice(...lists)) : choice(...lists);
 }
 
-/** A part once or, in parallel, more often; white space between may be left out. */
+/** A part once or, in parallel, several times. White space between them is optional. */
 export function separated(part: Grammar, separator: string, parallel = true): Grammar {
   if (!parallel) return part;
   const between = literal(separator);

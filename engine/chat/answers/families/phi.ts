@@ -1,4 +1,4 @@
-// Phi 4 mini of Microsoft and FireFunction v2: a list of JSON calls behind "functools", or between
+// Phi 4 mini of Microsoft and FireFunction v2: a list of JSON calls after "functools", or between
 // marks of its own.
 
 import type { AnswerFamily } from "../types.ts";
@@ -6,7 +6,7 @@ import { jsonCalls, readJsonCalls } from "./json_calls.ts";
 
 const LIST = ["[", ", ", "]"] as const;
 
-/** "functools[" before a list that the end of the answer ends. */
+/** "functools[" before a list, up to the end of the answer. */
 export const FUNCTOOLS: AnswerFamily = {
   name: "functools",
   recognises: (template) => template.includes("functools["),

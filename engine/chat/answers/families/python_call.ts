@@ -1,4 +1,4 @@
-// Calls written as in Python, [f(a=1, b="x"), g()], with keyword arguments. Values may be JSON too.
+// Calls in Python's syntax, [f(a=1, b="x"), g()], with keyword arguments. Values may be JSON, too.
 
 import {
   choice,
@@ -17,7 +17,7 @@ import { argumentsOf, listedTexts, propertiesOf, type Schema, typesOf } from "./
 
 const NAME = /[^\s()[\]{},='"]+/y;
 
-/** The calls of a list, or one after the other; undefined where the text is something else. */
+/** The calls of a list, or one after the other; undefined if the text is something else. */
 export function readPythonCalls(text: string): ReadCall[] | undefined {
   const reader = new LiteralReader(text);
   const calls: (ReadCall | undefined)[] = [];
@@ -39,7 +39,7 @@ function readCall(reader: LiteralReader): ReadCall | undefined {
   return members && { name, arguments: Object.fromEntries(members) };
 }
 
-/** Any one call. */
+/** The grammar of one call. */
 export function pythonCall(tools: readonly CallableTool[]): Grammar {
   return choice(...tools.map(callGrammar));
 }
@@ -53,7 +53,7 @@ function callGrammar(tool: CallableTool): Grammar {
   return sequence(literal(`${tool.name}(`), members, literal(")"));
 }
 
-/** JSON is read by Python but for its words; strings may stand in Python's other quotes too. */
+/** JSON is valid Python except for its constants. Strings may also have Python's other quotes. */
 function value(schema: Schema): Grammar {
   const types = typesOf(schema);
   if (types.size === 1 && types.has("string")) {

@@ -1,6 +1,7 @@
 // The XML-like format of Qwen3-Coder, Qwen 3.5, Nemotron 3 and Step 3.5:
-// <tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>, with line breaks
-// around each value. Strings stand there as they are, without escapes; all else is JSON.
+// <tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>, with line
+// breaks around each value. Strings are written as they are, without escapes; other values are
+// JSON.
 
 import {
   choice,
@@ -21,11 +22,11 @@ const FUNCTION = "<function=";
 
 const CLOSING = "</tool_call>";
 
-/** A call: name and parameters. Its end is one where the next call follows, or nothing. */
+/** A call: name and parameters. Its end only counts if the next call, or nothing, follows. */
 const CALL =
   /\s*<function=([^>\n]+)>([^]*?)(?:<\/function>\s*(?:<\/tool_call>\s*)?(?:<tool_call>\s*)?(?=<function=|$)|$)/y;
 
-/** A parameter: key and value. Its end is one where the next follows, or nothing. */
+/** A parameter: key and value. Its end only counts if the next parameter, or nothing, follows. */
 const PARAMETER =
   /\s*<parameter=([^>\n]+)>\n?([^]*?)(?:\n?<\/parameter>\s*(?=<parameter=|$)|\n(?=<parameter=)|$)/y;
 
@@ -34,9 +35,9 @@ export const QWEN_CODER: AnswerFamily = {
   recognises: (template) =>
     [OPENING, FUNCTION, "<parameter="].every((mark) => template.includes(mark)),
   calls: {
-    // The models forget the first mark now and then.
+    // The models sometimes forget the first mark.
     openings: [OPENING, FUNCTION],
-    // Values may hold the mark alone.
+    // A value may contain the second mark alone.
     closing: `</function>\n${CLOSING}`,
     read(body, opening, tools) {
       if (opening !== FUNCTION) return readCalls(body, tools);
@@ -69,7 +70,7 @@ function readCall(name: string, parameters: string, schema: Schema): ReadCall | 
   return { name, arguments: Object.fromEntries(values) };
 }
 
-/** The two groups of each match; undefined where the matches do not make up the text. */
+/** The two groups of each match; undefined if the matches do not cover the text. */
 function matchAll(text: string, pattern: RegExp): [string, string][] | undefined {
   const found: [string, string][] = [];
   pattern.lastIndex = 0;

@@ -1,5 +1,5 @@
-// Solar Open of Upstage: calls with ids and JSON arguments; thinking, text and calls are messages,
-// but marks tell them apart without their headers.
+// Solar Open of Upstage: calls with ids and JSON arguments. Thinking, text and calls are messages,
+// but their marks suffice to tell them apart without headers.
 
 import { literal, repeat, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";

@@ -1,6 +1,6 @@
-// Calls whose arguments stand between marks, one by one: <arg_key>, <parameter name="...">. Strings
-// stand there as they are and all else as JSON, so the tool's schema must tell what a text means,
-// unless the family writes it beside the key. Each family gives its marks.
+// Calls whose arguments are between marks, one by one: <arg_key>, <parameter name="...">. Strings
+// are written as they are and other values as JSON, so the meaning of a text depends on the tool's
+// schema, unless the family writes the type beside the key. Each family gives its marks.
 
 import {
   choice,
@@ -24,30 +24,33 @@ import {
 } from "./tool_schema.ts";
 import { jsonOfTypes, parseJson, stringGrammar, textGrammar, valueOfText } from "./typed_text.ts";
 
-/** Marks of a call, or of an argument: what they stand around is a name, then the rest. */
+/** The marks of a call, or of an argument, around a name and the rest. */
 export interface TagMarks {
-  /** Before the name. */
+  /** Mark before the name. */
   readonly open: string;
-  /** Right after the name. */
+  /** Mark directly after the name. */
   readonly named: string;
-  /** Before the rest; what comes between `named` and this is up to `gap`. */
+  /** Mark before the rest. `gap` defines the text between `named` and this. */
   readonly begin: string;
   readonly close: string;
 }
 
-/** How a family writes calls with marked arguments; white space in the marks may be left out. */
+/** How a family writes calls with marked arguments. White space in the marks is optional. */
 export interface TaggedSyntax {
-  /** Openings and closing of the calls, white space within included. */
+  /** Opening and closing of the calls, including white space. */
   readonly section: readonly [open: string, close: string];
-  /** Between two sections; left out, one section holds all calls. */
+  /** Text between two sections. If missing, one section has all calls. */
   readonly between?: string;
   readonly call: TagMarks;
-  /** What stands between `named` and `begin` of a call. */
+  /** Grammar of the text between `named` and `begin` of a call. */
   readonly callGap?: Grammar;
   readonly argument: TagMarks;
-  /** Where types are written: what stands between `named` and `begin` of an argument of a type. */
+  /**
+   * For families that write types: the text between `named` and `begin` of an argument with this
+   * type.
+   */
   gap?(type: JsonType): string;
-  /** The text that a string's wrapping holds; undefined where it has none. */
+  /** The text within a string's wrapping; undefined if it has none. */
   unwrap?(text: string): string | undefined;
 }
 
@@ -78,7 +81,7 @@ class TaggedReader {
     this.#syntax = syntax;
   }
 
-  /** All calls; undefined where the text is something else. */
+  /** All calls; undefined if the text is something else. */
   calls(tools: readonly CallableTool[]): ReadCall[] | undefined {
     const calls: ReadCall[] = [];
     do {
@@ -118,7 +121,7 @@ class TaggedReader {
     return [key, unwrap?.(text) ?? valueOfText(text, propertyOf(schema, key))];
   }
 
-  /** A name, which what follows may end too where its mark is but white space. */
+  /** A name. If its mark is only white space, what follows may end it, too. */
   #name(marks: TagMarks, others: readonly string[]): string | undefined {
     if (marks.named.trim() !== "") {
       const name = this.#until(marks.named)?.trim();
@@ -146,7 +149,7 @@ class TaggedReader {
     }
   }
 
-  /** The text before a mark, which is then behind. */
+  /** The text before a mark. Moves behind the mark. */
   #until(mark: string): string | undefined {
     const characters = mark.trim();
     const at = this.#text.indexOf(characters, this.#offset);
@@ -198,7 +201,7 @@ function argumentGrammar({ key, schema }: Property, syntax: TaggedSyntax): Gramm
   return sequence(literal(open + key + named), value, literal(close));
 }
 
-/** From behind the key to the value's end. */
+/** The grammar from the end of the key to the end of the value. */
 function valueGrammar(schema: Schema, { argument, gap }: TaggedSyntax): Grammar {
   const closing = argument.close.trim();
   if (!gap) return sequence(literal(argument.begin), textGrammar(schema, closing));

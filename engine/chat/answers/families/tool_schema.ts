@@ -1,13 +1,13 @@
-// What a family needs to know of a tool's JSON Schema to write arguments that are not JSON: which
-// keys there are and which types their values have. What it cannot tell, it takes for anything; the
-// grammar's own compiler knows the whole of JSON Schema (draft 2020-12).
+// The facts of a tool's JSON Schema that families need to write arguments in other forms than JSON:
+// its keys and the types of their values. What it does not understand counts as "anything"; the
+// grammar's own compiler implements all of JSON Schema (draft 2020-12).
 
 import type { CallableTool } from "../types.ts";
 
 /** A schema with the definitions that it refers to. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Types of JSON values; integers are numbers. */
+/** Types of JSON values. Integers are numbers. */
 export type JsonType = "null" | "boolean" | "number" | "string" | "array" | "object";
 
 /** One key of an object. */
@@ -21,10 +21,10 @@ const ALL_TYPES: readonly JsonType[] = ["null", "boolean", "number", "string", "
 
 const DEFINITIONS = ["$defs", "definitions"] as const;
 
-/** References that lead to references, at most. */
+/** Most references that lead to other references. */
 const MAX_STEPS = 16;
 
-/** Schemas that are looked at to tell the types of one. */
+/** Most schemas that are examined for the types of one. */
 const MAX_SCHEMAS = 200;
 
 /** The schema of a tool's arguments. */
@@ -32,12 +32,12 @@ export function argumentsOf(tool: CallableTool): Schema {
   return resolve(isObject(tool.parameters) ? tool.parameters : {});
 }
 
-/** The tool of a name, whose arguments may be anything where it is unknown. */
+/** The tool with a name. An unknown tool may have any arguments. */
 export function toolOf(name: string, tools: readonly CallableTool[]): CallableTool {
   return tools.find((tool) => tool.name === name) ?? { name, parameters: {} };
 }
 
-/** The keys that a schema declares, in its order; undefined where it declares none. */
+/** The keys that a schema declares, in its order; undefined if it declares none. */
 export function propertiesOf(schema: Schema): Property[] | undefined {
   const { properties, required } = schema;
   if (!isObject(properties)) return undefined;
@@ -62,9 +62,9 @@ export function itemsOf(schema: Schema): Schema {
 }
 
 /**
- * The types that values of a schema may have: at least one.
+ * The types of a schema's values: at least one.
  *
- * @param budget schemas to look at, shared by all within it: they may refer to each other in circles
+ * @param budget schemas to examine, shared with nested ones, because references may be circular
  */
 export function typesOf(schema: Schema, budget = { left: MAX_SCHEMAS }): ReadonlySet<JsonType> {
   const { type, enum: values, const: value, anyOf, oneOf, allOf } = schema;
@@ -86,7 +86,7 @@ export function typesOf(schema: Schema, budget = { left: MAX_SCHEMAS }): Readonl
   return new Set(types.length > 0 ? types : ALL_TYPES);
 }
 
-/** The texts that a schema of strings allows, where it lists them. */
+/** The texts that a schema of strings allows, if it lists them. */
 export function listedTexts(schema: Schema): string[] | undefined {
   const values = schema.const !== undefined ? [schema.const] : schema.enum;
   if (!Array.isArray(values)) return undefined;
@@ -105,7 +105,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A schema within another, with the definitions of that. */
+/** A schema within another, with the definitions of the other. */
 function part(root: Schema, value: unknown): Schema {
   const schema: Record<string, unknown> = isObject(value) ? { ...value } : {};
   for (const key of DEFINITIONS) {
@@ -114,7 +114,7 @@ function part(root: Schema, value: unknown): Schema {
   return resolve(schema);
 }
 
-/** What a schema refers to, where it does nothing but refer to a definition. */
+/** The target of a schema that is only a reference to a definition. */
 function resolve(schema: Schema, steps = MAX_STEPS): Schema {
   const { $ref } = schema;
   const match = typeof $ref === "string" && /^#\/(\$defs|definitions)\/([^/]*)$/.exec($ref);

@@ -1,11 +1,14 @@
-// Arguments that stand in an answer as plain text between marks: what value a text means by the
-// tool's schema, and the grammar of such texts.
+// Arguments that are plain text between marks: the value of a text by the tool's schema, and the
+// grammar of such texts.
 
 import { choice, type Grammar, json, literal, textWithout } from "../../../grammar/mod.ts";
 import { readLiteral } from "./literals.ts";
 import { type JsonType, jsonTypeOf, listedTexts, type Schema, typesOf } from "./tool_schema.ts";
 
-/** The value that a text means: text where the schema wants text, else JSON or what is meant so. */
+/**
+ * The value of a text: the text itself if the schema wants a string, else its JSON, or the nearest
+ * interpretation.
+ */
 export function valueOfText(text: string, schema: Schema): unknown {
   const types = typesOf(schema);
   if (types.has("string") && types.size === 1) return text;
@@ -15,7 +18,7 @@ export function valueOfText(text: string, schema: Schema): unknown {
   return value !== undefined && types.has(jsonTypeOf(value)) ? value : text;
 }
 
-/** The texts that mean a value of a schema, none of them with the mark in it that ends them. */
+/** The texts for the values of a schema, without the mark that ends them. */
 export function textGrammar(schema: Schema, closing: string): Grammar {
   return typesOf(schema).has("string") ? stringGrammar(schema, closing) : json(schema);
 }
@@ -27,7 +30,7 @@ export function stringGrammar(schema: Schema, closing: string): Grammar {
   return texts?.length ? choice(...texts.map(literal)) : textWithout(closing);
 }
 
-/** JSON of those values of a schema that have one of some types. */
+/** JSON of those values of a schema that have one of these types. */
 export function jsonOfTypes(schema: Schema, types: readonly JsonType[]): Grammar {
   const { type } = schema;
   const isInteger = type === "integer" || Array.isArray(type) && type.includes("integer");
@@ -35,7 +38,7 @@ export function jsonOfTypes(schema: Schema, types: readonly JsonType[]): Grammar
   return json({ ...schema, type: wanted });
 }
 
-/** Undefined where a text is no JSON. */
+/** The JSON value of a text; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
