@@ -52,6 +52,8 @@ export {
   measureReadBandwidth,
   readHeader,
 } from "./load/mod.ts";
+export { keyOf, type TunedKernel } from "../kernels/mod.ts";
+export { type DeviceTuning, tuneDevice, type TuningOptions } from "./tuning/mod.ts";
 export {
   type CompiledSchema,
   compileGrammar,

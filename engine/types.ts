@@ -6,6 +6,7 @@ import type { BlockStoreOptions } from "./block_store/mod.ts";
 import type { WorkerBusyError } from "./errors.ts";
 import type { ChatEvent, GenerateEvent, TextToken } from "./event_types.ts";
 import type { GrammarRules } from "./grammar/mod.ts";
+import type { TuningOptions } from "./tuning/mod.ts";
 
 export type * from "./event_types.ts";
 
@@ -403,6 +404,11 @@ export interface LoadOptions extends GpuShare {
    * like earlier ones.
    */
   blockStore?: BlockStoreOptions;
+  /**
+   * How the kernels of the device are tuned while the model is idle, and where the results are kept.
+   * Default: they are not tuned.
+   */
+  tuning?: TuningOptions;
   /** LoRA adapters to apply, each with a factor in addition to its own scale; default 1. */
   adapters?: readonly { path: string; scale?: number }[];
   /**

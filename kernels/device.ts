@@ -42,6 +42,7 @@ import type {
 import type { RotateOptions, RotateRowsOptions } from "./ops/rotate.ts";
 import type { SamplerOptions, SamplingNeeds } from "./ops/sampling/options.ts";
 import type { QuantFormat } from "./quants/mod.ts";
+import type { Tuner } from "./tuning.ts";
 
 /** Commands that are ready to be submitted, once. */
 export interface Commands {
@@ -324,6 +325,8 @@ export interface Device extends Allocator, Disposable {
   /** The sampler of tokens; see {@linkcode SamplerBuffers}. Errors: GpuError, GpuMemoryError. */
   sampler(options: SamplerOptions): Sampler;
 
+  /** What finds the fastest ways to compute on this device; undefined where it cannot time them. */
+  readonly tuner: Tuner | undefined;
   /** Bytes per second of a plain read of its memory. */
   readBandwidth(): Promise<number>;
 }

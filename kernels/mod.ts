@@ -43,4 +43,5 @@ export * from "./product_check.ts";
 export type { RecordOf } from "./record.ts";
 export { SplitDevice } from "./split/split_device.ts";
 export { type QuantFormat, quantFormat, quantFormats } from "./quants/mod.ts";
+export * from "./tuning.ts";
 export { attentionWork, NO_WORK, sumWork } from "./work.ts";

@@ -16,6 +16,16 @@ export function namesIn(path: string): string[] | undefined {
   return attempt(path, () => [...Deno.readDirSync(path)].map(({ name }) => name));
 }
 
+/** When a file was changed, in milliseconds since 1970; 0 where that is not known. */
+export function changedAt(path: string): number {
+  return attempt(path, () => Deno.statSync(path).mtime?.getTime()) ?? 0;
+}
+
+/** The version of the operating system; empty where the program may not ask. */
+export function systemRelease(): string {
+  return mayUse({ name: "sys", kind: "osRelease" }) ? Deno.osRelease() : "";
+}
+
 /** Whether the program has permission to read the path. */
 export function mayRead(path: string): boolean {
   return mayUse({ name: "read", path });

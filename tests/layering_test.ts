@@ -151,6 +151,7 @@ const KNOW_THE_MACHINE = [
   "engine/manager/",
   "engine/memory/",
   "engine/store/",
+  "engine/tuning/tuning_file.ts",
   "engine/worker/",
   "kernels/process.ts",
 ];

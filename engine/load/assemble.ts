@@ -14,6 +14,7 @@ import {
   type StepObserver,
   tokenBytes,
 } from "../run/mod.ts";
+import { KernelTuning } from "../tuning/mod.ts";
 import type { LoadOptions, LoadProgress, ModelInfo } from "../types.ts";
 import { buildRunner } from "./build_runner.ts";
 import { cacheIdentity, type LoadFacts } from "./cache_identity.ts";
@@ -68,6 +69,8 @@ export interface Assembly {
   images: ImageLimits | undefined;
   /** The encoder of images; undefined if the model has none. */
   vision: LoadedVision | undefined;
+  /** Undefined where the device's kernels are not to be tuned. */
+  tuning: { start(): void; stop(): Promise<void> } | undefined;
 }
 
 /**
@@ -169,10 +172,24 @@ export async function assemble(
     largestImage: options.largestImage ?? false,
     ...(options.signal && { signal: options.signal }),
   });
+  const tuning = KernelTuning.of(device, options.tuning);
+  network.place();
+  await tuning?.restore();
   await network.prepare();
   await runner.prepare();
   return {
     scheduler,
+    tuning: tuning && {
+      start: () =>
+        tuning.start({
+          get load() {
+            return scheduler.load;
+          },
+          between: (work) => scheduler.between(work),
+          prepare: () => network.prepare(),
+        }),
+      stop: () => tuning.stop(),
+    },
     observer: runner.observer,
     config,
     contextLength: context,

@@ -118,6 +118,7 @@ export async function loadModel(
     const create = () => LocalModel.load(gguf, devices, options);
     const model = await devices.placement.top.scoped(`load "${gguf.path}"`, create);
     await model.warmUp(options.signal);
+    model.startTuning();
     return model;
   } catch (error) {
     devices[Symbol.dispose]();
@@ -181,6 +182,11 @@ class LocalModel implements Model {
     } catch {
       signal?.throwIfAborted();
     }
+  }
+
+  /** Tunes the device's kernels from now on, if that is wanted. */
+  startTuning(): void {
+    this.#context.tuning?.start();
   }
 
   get tokenizer(): Tokenizer {
@@ -273,6 +279,7 @@ class LocalModel implements Model {
   }
 
   async close(): Promise<void> {
+    await this.#context.tuning?.stop();
     await this.#context.scheduler.close();
     this.#context.vision?.encoder[Symbol.dispose]();
     this.#devices[Symbol.dispose]();

@@ -46,10 +46,13 @@ export async function openModelInProcess(
 export async function openModelIn(
   host: ModelHost,
   path: string,
-  { onProgress, onBusy = () => {}, signal, blockStore, ...options }: LoadOptions = {},
+  { onProgress, onBusy = () => {}, signal, blockStore, tuning, ...plain }: LoadOptions = {},
   patience = PATIENCE,
 ): Promise<ChatModel> {
-  const blocks = new BlockHost(host, blockStore);
+  const { warn, ...sent } = tuning ?? { folder: "" };
+  const options = { ...plain, ...(tuning && { tuning: sent }) };
+  // Warnings of the worker arrive as one kind of message, whatever they are about.
+  const blocks = new BlockHost(host, { ...(warn && { warn }), ...blockStore });
   const closing = new CancelFlag();
   const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
   const gone = Promise.withResolvers<void>();

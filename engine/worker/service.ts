@@ -106,6 +106,7 @@ export class ModelService {
     try {
       const model = this.#model = await this.#load(path, {
         ...options,
+        ...(options.tuning && { tuning: { ...options.tuning, warn: this.#warn } }),
         blockStore: this.#blockStoreOf(blocks),
         signal: this.#closing.signal,
         onProgress: (progress) => this.#send({ kind: "progress", progress }),
@@ -122,8 +123,10 @@ export class ModelService {
     }
   }
 
+  readonly #warn = (text: string) => this.#send({ kind: "warning", text });
+
   #blockStoreOf({ memoryBytes, isMirrored, disk }: BlockKeeping): BlockStoreOptions {
-    const warn = (text: string) => this.#send({ kind: "warning", text });
+    const warn = this.#warn;
     if (memoryBytes === undefined) return { ...(disk && { disk }), warn };
     if (isMirrored) {
       this.#mirror = new MirroredStore((message) => this.#send({ kind: "blocks", message }));

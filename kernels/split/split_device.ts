@@ -84,6 +84,7 @@ export class SplitDevice implements Disposable {
       allocated: device.allocated,
       lost: Promise.race(all.map(({ lost }) => lost)),
       decodeSplit: device.decodeSplit,
+      tuner: device.tuner,
       share: () => device.share(),
       check: () => {
         for (const one of all) one.check();

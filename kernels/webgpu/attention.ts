@@ -33,6 +33,8 @@ import { QUERY_TILE, STEP_ROW } from "../ops/step_records.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { structs } from "./structs.ts";
+import { type AttentionWay, attentionWays } from "./candidates.ts";
+import type { AttentionShape } from "./choices.ts";
 
 const WORKGROUP = 64;
 
@@ -41,7 +43,7 @@ const RECORDS = structs(STEP_ROW, QUERY_TILE);
 /** Invocations that share the softmax of a query, see attention.wgsl. */
 const SOFTMAX_PARTS = 8;
 
-/** Loads of keys, and of values, that an invocation has under way at a time: the most that divide them. */
+/** Loads that an invocation can have under way at a time: the most that divide what it loads. */
 const UNROLLS = [8, 4, 2, 1] as const;
 
 /** Products of a key and a query in the text of the loop over keys: beyond it, compiling takes long. */
@@ -95,11 +97,12 @@ function shares(
     types: CacheTypes;
     queries: number;
   },
+  way: AttentionWay,
 ) {
   const { software } = device.capabilities;
   // More columns in one load are fewer lanes and more teams: too many for the queries of a small tile.
   const half = types.keys === "f16" && types.values === "f16";
-  const isWide = !software && half && headDim % 8 === 0 && valueDim % 8 === 0;
+  const isWide = way.wide && half && headDim % 8 === 0 && valueDim % 8 === 0;
   const each = isWide ? 2 : 1;
   const valueLoads = valueDim / 4 / each;
   const lanes = Math.min(WORKGROUP, valueLoads);
@@ -111,7 +114,7 @@ function shares(
   const keyLoads = headDim / 4 / each;
   const most = Math.floor(products / (each * queries));
   const unroll = (count: number) =>
-    UNROLLS.find((loads) => count % loads === 0 && loads <= most) ?? 1;
+    UNROLLS.find((loads) => count % loads === 0 && loads <= Math.min(most, way.loads)) ?? 1;
   return {
     WIDE: isWide,
     EACH: each,
@@ -133,12 +136,25 @@ interface Splitting {
   readonly merge: Dispatch;
 }
 
+/** What attention reads and writes. */
+interface Bound {
+  readonly qkv: FloatRows;
+  readonly cache: LayerCache;
+  readonly state: AttentionState;
+  readonly y: Activation;
+}
+
 /** Attention of query tiles over their sequences, then the merge of the splits. */
 export class Attention {
-  /** By their lengths, shortest first: the last covers any context. */
-  readonly #splittings: readonly Splitting[];
+  readonly #device: Gpu;
+  readonly #bound: Bound;
   readonly #options: AttentionOptions;
   readonly #tiling: AttentionTiling;
+  readonly #way: AttentionWay | undefined;
+  /** By their lengths, shortest first: the last covers any context. */
+  #splittings: readonly Splitting[] = [];
+  /** What the device's choices were when these were bound. */
+  #version: number | undefined;
   /** Workgroups that a row's heads take to be merged. */
   readonly #merged: number;
   readonly #chunks: number;
@@ -146,6 +162,7 @@ export class Attention {
   /**
    * @param qkv rotated, [rows, columns] with the query heads from column `first` on
    * @param y [rows, heads * valueDim]
+   * @param way overrides the choice of how it is computed, for tuning
    */
   constructor(
     device: Gpu,
@@ -155,15 +172,65 @@ export class Attention {
     y: Activation,
     options: AttentionOptions,
     tiling: AttentionTiling,
+    way?: AttentionWay,
   ) {
+    const { headDim, valueDim = headDim } = options;
+    this.#device = device;
+    this.#bound = { qkv, cache, state, y };
+    this.#options = options;
+    this.#tiling = tiling;
+    this.#way = way;
+    this.#merged = Math.ceil(y.stride / (headsMergedTogether(valueDim) * valueDim));
+    this.#chunks = chunkOf(device, options).chunks;
+    if (!way && tiling.tileRows === 1) device.choices.noteAttention(this.#shape());
+    this.#refresh();
+  }
+
+  /** Binds it anew where another way to compute it was chosen. */
+  prepare(): void {
+    this.#refresh();
+  }
+
+  /** Records `tiles` tiles whose sequences have at most `positions` positions. */
+  encode(pass: GPUComputePassEncoder, tiles: number, positions: number): void {
+    this.#refresh();
+    const { maxSplits, tileRows } = this.#tiling;
+    const seen = Math.min(positions, mostSeen(this.#options, tileRows));
+    const splitting = this.#splittings.find(({ split }) => seen <= split * maxSplits) ??
+      this.#splittings.at(-1)!;
+    const splits = Math.ceil(seen / splitting.split);
+    const { scores, merge } = splitting;
+    encodeDispatch(pass, scores, [splits, this.#options.kvHeads * this.#chunks, tiles]);
+    encodeDispatch(pass, merge, [this.#merged, tileRows, tiles]);
+  }
+
+  /** What choices depend on. */
+  #shape(): AttentionShape {
+    const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = this.#options;
+    return { heads, kvHeads, headDim, valueDim, sharedValues, ...this.#bound.cache.types };
+  }
+
+  #refresh(): void {
+    const { choices, profile } = this.#device;
+    if (this.#version === choices.version) return;
+    this.#version = choices.version;
+    // Ways are timed for decoding. Splits of a prompt's tiles are as long as the context.
+    const way = this.#way ??
+      (this.#tiling.tileRows === 1
+        ? choices.attention(this.#shape())
+        : attentionWays(profile, this.#shape())[0]!);
+    this.#splittings = this.#bind(way);
+  }
+
+  #bind(way: AttentionWay): Splitting[] {
+    const device = this.#device;
+    const { qkv, cache, state, y } = this.#bound;
+    const options = this.#options;
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
     const { scale, softcap = 0, window, sinks, alibi = 0, causal = true, first = 0 } = options;
     const { temperature, wholeImages = false } = options;
-    const { tileRows, maxSplits, tiles, partials } = tiling;
+    const { tileRows, maxSplits, tiles, partials } = this.#tiling;
     const { chunk, chunks } = chunkOf(device, options);
-    this.#options = options;
-    this.#tiling = tiling;
-    this.#chunks = chunks;
     const seen = {
       CAUSAL: causal,
       WHOLE_IMAGES: wholeImages,
@@ -192,7 +259,7 @@ export class Attention {
         SCORES_BY_POSITION: !device.capabilities.software,
         LEAVES_EARLY: !device.capabilities.software, // there, all that follows would run under a mask
         SOFTMAX_UNROLL: device.capabilities.software ? 1 : WORKGROUP / SOFTMAX_PARTS,
-        ...shares(device, { headDim, valueDim, types: cache.types, queries }),
+        ...shares(device, { headDim, valueDim, types: cache.types, queries }, way),
         SOFTCAP: softcap > 0,
         ALIBI: alibi > 0,
         TEMPERATURE: temperature !== undefined,
@@ -227,7 +294,6 @@ export class Attention {
     const SINKS = sinks !== undefined;
     const HEADS = headsMergedTogether(valueDim);
     const groups = y.stride / GROUP;
-    this.#merged = Math.ceil(groups * GROUP / (HEADS * valueDim));
     const MERGE = device.capabilities.software ? MERGE_WORKGROUP_SOFTWARE : WORKGROUP;
     const mergeLanes = Math.min(MERGE, HEADS * valueDim / 4);
     const merge = device.kernel({
@@ -256,7 +322,7 @@ export class Attention {
       ...(sinks ? { sinks } : {}),
     };
     const most = Math.min(state.maxBlocks * BLOCK, mostSeen(options, tileRows));
-    this.#splittings = lengths(tiling, most).map((split) => ({
+    return lengths(this.#tiling.split * way.stretch, maxSplits, most).map((split) => ({
       split,
       scores: scores.bind(read, { ...params, split }),
       merge: merge.bind(merged, {
@@ -268,23 +334,11 @@ export class Attention {
       }),
     }));
   }
-
-  /** Records `tiles` tiles whose sequences have at most `positions` positions. */
-  encode(pass: GPUComputePassEncoder, tiles: number, positions: number): void {
-    const { maxSplits, tileRows } = this.#tiling;
-    const seen = Math.min(positions, mostSeen(this.#options, tileRows));
-    const splitting = this.#splittings.find(({ split }) => seen <= split * maxSplits) ??
-      this.#splittings.at(-1)!;
-    const splits = Math.ceil(seen / splitting.split);
-    const { scores, merge } = splitting;
-    encodeDispatch(pass, scores, [splits, this.#options.kvHeads * this.#chunks, tiles]);
-    encodeDispatch(pass, merge, [this.#merged, tileRows, tiles]);
-  }
 }
 
 /** Lengths of splits for contexts of up to `most` positions: doubled until there are few enough. */
-function lengths({ split, maxSplits }: AttentionTiling, most: number): number[] {
-  const all = [split];
+function lengths(least: number, maxSplits: number, most: number): number[] {
+  const all = [least];
   while (all.at(-1)! * maxSplits < most) all.push(2 * all.at(-1)!);
   return all;
 }

@@ -35,6 +35,7 @@ import type {
 import type { RotateOptions, RotateRowsOptions } from "../ops/rotate.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
+import type { Tuner } from "../tuning.ts";
 import { type Described, operands } from "../operands.ts";
 import { Activate } from "./activate.ts";
 import { Attention, mostTileRows } from "./attention.ts";
@@ -62,16 +63,16 @@ import { Route } from "./route.ts";
 import { GpuSampler } from "./sampling/sampler.ts";
 import { Sparsify } from "./sparsify.ts";
 import { timePasses } from "./time_passes.ts";
-
-/** Positions of a split of attention in decode, at least: more of them where workgroups are dear. */
-const DECODE_SPLIT = 64;
-const DECODE_SPLIT_SOFTWARE = 1024;
+import { usualSplit } from "./candidates.ts";
+import { GpuTuner } from "./tuning/tuner.ts";
 
 /** ggml_type of f32. */
 const F32 = 0;
 
 /** An open device on WebGPU. */
 export class WebGpuDevice extends Gpu implements Device {
+  #tuner: GpuTuner | undefined;
+
   override share(): WebGpuDevice {
     return new WebGpuDevice(this.gpu, this.profile, this.owner ?? this);
   }
@@ -151,7 +152,7 @@ export class WebGpuDevice extends Gpu implements Device {
   }
 
   get decodeSplit(): number {
-    return this.capabilities.software ? DECODE_SPLIT_SOFTWARE : DECODE_SPLIT;
+    return usualSplit(this.profile);
   }
 
   embed(table: GpuMatrix, step: StepRows, x: FloatRows, options: EmbedOptions = {}): Operation {
@@ -297,6 +298,10 @@ export class WebGpuDevice extends Gpu implements Device {
 
   sampler(options: SamplerOptions): Sampler {
     return new GpuSampler(this, options);
+  }
+
+  get tuner(): Tuner | undefined {
+    return this.capabilities.timestamps ? this.#tuner ??= new GpuTuner(this) : undefined;
   }
 
   readBandwidth(): Promise<number> {

@@ -15,6 +15,7 @@ import {
   platformOf,
   requestAdapter,
 } from "./platform.ts";
+import { TuningChoices } from "./choices.ts";
 
 /** Bytes of an int8 group, see quantize_group.wgsl. */
 export const GROUP_BYTES = 48;
@@ -33,6 +34,8 @@ export class Gpu implements Disposable {
   readonly groupBytes = GROUP_BYTES;
   /** Bytes in live buffers, by the purpose given to {@linkcode Gpu.buffer}. */
   readonly allocated = new Map<string, number>();
+  /** Which way each kernel is computed. */
+  readonly choices: TuningChoices;
   readonly #kernels = new Map<string, Kernel>();
   /** Numbers of the texts that kernels are made of. */
   readonly #texts = new Map<string, number>();
@@ -47,6 +50,7 @@ export class Gpu implements Disposable {
     /** Whose GPU this is, if it is not its own. */
     readonly owner?: Gpu,
   ) {
+    this.choices = owner?.choices ?? new TuningChoices(profile);
     if (owner) return;
     gpu.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;

@@ -17,7 +17,6 @@ import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
 import { bindWeights, type GpuMatrix, type MatrixPart } from "./matrix.ts";
 import {
-  chooseTile,
   columnsOf,
   type LinearTile,
   rowsOf,
@@ -32,6 +31,7 @@ import {
   tokenClasses,
   usesSubgroups,
 } from "./tile.ts";
+import type { ProductShape } from "./choices.ts";
 
 /** How the product is written and done. */
 export interface GpuLinearOptions extends LinearOptions {
@@ -57,14 +57,18 @@ export class Linear {
     this.#device = device;
     this.#product = { matrix, x, y, ...options };
     this.#options = options;
+    const shape = shapeOf(this.#product);
+    if (!options.tile) device.choices.noteProduct(shape);
     this.#variants = new Variants({
-      choose: (tokens) => options.tile ?? chooseTile(device.profile, tokens, useOf(this.#product)),
+      version: () => device.choices.version,
+      choose: (tokens) => options.tile ?? device.choices.tile(shape, tokens),
       bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
     });
   }
 
   /** Binds the variants for up to `most` rows of x. Errors: GpuError, see `tile`. */
   prepare(most: number): void {
+    if (!this.#options.tile) this.#device.choices.prepareProduct(shapeOf(this.#product), most);
     this.#variants.prepare(most);
   }
 
@@ -96,6 +100,8 @@ export interface Variant {
 
 /** How a product's variants are made. */
 export interface VariantMaker {
+  /** Changes when choose() may choose otherwise than before; missing: it never does. */
+  version?(): number;
   /** The tile for a number of tokens. */
   choose(tokens: number): Tile;
   bind(tile: Tile): readonly Dispatch[];
@@ -105,7 +111,8 @@ export interface VariantMaker {
 export class Variants {
   readonly #maker: VariantMaker;
   readonly #byTile = new Map<string, Variant>();
-  readonly #byClass: Variant[] = [];
+  #byClass: Variant[] = [];
+  #version: number | undefined;
 
   constructor(maker: VariantMaker) {
     this.#maker = maker;
@@ -113,6 +120,11 @@ export class Variants {
 
   /** The variant for a number of tokens. */
   for(tokens: number): Variant {
+    const version = this.#maker.version?.();
+    if (version !== this.#version) {
+      this.#byClass = [];
+      this.#version = version;
+    }
     return this.#byClass[tokenClass(tokens)] ??= this.#make(tokens);
   }
 
@@ -142,6 +154,12 @@ export interface Product {
 /** What tiles have to know of a product. */
 export function useOf({ matrix, x, y }: Product): TileUse {
   return { sides: matrix.sides, integer: isQuantized(x), quantized: isQuantized(y) };
+}
+
+/** What is noted and chosen for a product. */
+function shapeOf(product: Product): ProductShape {
+  const { format, rows, columns } = product.matrix;
+  return { format: format.name, rows, columns, ...useOf(product) };
 }
 
 /** Records a product over `rowTiles` (rounded up) times `tokenTiles` tiles. */

@@ -2,9 +2,9 @@
 // or matmul.wgsl has, what a tile asks of a device, and which one is best. A tile is checked by
 // tileFault() before a kernel is bound with it, whoever chose it.
 
+import type { Capabilities } from "../device.ts";
 import { GpuError } from "../errors.ts";
 import { GROUP, ROW_PADDING } from "../ops/activation.ts";
-import type { GpuProfile } from "./gpu.ts";
 
 /** Work per invocation and workgroup of linear.wgsl. */
 export interface LinearTile {
@@ -35,7 +35,10 @@ export interface TileUse {
 }
 
 /** The device, as far as tiles depend on it. */
-export type TileDevice = Pick<GpuProfile, "capabilities" | "limits">;
+export interface TileDevice {
+  readonly capabilities: Capabilities;
+  readonly limits: GPUSupportedLimits;
+}
 
 /** Rows of all sides, and tokens, of a staged tile. */
 const STAGED_SIZE = 64;
@@ -57,17 +60,33 @@ const MOST_SUMS = 16;
 /** Bytes of workgroup memory beyond which a GPU runs too few teams at a time. */
 const MOST_TEAM_BYTES = 20 * 1024;
 
-/** Token counts up to which the best tile is the same: what a product has variants for. */
-const CLASS_BOUNDS = [1, 2, 4, MOST_COLS, STAGED_TOKENS - 1, Infinity] as const;
+/** Token counts with the same best tile: what a product has one variant for. */
+interface TokenClass {
+  /** The greatest of them. */
+  readonly most: number;
+  /** The one that tiles are timed with. */
+  readonly measured: number;
+}
 
-/** The class of a token count: counts of one class have the same best tile. */
+/** All classes, those of few tokens first. */
+export const TOKEN_CLASSES: readonly TokenClass[] = [
+  { most: 1, measured: 1 },
+  { most: 2, measured: 2 },
+  { most: 4, measured: 4 },
+  { most: MOST_COLS, measured: MOST_COLS },
+  { most: STAGED_TOKENS - 1, measured: 16 },
+  { most: Infinity, measured: 256 },
+];
+
+/** The number of the class of a token count. */
 export function tokenClass(tokens: number): number {
-  return CLASS_BOUNDS.findIndex((bound) => tokens <= bound);
+  return TOKEN_CLASSES.findIndex(({ most }) => tokens <= most);
 }
 
 /** One token count of each class, up to that of `most`. */
 export function tokenClasses(most: number): number[] {
-  return CLASS_BOUNDS.slice(0, tokenClass(most) + 1).map((bound) => Math.min(bound, most));
+  const classes = TOKEN_CLASSES.slice(0, tokenClass(most) + 1);
+  return classes.map((one) => Math.min(one.most, most));
 }
 
 /** A name that no other tile has. */

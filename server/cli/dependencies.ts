@@ -2,6 +2,7 @@
 
 import type {
   DeviceExamination,
+  DeviceTuning,
   FileSource,
   LoadOptions,
   ModelProfile,
@@ -19,6 +20,8 @@ export interface CliDependencies extends AssembleDependencies {
     /** Its name, for people. */
     describe: () => Promise<string>;
     readBandwidth: () => Promise<number>;
+    /** Tunes its kernels anew, and keeps what it finds in a folder. */
+    tune?: (folder: string, onKernel: (done: number, all: number) => void) => Promise<DeviceTuning>;
   };
   /** Loads a model in this thread and profiles it; undefined if that is not possible. */
   profile?: (

@@ -19,6 +19,7 @@ import {
   type ProfileOptions,
   readMemoryBudget,
   startWorkerAhead,
+  tuneDevice,
   usableProjector,
 } from "../../engine/mod.ts";
 import { MODEL_PROCESS } from "./commands/define_serve.ts";
@@ -35,6 +36,7 @@ export function systemDependencies(): CliDependencies {
       examine: examineDevice,
       describe: async () => (await gpuProfile()).description,
       readBandwidth: measureReadBandwidth,
+      tune: (folder, onKernel) => tuneDevice({ folder }, (_, done, all) => onKernel(done, all)),
     },
     profile,
     spawn,

@@ -24,7 +24,7 @@ import { type Log, messageOf } from "../log.ts";
 import { isLoopback } from "../network/host.ts";
 import { ResponseStore } from "./response_store.ts";
 import { RemoteModels } from "../remote/mod.ts";
-import type { Settings } from "../settings/settings.ts";
+import { type Settings, tuningFolder } from "../settings/settings.ts";
 import { VERSION } from "../version.ts";
 
 /** What a server gets from outside: the engine's ways to load models, and the network. */
@@ -128,12 +128,16 @@ function createManager(
 ): ModelManager {
   const { keepAlive, loadTimeout, maxLoaded, maxSequences, isolation } = settings;
   const { contextLength, gpuMemory: total, gpuOverhead: overhead, cacheMemory } = settings;
+  const folder = settings.noTuning ? undefined : tuningFolder(settings);
+  const tuning = folder === undefined ? undefined : { folder, warn: log.warn };
   return new ModelManager({
     store,
     open: async (source, options) =>
-      source.kind === "remote"
-        ? await remote.open(source, options.signal)
-        : await open(source, { ...options, blockStore: await blocks.options() }),
+      source.kind === "remote" ? await remote.open(source, options.signal) : await open(source, {
+        ...options,
+        ...(tuning && { tuning }),
+        blockStore: await blocks.options(),
+      }),
     keepAlive,
     loadTimeout,
     maxLoaded,

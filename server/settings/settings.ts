@@ -47,6 +47,7 @@ export interface Settings {
   keepUnused: boolean;
   /** Whether the model in the box is left out. */
   noBox: boolean;
+  noTuning: boolean;
   maxQueue: number;
   origins: string[];
   /** Names that Host may be, besides those of the machine. */
@@ -96,6 +97,7 @@ export function readSettings(environment: Environment): Settings {
     },
     keepUnused: isOn(read("OLLAMA_NOPRUNE")),
     noBox: isOn(read("QUERN_NO_BOX")),
+    noTuning: isOn(read("QUERN_NO_TUNING")),
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
     origins: list(read("OLLAMA_ORIGINS")),
     hosts: list(read("QUERN_HOSTS")),
@@ -120,6 +122,11 @@ export function readSettings(environment: Environment): Settings {
 
 function isIsolation(text: string): text is Isolation {
   return text === "worker" || text === "process";
+}
+
+/** Where what was found out about the kernels of GPUs is kept; undefined where nothing is. */
+export function tuningFolder({ cache }: Pick<Settings, "cache">): string | undefined {
+  return cache === undefined ? undefined : join(cache, "tuning");
 }
 
 /** Where programs of this system keep their caches. */

@@ -16,11 +16,13 @@ export function defineDoctor({ program, world, finish }: Definition): void {
         "The exit code is 1 if there is a problem; warnings leave it 0.",
     )
     .option("--json", "the same as JSON, with numbers in full")
+    .option("--tune", "time the kernels of the GPU anew, and keep the fastest for all loads")
     .addHelpText(
       "after",
       examples([
         ["quern doctor", "before the first model, or when something is slow or fails"],
         ["quern doctor --json > report.json", "for a report of a fault; keys are left out"],
+        ["quern doctor --tune", "after a change of the GPU's driver, with the server stopped"],
       ]),
     )
     .action(async (options: DoctorOptions) => finish(await doctor(world, options)));

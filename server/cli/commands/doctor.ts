@@ -2,6 +2,7 @@
 
 import {
   examine,
+  examineKernels,
   formatSection,
   formatTodos,
   localMachine,
@@ -10,12 +11,15 @@ import {
   type Section,
   worst,
 } from "../doctor/mod.ts";
-import { styleFor } from "../terminal/mod.ts";
+import { readSettings, tuningFolder } from "../../settings/settings.ts";
+import { showProgress, styleFor } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 
 /** Options of the command line. */
 export interface DoctorOptions {
   json?: boolean;
+  /** Whether to tune the kernels of the GPU anew. */
+  tune?: boolean;
 }
 
 /** Wider lines are hard to read. */
@@ -28,7 +32,7 @@ const WIDEST = 100;
  */
 export async function doctor(
   dependencies: CliDependencies,
-  { json = false }: DoctorOptions,
+  { json = false, tune = false }: DoctorOptions,
   machine: Machine = localMachine(),
 ): Promise<number> {
   const { terminal, environment } = dependencies;
@@ -37,16 +41,31 @@ export async function doctor(
     columns: Math.min(WIDEST, terminal.size().columns),
   };
   const sections: Section[] = [];
-  for await (const section of examine(dependencies, machine)) {
+  const show = (section: Section) => {
     sections.push(section);
     if (!json) terminal.write(formatSection(section, look));
-  }
+  };
+  for await (const section of examine(dependencies, machine)) show(section);
+  if (tune) show(await tuneKernels(dependencies));
   const findings = sections.flatMap((section) => section.findings);
   const state = worst(findings.map(({ mark }) => mark));
   terminal.write(
     json ? JSON.stringify(toReport(state, sections), null, 2) + "\n" : formatTodos(findings, look),
   );
   return state === "problem" ? 1 : 0;
+}
+
+/** Tunes the GPU's kernels, and shows how far it is. */
+async function tuneKernels({ device, terminal, environment }: CliDependencies): Promise<Section> {
+  const folder = tuningFolder(readSettings(environment));
+  using progress = showProgress(terminal, environment);
+  return await examineKernels(async () => {
+    if (!device?.tune) throw new Error("there is no device to tune");
+    if (folder === undefined) throw new Error("there is no folder to keep it in: set QUERN_CACHE");
+    return await device.tune(folder, (done, all) => {
+      progress.update({ status: `tuning kernels, ${done} of ${all}` });
+    });
+  });
 }
 
 function toReport(state: string, sections: Section[]) {

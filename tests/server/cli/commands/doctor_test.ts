@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { GpuError } from "../../../../engine/mod.ts";
+import { type DeviceTuning, GpuError } from "../../../../engine/mod.ts";
 import { FakeTerminal } from "../fake_terminal.ts";
 import {
   DEBIAN,
@@ -236,4 +236,55 @@ Deno.test("doctor fits its lines to a narrow window, but for commands and long w
   const long = output.split("\n").filter((line) => line.length > 56);
   assert(long.every((line) => /sudo|\/\S{40}/.test(line)), long.join("\n"));
   assertMatch(output, /11434:\n {19}commands load models themselves,\n/);
+});
+
+const CACHE = { QUERN_CACHE: "/cache" };
+
+const TUNED: DeviceTuning = {
+  description: "NVIDIA Test GPU",
+  isUsual: false,
+  kernels: [{
+    of: {
+      ...{ kernel: "product", format: "Q4_K", rows: 4096, columns: 4096, sides: 1, tokens: 1 },
+      ...{ integer: true, quantized: false },
+    },
+    chosen: "2x1, 32 of 64",
+    trials: [
+      { name: "4x1, 32 of 64", seconds: 30e-6 },
+      { name: "2x1, 32 of 64", seconds: 20e-6 },
+      { name: "8x1, 32 of 64", fault: "9 of 480 values are not those of the plain reference" },
+    ],
+  }],
+};
+
+Deno.test("doctor --tune prints what each kernel takes untuned and tuned, and what is wrong", async () => {
+  const options = { tune: true, terminal: wideTerminal() };
+  const { output, code } = await runDoctor(
+    { tuning: TUNED, server: QUERN_SERVER, environment: CACHE },
+    options,
+  );
+  assertEquals(code, 0);
+  const text = output.replaceAll(/\s+/g, " ");
+  assertStringIncludes(
+    text,
+    "tuning kernels of the models loaded here: 1, of which 1 are faster in",
+  );
+  const [usual, chosen] = ["4x1, 32 of 64 30.0", "2x1, 32 of 64 20.0"];
+  assertStringIncludes(text, `4096x4096, int8 to f32, 1 token ${usual} ${chosen} 1.50 times`);
+  assertStringIncludes(text, "8x1, 32 of 64: 9 of 480 values are not those of the plain");
+});
+
+Deno.test("doctor --tune says why there is nothing to tune, and what came in between", async () => {
+  const reason = "models run on the CPU, whose kernels have no choices";
+  const nothing = { description: "CPU", reason, isUsual: false, kernels: [] };
+  const options = () => ({ tune: true, terminal: wideTerminal() });
+  const none = await runDoctor({ tuning: nothing, environment: CACHE }, options());
+  assertMatch(none.output, /ok +tuning +none: models run on the CPU/);
+  const tuning = new GpuError("Cannot time kernels: lost");
+  const failed = await runDoctor({ tuning, environment: CACHE }, options());
+  assertMatch(failed.output, /warning +tuning +stopped: Cannot time kernels: lost/);
+  const nowhere = await runDoctor({ tuning: TUNED }, options());
+  assertMatch(nowhere.output, /stopped: there is no folder to keep it in: set QUERN_CACHE/);
+  const unasked = await runDoctor({ tuning: TUNED }, { terminal: wideTerminal() });
+  assert(!unasked.output.includes("tuning"), unasked.output);
 });

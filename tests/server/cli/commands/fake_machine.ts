@@ -1,6 +1,6 @@
 // A machine that is played for the doctor: its files, its programs, its GPU, its server.
 
-import type { DeviceExamination, ModelInfo } from "../../../../engine/mod.ts";
+import type { DeviceExamination, DeviceTuning, ModelInfo } from "../../../../engine/mod.ts";
 import { CpuDevice } from "../../../../kernels/cpu/device.ts";
 import type { DeviceProfile } from "../../../../kernels/mod.ts";
 import { doctor } from "../../../../server/cli/commands/doctor.ts";
@@ -41,6 +41,8 @@ export interface FakeMachine {
   fetch?: typeof globalThis.fetch;
   isPortOpen?: boolean;
   inspect?: (path: string) => Promise<ModelInfo>;
+  /** What tuning its kernels gives; absent: it cannot be. */
+  tuning?: DeviceTuning | Error;
 }
 
 /** How the doctor ran. */
@@ -52,7 +54,7 @@ export interface DoctorRun {
 /** Runs the doctor on a machine; its store is an empty folder, unless the environment names one. */
 export async function runDoctor(
   machine: FakeMachine = {},
-  { json = false, terminal = new FakeTerminal() } = {},
+  { json = false, tune = false, terminal = new FakeTerminal() } = {},
 ): Promise<DoctorRun> {
   const folder = await Deno.makeTempDir();
   try {
@@ -67,12 +69,18 @@ export async function runDoctor(
         examine: () => examineFake(machine),
         describe: () => Promise.reject(new Error("not reached")),
         readBandwidth: () => Promise.reject(new Error("not reached")),
+        tune: async (_folder, onKernel) => {
+          if (!machine.tuning || machine.tuning instanceof Error) throw machine.tuning;
+          await Promise.resolve();
+          onKernel(1, machine.tuning.kernels.length);
+          return machine.tuning;
+        },
       },
       terminal,
       environment: { QUERN_MODELS: folder, ...machine.environment },
       fetch: machine.fetch ?? (machine.server ? fakeFetch(machine.server) : refuseConnection),
     };
-    const code = await doctor(dependencies, { json }, toMachine(machine));
+    const code = await doctor(dependencies, { json, tune }, toMachine(machine));
     return { code, output: terminal.output };
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -1,0 +1,88 @@
+// What a device finds out by timing: of the ways to compute a kernel over a shape, which one is the
+// fastest on it. The contract of a tuner, and what it finds as plain data, which can be kept in a file;
+// how that is done is the device's own business.
+
+import type { CacheTypes, HeadShape } from "./ops/kv_cache.ts";
+
+/** A matrix product of some number of tokens. */
+export interface ProductCase {
+  readonly kernel: "product";
+  /** GGML name of the weights' format, such as "Q4_K". */
+  readonly format: string;
+  /** Rows of each side of the matrix. */
+  readonly rows: number;
+  readonly columns: number;
+  /** 2 for a pair of matrices. */
+  readonly sides: 1 | 2;
+  /** Whether it reads int8 groups. */
+  readonly integer: boolean;
+  /** Whether it writes int8 groups. */
+  readonly quantized: boolean;
+  /** Tokens that it is timed with; the choice holds for all numbers of their class. */
+  readonly tokens: number;
+}
+
+/** Attention of one decoding sequence. */
+export interface AttentionCase extends Readonly<HeadShape>, CacheTypes {
+  readonly kernel: "attention";
+}
+
+/** A kernel over a shape. */
+export type KernelCase = ProductCase | AttentionCase;
+
+/** A way to compute a kernel, and what came of trying it. */
+export interface Trial {
+  /** Names the way, such as "4x1, 32 of 64"; that which is taken without tuning comes first. */
+  readonly name: string;
+  /** The middle of several runs; missing where it was not timed. */
+  readonly seconds?: number;
+  /** Why it cannot be chosen: it does not compile, or its results are wrong. */
+  readonly fault?: string;
+}
+
+/** A kernel and the way to compute it that was found to be the fastest. */
+export interface TunedKernel {
+  readonly of: KernelCase;
+  /** Name of the chosen way. */
+  readonly chosen: string;
+  readonly trials: readonly Trial[];
+}
+
+/** Finds the fastest ways, one kernel after the other. */
+export interface Tuner {
+  /** What times depend on: the device, its driver, the text of the kernels. */
+  readonly identity: string;
+  /** Whether the device is a driver on the CPU, whose ways are best as they are. */
+  readonly software: boolean;
+  /** Kernels that were bound and have no choice yet, those with the most work first. */
+  pending(): KernelCase[];
+  /**
+   * Takes choices that were kept, each after comparing what it computes with the plain reference. Leaves
+   * out those for kernels that are not bound, those that are no way to compute them here, and wrong ones.
+   *
+   * @returns those taken
+   */
+  restore(kept: readonly TunedKernel[]): Promise<TunedKernel[]>;
+  /**
+   * Times the ways to compute a kernel, and takes the fastest whose results are right; operations that
+   * are bound already take it over with their next step. Nothing else may use the device meanwhile.
+   *
+   * @param isUnwanted asked before each way; where it is true, the rest is left out
+   * @returns undefined if it was left out
+   * @throws {GpuError} if the device fails, GpuMemoryError if it has no memory for it
+   */
+  tune(kernel: KernelCase, isUnwanted?: () => boolean): Promise<TunedKernel | undefined>;
+}
+
+/** The key of a kernel: two with the same key are the same. */
+export function keyOf(kernel: KernelCase): string {
+  if (kernel.kernel === "attention") {
+    const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = kernel;
+    const values = sharedValues ? "shared" : kernel.values;
+    return `attention ${heads}/${kvHeads} heads of ${headDim}/${valueDim}, ${kernel.keys}/${values}`;
+  }
+  const { format, rows, columns, sides, integer, quantized, tokens } = kernel;
+  const size = `${sides === 2 ? "2x" : ""}${rows}x${columns}`;
+  const types = `${integer ? "int8" : "f32"} to ${quantized ? "int8" : "f32"}`;
+  return `product ${format} ${size}, ${types}, ${tokens} ${tokens === 1 ? "token" : "tokens"}`;
+}

@@ -1,0 +1,157 @@
+// Finds the fastest ways to compute the kernels that models have bound on a GPU with timestamps:
+// times what candidates.ts gives, and chooses among what computes right.
+
+import { changedAt, namesIn, readText, systemRelease } from "../../process.ts";
+import { type KernelCase, type TunedKernel, type Tuner } from "../../tuning.ts";
+import attentionSource from "../attention.wgsl" with { type: "text" };
+import mergeSource from "../attention_merge.wgsl" with { type: "text" };
+import quadsSource from "../cached_quads.wgsl" with { type: "text" };
+import linearSource from "../linear.wgsl" with { type: "text" };
+import matmulSource from "../matmul.wgsl" with { type: "text" };
+import productSource from "../product.wgsl" with { type: "text" };
+import type { Gpu } from "../gpu.ts";
+import { tileName } from "../tile.ts";
+import { AttentionBench } from "./attention_bench.ts";
+import { attentionWays, productTiles } from "../candidates.ts";
+import { formatOf, ProductBench, productFault } from "./product_bench.ts";
+import { type Bench, bestOf, faultOf, tryWays } from "./trial.ts";
+
+/** What timing the ways of one kernel may take of the device: some hundred runs of most kernels. */
+const BUDGET = { seconds: 0.05, mostRounds: 20 };
+
+/** How often classes of token counts run, beside the others: most of what is computed is decoding. */
+const USES: Record<number, number> = { 1: 16, 256: 64 };
+
+/** Bytes of a layer's cache as attention reads them, for its place among the kernels. */
+const USUAL_CONTEXT = 2048;
+
+/** The tuner of a GPU. */
+export class GpuTuner implements Tuner {
+  readonly identity: string;
+  readonly software: boolean;
+  readonly #device: Gpu;
+  /** Empty where the system does not tell. */
+  readonly #driver: string;
+
+  constructor(device: Gpu) {
+    this.#device = device;
+    this.#driver = driverIdentity();
+    this.identity = identityOf(device, this.#driver);
+    this.software = device.capabilities.software;
+  }
+
+  pending(): KernelCase[] {
+    const { choices } = this.#device;
+    return choices.bound()
+      .filter(({ kernel }) =>
+        choices.chosen(kernel) === undefined && this.#fault(kernel) === undefined
+      )
+      .sort((a, b) => b.count * weightOf(b.kernel) - a.count * weightOf(a.kernel))
+      .map(({ kernel }) => kernel);
+  }
+
+  async restore(kept: readonly TunedKernel[]): Promise<TunedKernel[]> {
+    const { choices } = this.#device;
+    const taken: TunedKernel[] = [];
+    for (const tuned of kept) {
+      const { of: kernel, chosen } = tuned;
+      if (!choices.isBound(kernel) || this.#fault(kernel) !== undefined) continue;
+      using device = this.#device.share();
+      if (!waysOf(device, kernel).includes(chosen)) continue;
+      // What was compared under this very driver needs no second look.
+      const isKnown = this.#driver !== "";
+      if (!isKnown && await faultOf(device, benchOf(device, kernel), chosen) !== undefined) {
+        continue;
+      }
+      choices.choose(kernel, chosen);
+      taken.push(tuned);
+    }
+    return taken;
+  }
+
+  async tune(
+    kernel: KernelCase,
+    isUnwanted: () => boolean = () => false,
+  ): Promise<TunedKernel | undefined> {
+    using device = this.#device.share();
+    const trials = await tryWays(device, benchOf(device, kernel), BUDGET, isUnwanted);
+    if (!trials) return undefined;
+    const chosen = bestOf(trials);
+    this.#device.choices.choose(kernel, chosen);
+    return { of: kernel, chosen, trials };
+  }
+
+  #fault(kernel: KernelCase): string | undefined {
+    return kernel.kernel === "product" ? productFault(kernel) : undefined;
+  }
+}
+
+/** Names of the ways to compute a kernel. Errors: GpuError where there is none. */
+function waysOf({ profile }: Gpu, kernel: KernelCase): string[] {
+  return kernel.kernel === "product"
+    ? productTiles(profile, kernel).map(tileName)
+    : attentionWays(profile, kernel).map(({ name }) => name);
+}
+
+/** A kernel with operands. Errors: GpuError where the device has no way to compute it. */
+function benchOf(device: Gpu, kernel: KernelCase): Bench {
+  return kernel.kernel === "product"
+    ? new ProductBench(device, kernel)
+    : new AttentionBench(device, kernel);
+}
+
+/** How much there is to gain with a kernel: what it reads, times how often it runs. */
+function weightOf(kernel: KernelCase): number {
+  if (kernel.kernel === "attention") {
+    const { kvHeads, headDim, valueDim = headDim } = kernel;
+    return USES[1]! * USUAL_CONTEXT * kvHeads * (headDim + valueDim) * 2;
+  }
+  const { format: name, rows, columns, sides, tokens } = kernel;
+  const { blockBytes, blockSize } = formatOf(name)!;
+  return (USES[tokens] ?? 1) * sides * rows * columns / blockSize * blockBytes;
+}
+
+/** The device, its driver as far as it is known, the program that talks to it, and the kernels. */
+function identityOf({ profile }: Gpu, driver: string): string {
+  const { description, vendor, device, platform, capabilities } = profile;
+  const texts = [
+    attentionSource,
+    mergeSource,
+    quadsSource,
+    linearSource,
+    matmulSource,
+    productSource,
+  ];
+  return JSON.stringify({
+    device: [description, vendor, device],
+    platform: [platform.name, globalThis.Deno?.version.deno ?? ""],
+    driver,
+    capabilities,
+    kernels: digestOf(texts.join("\0")),
+  });
+}
+
+/** Where Vulkan's drivers describe themselves, in files that their packages bring with each version. */
+const MANIFESTS = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
+
+/** What changes with the version of the driver; empty where the system does not tell. */
+function driverIdentity(): string {
+  const system = globalThis.Deno?.build.os;
+  // On a Mac the driver is a part of the system.
+  if (system === "darwin") return systemRelease();
+  if (system !== "linux") return "";
+  const nvidia = readText("/sys/module/nvidia/version")?.trim() ?? "";
+  const manifests = MANIFESTS.flatMap((folder) =>
+    (namesIn(folder) ?? []).toSorted().map((name) => `${name} ${changedAt(`${folder}/${name}`)}`)
+  );
+  return [nvidia, ...manifests].filter(Boolean).join(", ");
+}
+
+/** FNV-1a of 32 bits: tells texts apart that changed, and keeps no secrets. */
+function digestOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  }
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}

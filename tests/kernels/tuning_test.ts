@@ -1,0 +1,198 @@
+// What is timed on a device, what of it is chosen, and when what is bound takes a choice over. That the
+// kernels of GPUs compute right in all the ways that are timed is for tests/profiles/tuning.ts.
+
+import { assert, assertEquals } from "@std/assert";
+import {
+  floatRows,
+  type ProductCase,
+  quantFormats,
+  type TunedKernel,
+  typesOf,
+} from "../../kernels/mod.ts";
+import { chooseTile, tileFault, tileName, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import { attentionWays, productTiles } from "../../kernels/webgpu/candidates.ts";
+import { TuningChoices } from "../../kernels/webgpu/choices.ts";
+import { drawBlocks, moderateBlocks } from "../../kernels/webgpu/tuning/random_weights.ts";
+import { type Bench, bestOf, faultIn, tryWays } from "../../kernels/webgpu/tuning/trial.ts";
+import { webGpuTest } from "../adapter.ts";
+import { readFloats, submit, write } from "../gpu.ts";
+import { deviceProfile, profileNamed, PROFILES } from "../profiles.ts";
+import { recordingGpu } from "../recording_gpu.ts";
+import { formatNamed } from "./weights.ts";
+
+const PRODUCT: ProductCase = {
+  kernel: "product",
+  format: "Q4_K",
+  rows: 4096,
+  columns: 4096,
+  sides: 1,
+  integer: true,
+  quantized: false,
+  tokens: 1,
+};
+
+Deno.test("the tiles that are timed are without fault on every profile, the usual one first", () => {
+  for (const profile of PROFILES) {
+    const device = deviceProfile(profile);
+    for (const sides of [1, 2] as const) {
+      for (const quantized of [false, true]) {
+        for (const tokens of [1, 2, 4, 8, 16, 256]) {
+          const product = { ...PRODUCT, sides, quantized, tokens };
+          const tiles = productTiles(device, product);
+          const what = JSON.stringify([profile.name, sides, quantized, tokens, tiles]);
+          assertEquals(tiles[0], chooseTile(device, tokens, product), what);
+          assert(tiles.every((tile) => tileFault(device, tile, product) === undefined), what);
+          assertEquals(new Set(tiles.map(tileName)).size, tiles.length, what);
+          assert(tiles.length <= 14, what);
+        }
+      }
+    }
+  }
+});
+
+Deno.test("there is a choice of tiles and of ways to attend on every GPU", () => {
+  const shape = { heads: 32, kvHeads: 8, headDim: 128, ...typesOf("f16") };
+  for (const profile of PROFILES.filter(({ software }) => !software)) {
+    const device = deviceProfile(profile);
+    for (const tokens of [1, 8, 256]) {
+      assert(productTiles(device, { ...PRODUCT, tokens }).length > 2, profile.name);
+    }
+    assert(attentionWays(device, shape).length > 4, profile.name);
+  }
+});
+
+Deno.test("weights of every format are made that are neither huge nor nothing", () => {
+  for (const format of quantFormats) {
+    const blocks = moderateBlocks(format, 1);
+    const weights = format.dequantize(drawBlocks(blocks, 100, 2), 100);
+    const peak = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
+    assert(peak >= 2 ** -10 && peak <= 2 ** 6, `${format.name}: ${peak}`);
+  }
+});
+
+Deno.test("the fastest of the right ways is chosen, the usual one where little is gained", () => {
+  const [usual, other, third] = ["usual", "other", "third"];
+  const chosen = (...seconds: number[]) =>
+    bestOf([usual, other, third].map((name, i) => ({ name: name!, seconds: seconds[i]! })));
+  assertEquals(chosen(1, 0.9, 0.5), "third");
+  assertEquals(chosen(1, 0.99, 1.2), "usual");
+  assertEquals(
+    bestOf([{ name: "usual", seconds: 1 }, { name: "other", fault: "wrong" }]),
+    "usual",
+  );
+  assertEquals(
+    bestOf([{ name: "usual", fault: "wrong" }, { name: "other", seconds: 3 }]),
+    "other",
+  );
+  assertEquals(bestOf([{ name: "usual", fault: "a" }, { name: "other", fault: "b" }]), "usual");
+});
+
+Deno.test("a value that is off, or no number, is a fault", () => {
+  const [expected, errors] = [[1, 2, 3], [0.1, 0.1, 0.1]];
+  assertEquals(faultIn({ actual: [1.05, 2, 2.95], expected, errors }), undefined);
+  const fault = "2 of 3 values are not those of the plain reference";
+  assertEquals(faultIn({ actual: [1, NaN, 3.2], expected, errors }), fault);
+});
+
+Deno.test("a choice holds for the numbers of tokens of its class, until it is taken back", () => {
+  const device = deviceProfile(profileNamed("subgroups of 32,32, 32 KiB"));
+  const choices = new TuningChoices(device);
+  const tokens = 16;
+  const product = { ...PRODUCT, tokens };
+  const usual = chooseTile(device, tokens, product);
+  const other = productTiles(device, product)[1]!;
+  choices.choose(product, tileName(other));
+  for (const some of [9, 16, 32]) assertEquals(choices.tile(PRODUCT, some), other);
+  assertEquals(choices.tile(PRODUCT, 8), chooseTile(device, 8, PRODUCT));
+  assertEquals(choices.tile(PRODUCT, 33), chooseTile(device, 33, PRODUCT));
+  assertEquals(choices.tile({ ...PRODUCT, rows: 32 }, 16), usual);
+  choices.choose(product, "a tile that there is not");
+  assertEquals(choices.tile(PRODUCT, 16), usual);
+});
+
+Deno.test("kernels that were bound are tuned, those with the most work first", async () => {
+  const profile = profileNamed("subgroups of 32,32, 32 KiB");
+  using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, new Map()) });
+  const { choices } = device;
+  const bind = (rows: number) => {
+    const matrix = device.matrix("w", formatNamed("F16"), { rows, columns: 64 });
+    device.linear(matrix, floatRows(device, "x", 8, 64), floatRows(device, "y", 8, rows)).prepare!(
+      2,
+    );
+  };
+  bind(32);
+  bind(128);
+  bind(32);
+  assertEquals(
+    choices.bound().map(({ kernel, count }) => ({ ...kernel, count }))
+      .map((one) => "rows" in one ? [one.rows, one.tokens, one.count] : one),
+    [[32, 1, 2], [32, 2, 2], [128, 1, 1], [128, 2, 1]],
+  );
+  assertEquals(device.tuner, undefined); // It has no timestamps.
+});
+
+/** Ways that are right or not, and never run. */
+function fakeBench(wrong: readonly string[], ways = ["a", "b"]): Bench {
+  return {
+    ways,
+    check: (way) => Promise.resolve(wrong.includes(way) ? "wrong" : undefined),
+    full: () => [() => {}],
+  };
+}
+
+webGpuTest("ways with wrong results are not timed; and none once that is unwanted", async () => {
+  using device = await WebGpuDevice.open();
+  const budget = { seconds: 0, mostRounds: 3 };
+  const trials = await tryWays(device, fakeBench(["b"]), budget, () => false);
+  assertEquals(trials!.map(({ name, fault, seconds }) => [name, fault, seconds === undefined]), [
+    ["a", undefined, false],
+    ["b", "wrong", true],
+  ]);
+  let asked = 0;
+  const isUnwanted = () => ++asked > 1;
+  assertEquals(await tryWays(device, fakeBench([]), budget, isUnwanted), undefined);
+});
+
+webGpuTest("a product is tuned, restored, and computed in the way that was chosen", async () => {
+  using device = await WebGpuDevice.open();
+  const [rows, columns] = [64, 64];
+  const format = formatNamed("F32");
+  const matrix = device.matrix("w", format, { rows, columns });
+  const writer = device.matrixWriter(matrix);
+  const weights = Float32Array.from({ length: rows * columns }, (_, i) => i % 7 - 3);
+  writer.append(new Uint8Array(weights.buffer));
+  writer.finish();
+  const x = floatRows(device, "x", 8, columns);
+  const y = floatRows(device, "y", 8, rows);
+  write(device, x.floats, new Float32Array(columns).fill(1));
+  const product = device.linear(matrix, x, y);
+  product.prepare!(1);
+  const expected = Float32Array.from(
+    { length: rows },
+    (_, row) => weights.subarray(row * columns, (row + 1) * columns).reduce((a, b) => a + b),
+  );
+  const compute = async () => {
+    submit(device, (pass) => product.encode(pass, 1));
+    return await readFloats(device, y.floats, rows);
+  };
+  assertEquals(await compute(), expected);
+
+  const tuner = device.tuner!;
+  const [kernel] = tuner.pending();
+  const tuned = (await tuner.tune(kernel!))!;
+  assertEquals(tuned.trials.map(({ fault }) => fault), tuned.trials.map(() => undefined));
+  assert(tuned.trials.every(({ seconds }) => seconds! > 0));
+  assertEquals(tuner.pending(), []);
+
+  const before = device.choices.version;
+  const other = tuned.trials.find(({ name }) => name !== tuned.chosen)!.name;
+  const kept: TunedKernel[] = [
+    { ...tuned, chosen: other },
+    { ...tuned, of: { ...PRODUCT, rows: 32 } },
+    { ...tuned, chosen: "9x9, 9 of 9" },
+  ];
+  assertEquals(await tuner.restore(kept), [kept[0]]);
+  assertEquals(device.choices.chosen(kernel!), other);
+  assert(device.choices.version > before);
+  assertEquals(await compute(), expected);
+});
