@@ -3,6 +3,13 @@
 export { benchmark, type BenchTools, LOADING } from "./benchmark.ts";
 export { formatMarkdown, formatReport } from "./format.ts";
 export {
+  formatHardwareReport,
+  type HardwareReport,
+  makeReport,
+  REPORT_VERSION,
+} from "./hardware_report.ts";
+export { readLlamaBench, runLlamaBench } from "./llama_bench.ts";
+export {
   formatProfile,
   formatProfileMarkdown,
   type ProfileReport,

@@ -36,6 +36,8 @@ export interface BenchOptions extends Required<Pick<BenchSettings, "promptTokens
   json?: boolean;
   /** Whether to tell where the time goes. */
   profile?: boolean;
+  /** Whether to write a report to send in. */
+  report?: boolean;
 }
 
 /** Measures a model and prints the result, when all is known or something ends it. */
@@ -45,7 +47,7 @@ export function bench(
   options: BenchOptions,
 ): Promise<number> {
   const { terminal, environment, device } = dependencies;
-  const { ctx, format, json, profile: _, ...measures } = options;
+  const { ctx, format, json, profile: _, report: __, ...measures } = options;
   const { host, maxSequences } = readSettings(environment);
   const settings: BenchSettings = {
     ...measures,

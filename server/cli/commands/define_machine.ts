@@ -5,6 +5,7 @@ import { InvalidArgumentError, Option } from "../../dependencies.ts";
 import { bench, BENCH_FORMATS, type BenchOptions } from "./bench.ts";
 import { doctor, type DoctorOptions } from "./doctor.ts";
 import { profile } from "./profile.ts";
+import { report } from "./report.ts";
 
 /** Adds `quern doctor`. */
 export function defineDoctor({ program, world, finish }: Definition): void {
@@ -49,6 +50,7 @@ export function defineBench({ program, world, finish }: Definition): void {
     )
     .option("--json", "the same as --format json")
     .option("--profile", "where the time goes instead: by operation and by layer")
+    .option("--report", "write a report of this device to send in, as JSON and Markdown")
     .addHelpText(
       "after",
       "\nA profile runs a prompt of the first of --prompt-tokens and an answer of --tokens with each " +
@@ -68,10 +70,12 @@ export function defineBench({ program, world, finish }: Definition): void {
         ],
         ["quern bench gemma3:1b --profile", "what each operation takes, and each layer"],
         ["quern bench ./model.gguf --format markdown", "a table for a page or an issue"],
+        ["quern bench gemma3:1b --report", "two files for bench/results of the project"],
       ]),
     )
     .action(async (model: string, options: BenchOptions) => {
-      finish(await (options.profile ? profile : bench)(world, model, options));
+      const run = options.report ? report : options.profile ? profile : bench;
+      finish(await run(world, model, options));
     });
 }
 

@@ -13,6 +13,7 @@ import { examineStore } from "./store.ts";
 import type { Machine } from "./machine.ts";
 import type { Section } from "./types.ts";
 
+export { driverVersion } from "./driver.ts";
 export { examineKernels } from "./kernels.ts";
 export { formatSection, formatTodos, type Look } from "./format.ts";
 export { localMachine, type Machine } from "./machine.ts";
