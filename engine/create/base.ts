@@ -10,7 +10,7 @@ import {
   type StoreEntry,
 } from "../store/mod.ts";
 import { remoteConfig } from "./config.ts";
-import { type FileLayers, layersOfAdapters, layersOfFiles } from "./files.ts";
+import { type FileLayers, layerOfDraft, layersOfAdapters, layersOfFiles } from "./files.ts";
 import type { MadeLayer } from "./layers.ts";
 import type { CreateRequest, Pull } from "./types.ts";
 import { type CreateContext, storeFile, storeWeights } from "./weights.ts";
@@ -33,18 +33,25 @@ export async function baseOf(
   request: CreateRequest,
   pull: Pull | undefined,
 ): Promise<Base> {
-  const { from, files = {}, adapters = {} } = request;
+  const { from, files = {}, adapters = {}, draft, draftFiles = {} } = request;
   const base = from ? await baseOfModel(context, from, request, pull) : undefined;
   if (base?.config.remote_host) {
-    if (isEmpty(files) && isEmpty(adapters) && !request.quantize) return base;
+    const isBare = isEmpty(files) && isEmpty(adapters) && isEmpty(draftFiles) && !draft;
+    if (isBare && !request.quantize) return base;
     throw new RequestError(
-      `"${from}" runs on another server: files, adapters and quantize have no effect there`,
+      `"${from}" runs on another server: files, adapters, drafts and quantize have no effect there`,
     );
   }
   const added = base && isEmpty(files) ? { layers: [] } : await layersOfFiles(context, files);
   const config = describe(base, added);
   const adapted = await layersOfAdapters(context, adapters, config.model_family);
-  return { layers: [...base?.layers ?? [], ...added.layers, ...adapted], config };
+  const layers = [...base?.layers ?? [], ...added.layers, ...adapted];
+  const drafting = await draftLayer(context, request, pull);
+  if (!drafting) return { layers, config };
+  return {
+    layers: [...layers.filter(({ mediaType }) => mediaType !== MEDIA.draft), drafting],
+    config,
+  };
 }
 
 /** The description of the model, which is that of the base or of the files. */
@@ -91,6 +98,23 @@ async function baseOfBareFiles(
   const layers = [layer];
   if (projector) layers.push(await storeFile(context, projector, MEDIA.projector));
   return { layers, config: configOf(info, []) };
+}
+
+/** The layer of the draft model that a request names, or gives as a file. */
+async function draftLayer(
+  context: CreateContext,
+  { draft, draftFiles = {} }: CreateRequest,
+  pull: Pull | undefined,
+): Promise<MadeLayer | undefined> {
+  if (!draft) return isEmpty(draftFiles) ? undefined : await layerOfDraft(context, draftFiles);
+  if (!isEmpty(draftFiles)) throw new RequestError("both 'draft' and 'draft_files' name a model");
+  const { name, source, manifest } = await findOrPull(context, draft, pull);
+  if (source.kind === "remote") {
+    throw new RequestError(`"${draft}" runs on another server: a draft model has to be here`);
+  }
+  const layer = manifest?.layers.findLast(({ mediaType }) => mediaType === MEDIA.model);
+  if (!layer) return await storeFile(context, source.path, MEDIA.draft);
+  return { ...layer, mediaType: MEDIA.draft, from: name, existed: true };
 }
 
 async function findOrPull(

@@ -97,6 +97,22 @@ export async function layersOfAdapters(
   return layers;
 }
 
+/**
+ * Makes a layer of the file of a draft model.
+ *
+ * @throws {RequestError} if there are several, or it is no model in GGUF
+ */
+export async function layerOfDraft(context: CreateContext, files: NamedFiles): Promise<MadeLayer> {
+  await checkFiles(context, files);
+  const [name, ...others] = await ggufNames(context, files);
+  if (others.length > 0) throw new RequestError("a draft model has to be one file");
+  const digest = files[name]!;
+  if (isProjector(await readNamed(context.store.blobs.pathOf(digest), name))) {
+    throw new RequestError(`"${name}" is a projector, not a draft model`);
+  }
+  return await layerOf(context, MEDIA.draft, digest);
+}
+
 async function convert(context: CreateContext, files: NamedFiles): Promise<FileLayers> {
   const { store: { blobs }, report, signal } = context;
   report({ status: "converting model" });

@@ -16,6 +16,7 @@ export function formatModelfile({ name, source, defaults }: StoreEntry): string 
     "",
     ...from.map((origin) => `FROM ${quoted(origin)}`),
     ...adapters.map((path) => `ADAPTER ${quoted(path)}`),
+    ...instruction("DRAFT", source.kind === "files" ? source.draft : undefined),
     ...instruction("TEMPLATE", template),
     ...instruction("SYSTEM", system),
     ...instruction("RENDERER", renderer),

@@ -28,6 +28,8 @@ export interface Modelfile {
   readonly requires?: string;
   readonly renderer?: string;
   readonly parser?: string;
+  /** The draft model: a name, or the path of a file. */
+  readonly draft?: string;
 }
 
 /** An instruction: its keyword in lower case, and the rest of it. */
@@ -39,7 +41,7 @@ interface Instruction {
   readonly value: string;
 }
 
-type Draft = { -readonly [Key in keyof Modelfile]: Modelfile[Key] } & {
+type Unfinished = { -readonly [Key in keyof Modelfile]: Modelfile[Key] } & {
   from: string[];
   adapters: string[];
   parameters: Record<string, unknown>;
@@ -49,7 +51,7 @@ type Draft = { -readonly [Key in keyof Modelfile]: Modelfile[Key] } & {
 
 const ROLES = ["system", "user", "assistant"];
 
-const APPLY: Record<string, (model: Draft, instruction: Instruction) => void> = {
+const APPLY: Record<string, (model: Unfinished, instruction: Instruction) => void> = {
   from: (model, { value }) => model.from.push(value),
   adapter: (model, { value }) => model.adapters.push(value),
   parameter: addParameter,
@@ -60,9 +62,7 @@ const APPLY: Record<string, (model: Draft, instruction: Instruction) => void> = 
   requires: (model, { value }) => model.requires = readVersion(value),
   renderer: (model, { value }) => model.renderer = value,
   parser: (model, { value }) => model.parser = value,
-  draft: () => {
-    throw new RequestError("DRAFT is not available: this version runs no draft models");
-  },
+  draft: (model, { value }) => model.draft = value,
 };
 
 const KEYWORDS = Object.keys(APPLY).map((keyword) => keyword.toUpperCase()).join(", ");
@@ -77,7 +77,7 @@ const WITH_SUBJECT = ["parameter", "message"];
  */
 export function parseModelfile(source: string | Uint8Array): Modelfile {
   const text = typeof source === "string" ? source : decode(source);
-  const model: Draft = { from: [], adapters: [], parameters: {}, messages: [], license: [] };
+  const model: Unfinished = { from: [], adapters: [], parameters: {}, messages: [], license: [] };
   for (const instruction of readInstructions(text)) {
     try {
       APPLY[instruction.keyword]!(model, instruction);
@@ -89,7 +89,7 @@ export function parseModelfile(source: string | Uint8Array): Modelfile {
   return model;
 }
 
-function addParameter({ parameters }: Draft, { subject, value }: Instruction): void {
+function addParameter({ parameters }: Unfinished, { subject, value }: Instruction): void {
   const read = readParameter(subject, value);
   const earlier = parameters[subject];
   parameters[subject] = Array.isArray(read) && Array.isArray(earlier)
@@ -97,7 +97,7 @@ function addParameter({ parameters }: Draft, { subject, value }: Instruction): v
     : read;
 }
 
-function addMessage({ messages }: Draft, { subject, value }: Instruction): void {
+function addMessage({ messages }: Unfinished, { subject, value }: Instruction): void {
   const role = subject.toLowerCase();
   if (!ROLES.includes(role)) {
     throw new RequestError(`message role must be one of ${ROLES.join(", ")}, not "${subject}"`);

@@ -13,6 +13,10 @@ export interface CreateRequest {
   readonly files?: Readonly<Record<string, string>>;
   /** LoRA adapters in GGUF, in the same form. */
   readonly adapters?: Readonly<Record<string, string>>;
+  /** Name of its draft model; unknown ones are pulled. */
+  readonly draft?: string;
+  /** The GGUF file of its draft model, as `files` names them: one, without `draft`. */
+  readonly draftFiles?: Readonly<Record<string, string>>;
   /** Address of the server that has the model `from`. Its weights are not stored here. */
   readonly remoteHost?: string;
   /** Type to which weights are quantized, such as "Q4_K_M". */

@@ -143,11 +143,12 @@ export class Loader {
     return { system: { total, state, ...isGpuFaster && { isGpuFaster } } };
   }
 
-  #optionsFor({ contextLength, gpuLayers }: AskedLoad): LoadOptions {
+  #optionsFor({ contextLength, gpuLayers, draft }: AskedLoad): LoadOptions {
     return {
       ...this.#options.load,
       ...(contextLength !== undefined && { contextLength }),
       ...(gpuLayers !== undefined && { gpuLayers }),
+      ...(draft && { draft }),
     };
   }
 

@@ -3,7 +3,7 @@
 // knows neither GGUF nor the GPU: models come from the option `open`.
 
 import { GpuMemoryError } from "../../kernels/mod.ts";
-import { ModelClosedError, WorkerBusyError } from "../errors.ts";
+import { ModelClosedError, RequestError, WorkerBusyError } from "../errors.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel } from "../types.ts";
 import { untilAborted } from "../async.ts";
@@ -53,9 +53,9 @@ export class ModelManager {
    */
   async acquire(name: string, options: AcquireOptions = {}): Promise<Lease> {
     const { keepAlive, signal } = options;
-    const asked = askedOf(options);
     const started = this.#clock.now();
     const entry = await this.#options.store.find(name);
+    const asked = await this.#withDraft(entry, askedOf(options));
     for (;;) {
       const managed = this.#current.get(keyOf(entry.source)) ?? this.#load(entry, asked);
       this.#take(managed, entry, keepAlive);
@@ -97,7 +97,7 @@ export class ModelManager {
   async plan(name: string, request: AskedLoad = {}): Promise<MemoryPlan | undefined> {
     const entry = await this.#options.store.find(name);
     const asked = { ...askedOf(this.#options.load ?? {}), ...askedOf(request) };
-    const fitted = await this.#loader.fit(entry, asked);
+    const fitted = await this.#loader.fit(entry, await this.#withDraft(entry, asked));
     if (!fitted) return undefined;
     const { bytes, systemBytes } = await this.#loader.totalMemory();
     return {
@@ -141,6 +141,22 @@ export class ModelManager {
       await managed.ready;
       await this.#close(managed);
     }));
+  }
+
+  /** What a request demands, with the path of the draft model that it or the model's creator names. */
+  async #withDraft({ source }: StoreEntry, asked: AskedLoad): Promise<AskedLoad> {
+    if (source.kind === "remote") {
+      const { draft: _, ...others } = asked;
+      return others;
+    }
+    const draft = asked.draft ? await this.#pathOf(asked.draft) : asked.draft ?? source.draft;
+    return { ...asked, ...(draft !== undefined && { draft }) };
+  }
+
+  async #pathOf(draft: string): Promise<string> {
+    const { source } = await this.#options.store.find(draft);
+    if (source.kind === "files") return source.path;
+    throw new RequestError(`Cannot draft with "${draft}": it runs on another server`);
   }
 
   #load(entry: StoreEntry, request: AskedLoad): ManagedModel {
@@ -306,10 +322,11 @@ export class ModelManager {
 }
 
 /** What a request demands of a load. Automatic values are no demand. */
-function askedOf({ contextLength, gpuLayers = -1 }: AskedLoad): AskedLoad {
+function askedOf({ contextLength, gpuLayers = -1, draft }: AskedLoad): AskedLoad {
   return {
     ...(contextLength !== undefined && { contextLength }),
     ...(gpuLayers >= 0 && { gpuLayers }),
+    ...(draft !== undefined && { draft }),
   };
 }
 
@@ -323,6 +340,7 @@ function suffices(
   if (source.kind === "remote") return true;
   const wanted = Math.min(request.contextLength ?? 0, info.trainedContextLength);
   if (wanted > Math.max(model.contextLength, asked.contextLength ?? 0)) return false;
+  if (request.draft !== undefined && request.draft !== (asked.draft ?? "")) return false;
   const layers = fitted?.estimate.layout?.layers;
   if (request.gpuLayers === undefined || layers === undefined) return true;
   const loaded = fitted?.options.gpuLayers ?? layers;

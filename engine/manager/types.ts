@@ -56,6 +56,11 @@ export interface AskedLoad {
    * number will do.
    */
   gpuLayers?: number;
+  /**
+   * Name of the draft model; "" for none. A model loaded with another one is replaced. By default the
+   * one that the model's creator chose; where there is none, any will do.
+   */
+  draft?: string;
 }
 
 /** The options of one request for a model. */

@@ -4,7 +4,7 @@
 import { IMAGE_TOKEN, type ResolvedSampling } from "../../kernels/mod.ts";
 import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
 import type { StoredBlock } from "../block_store/mod.ts";
-import type { DraftLength, Proposal } from "./drafter.ts";
+import type { DraftLength, Proposal } from "./draft_length.ts";
 import { PromptLookup } from "./prompt_lookup.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
 

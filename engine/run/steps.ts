@@ -6,7 +6,8 @@
 import { NO_TOKEN } from "../../kernels/mod.ts";
 import { NotFiniteError, TapError } from "../errors.ts";
 import { DraftCost } from "./draft_cost.ts";
-import { type Drafter, DraftLength } from "./drafter.ts";
+import { DraftLength } from "./draft_length.ts";
+import type { Drafter } from "./drafter.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { chooseChunks, type Chunk } from "./planner.ts";
 import type { PromptPace } from "./prompt_pace.ts";

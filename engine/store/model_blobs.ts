@@ -67,10 +67,12 @@ function sourceOf(blobs: BlobStore, { layers }: Manifest, config: ModelConfig): 
     throw new StoreError(`Cannot run the model: ${format}`);
   }
   const projector = pathsOf(MEDIA.projector).at(-1);
+  const draft = pathsOf(MEDIA.draft).at(-1);
   return {
     kind: "files",
     path,
     ...(projector && { projector }),
+    ...(draft && { draft }),
     adapters: pathsOf(MEDIA.adapter),
   };
 }

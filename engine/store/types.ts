@@ -70,7 +70,14 @@ export interface ModelDefaults {
 
 /** Where a model runs: from GGUF files at absolute paths, or on a server. */
 export type ModelSource =
-  | { kind: "files"; path: string; projector?: string; adapters: readonly string[] }
+  | {
+    kind: "files";
+    path: string;
+    projector?: string;
+    /** The draft model that its creator chose for it. */
+    draft?: string;
+    adapters: readonly string[];
+  }
   | { kind: "remote"; host: string; model: string };
 
 /** A model of the store. */

@@ -74,11 +74,14 @@ export async function benchmark(settings: BenchSettings, tools: BenchTools): Pro
 
 /** Loads the model, and returns how much memory and time that takes. */
 async function load(
-  { model, contextLength }: BenchSettings,
+  { model, contextLength, draft }: BenchSettings,
   { api, signal, describeDevice }: BenchTools,
 ): Promise<Pick<BenchReport, "contextLength" | "device" | "memoryBytes" | "loadMilliseconds">> {
   const before = await askProcess(api, model);
-  const options = contextLength === undefined ? {} : { num_ctx: contextLength };
+  const options = {
+    ...(contextLength !== undefined && { num_ctx: contextLength }),
+    ...(draft !== undefined && { draft }),
+  };
   const started = performance.now();
   await api.json("/api/generate", { model, prompt: "", stream: false, options }, { signal });
   const milliseconds = performance.now() - started;
@@ -139,6 +142,29 @@ class Run {
       const row = await this.#decode(count);
       if (row) this.rows.push(row);
     }
+    if (this.#settings.draft) this.rows.push(await this.#drafts(this.#settings.draft));
+  }
+
+  /** Answers with drafts, one at a time. */
+  async #drafts(draft: string): Promise<BenchRow> {
+    this.#tools.onStep("decode with drafts");
+    await this.#generate(SHORT_PROMPT, LEAST_TOKENS, true);
+    const samples: Sample[] = [];
+    for (let i = 0; i < this.#settings.repeat; i++) {
+      samples.push(await this.#generate(SHORT_PROMPT, this.#settings.tokens, true));
+    }
+    const [drafted, accepted] = (["drafted", "accepted"] as const).map((name) =>
+      samples.reduce((sum, sample) => sum + sample[name], 0)
+    );
+    this.notes.push(`drafts of ${draft}: ${accepted} of ${drafted} tokens came`);
+    return {
+      test: "drafts",
+      size: 1,
+      tokensPerSecond: spreadOf(samples.map((sample) => decodeRate([sample]))),
+      firstTokenMilliseconds: spreadOf(
+        samples.map(({ firstTokenMilliseconds }) => firstTokenMilliseconds),
+      ),
+    };
   }
 
   async #prefill(length: number): Promise<BenchRow> {
@@ -201,11 +227,19 @@ class Run {
     );
   }
 
-  async #generate(promptTokens: number, tokens: number): Promise<Sample> {
+  async #generate(promptTokens: number, tokens: number, drafts = false): Promise<Sample> {
     const { api, signal } = this.#tools;
-    const { model, contextLength } = this.#settings;
+    const { model, contextLength, draft } = this.#settings;
     const prompt = this.#prompts.make(promptTokens);
-    const sample = await generate(api, { model, prompt, tokens, contextLength, signal });
+    const sample = await generate(api, {
+      model,
+      prompt,
+      tokens,
+      contextLength,
+      draft,
+      drafts,
+      signal,
+    });
     this.#prompts.learn(prompt, sample.promptTokens);
     return sample;
   }

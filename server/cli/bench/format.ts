@@ -46,6 +46,8 @@ function cellsOf(
 ): string[] {
   const name = test === "prefill"
     ? `prefill ${size} tokens`
+    : test === "drafts"
+    ? "decode with drafts"
     : size === 1
     ? "decode"
     : `decode, ${size} at a time`;

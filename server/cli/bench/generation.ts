@@ -11,6 +11,10 @@ export interface GenerationRequest {
   /** Most tokens of the answer. */
   tokens: number;
   contextLength?: number | undefined;
+  /** Name of the draft model. */
+  draft?: string | undefined;
+  /** Whether it drafts, and earlier text does. Default false: drafts would measure the text. */
+  drafts?: boolean;
   signal: AbortSignal;
 }
 
@@ -24,6 +28,9 @@ export interface Sample {
   decodeMilliseconds: number;
   /** From the request to the first token, as the client sees it. */
   firstTokenMilliseconds: number;
+  /** Tokens that were drafted, and those of them that came. */
+  drafted: number;
+  accepted: number;
   /** When the answer ended, from any origin. */
   end: number;
 }
@@ -31,7 +38,7 @@ export interface Sample {
 /** Runs one generation to its end. */
 export async function generate(
   api: Api,
-  { model, prompt, tokens, contextLength, signal }: GenerationRequest,
+  { model, prompt, tokens, contextLength, draft, drafts = false, signal }: GenerationRequest,
 ): Promise<Sample> {
   const started = performance.now();
   let first: number | undefined;
@@ -44,7 +51,8 @@ export async function generate(
       temperature: 0,
       num_predict: tokens,
       ignore_eos: true,
-      draft_num_predict: 0, // drafts would measure the text
+      ...(!drafts && { draft_num_predict: 0 }),
+      ...(draft !== undefined && { draft }),
       ...(contextLength !== undefined && { num_ctx: contextLength }),
     },
   };
@@ -64,6 +72,8 @@ export async function generate(
     tokens: last.eval_count ?? 0,
     decodeMilliseconds: milliseconds(last.eval_duration) || end - (first ?? started),
     firstTokenMilliseconds,
+    drafted: last.draft_n ?? 0,
+    accepted: last.draft_accepted ?? 0,
     end,
   };
 }

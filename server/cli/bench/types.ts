@@ -13,6 +13,8 @@ export interface BenchSettings {
   repeat: number;
   /** Window in tokens. Default: the server's. */
   contextLength?: number;
+  /** Name of the model's draft model, which is measured as well. Default: the model's own, or none. */
+  draft?: string;
 }
 
 /** Several measurements of one thing. */
@@ -24,8 +26,8 @@ export interface Spread {
 
 /** What was measured of one thing. */
 export interface BenchRow {
-  test: "prefill" | "decode";
-  /** For prefill, the tokens of the prompt; for decode, the number of answers at a time. */
+  test: "prefill" | "decode" | "drafts";
+  /** For prefill, the tokens of the prompt; else the number of answers at a time. */
   size: number;
   /** Of all answers together. */
   tokensPerSecond: Spread;

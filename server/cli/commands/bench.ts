@@ -32,6 +32,8 @@ export interface BenchOptions extends Required<Pick<BenchSettings, "promptTokens
   repeat: number;
   /** Window in tokens. */
   ctx?: number;
+  /** Name of a draft model. */
+  draft?: string;
   format: keyof typeof FORMATS;
   json?: boolean;
   /** Whether to tell where the time goes. */

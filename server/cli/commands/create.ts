@@ -32,7 +32,7 @@ export function create(
     const modelfile = parseModelfile(source);
     // Paths are relative to the Modelfile, wherever the command is called.
     const folder = file === STANDARD_INPUT ? Deno.cwd() : dirname(resolve(file));
-    const { from, files, adapters } = await resolveSources(modelfile, folder);
+    const { from, files, adapters, draft, draftFiles } = await resolveSources(modelfile, folder);
 
     await using api = await connect(dependencies);
     using progress = showProgress(terminal, environment);
@@ -45,6 +45,8 @@ export function create(
       adapters: await upload(adapters),
       quantize,
       ...contentsOf(modelfile),
+      draft,
+      draft_files: await upload(draftFiles),
       stream: true,
     };
     for await (const record of api.stream("/api/create", request, signal)) {

@@ -1,4 +1,4 @@
-// What the FROM and ADAPTER lines of a Modelfile mean on this machine: files, folders, blobs that the
+// What the FROM, ADAPTER and DRAFT lines of a Modelfile mean on this machine: files, folders, blobs that the
 // server has, or the name of a model.
 
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
@@ -17,6 +17,10 @@ export interface Sources {
   readonly from?: string;
   readonly files: readonly LocalFile[];
   readonly adapters: readonly LocalFile[];
+  /** Name of its draft model. */
+  readonly draft?: string;
+  /** The file of its draft model. */
+  readonly draftFiles: readonly LocalFile[];
 }
 
 /** The files of a folder that a model is made from; READMEs and pictures are left out. */
@@ -53,10 +57,16 @@ export async function resolveSources(modelfile: Modelfile, folder: string): Prom
     adapters.push(...found);
   }
   const [from] = names;
+  const { draft } = modelfile;
+  const draftFiles = draft === undefined ? [] : await findFiles(draft, folder);
+  const isName = draft !== undefined && draftFiles.length === 0;
+  if (isName && PATH.test(draft)) throw missing("DRAFT", draft, folder);
   return {
     ...(from !== undefined && { from }),
     files: withUniqueNames(files),
     adapters: withUniqueNames(adapters),
+    ...(isName && { draft }),
+    draftFiles,
   };
 }
 

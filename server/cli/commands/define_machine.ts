@@ -45,6 +45,7 @@ export function defineBench({ program, world, finish }: Definition): void {
     .addOption(counts("--parallel <counts>", "answers at a time", [1, 4, 8]))
     .option("--repeat <count>", "how often each is measured", toCount, 3)
     .option("--ctx <tokens>", "context window; the server's own if left out", toCount)
+    .option("--draft <model>", "draft model, measured as well")
     .addOption(
       new Option("--format <format>", "how to print").choices(BENCH_FORMATS).default("table"),
     )

@@ -1,7 +1,7 @@
 // `options` and `keep_alive` of a request -> the engine's options, and how the model is loaded. The
 // schema has checked the types; the engine checks the ranges.
 
-import { type BodyOf, flag, integer, number, texts } from "../body/schema.ts";
+import { type BodyOf, flag, integer, number, text, texts } from "../body/schema.ts";
 import type {
   AskedLoad,
   FormatOptions,
@@ -28,6 +28,12 @@ export const options = {
     min_p: number,
     seed: integer,
     num_predict: integer,
+    draft: {
+      ...text,
+      description:
+        "Name of a draft model: a smaller model with the same vocabulary, which guesses " +
+        "the next tokens; empty: none. A model loaded with another one is loaded again.",
+    },
     draft_num_predict: integer,
     think_budget: {
       ...integer,
@@ -108,7 +114,7 @@ export interface Loading extends AskedLoad {
 }
 
 /** Options of the load of a model. */
-export const LOAD_NAMES: readonly string[] = ["num_ctx", "num_gpu"];
+export const LOAD_NAMES: readonly string[] = ["num_ctx", "num_gpu", "draft"];
 
 /** Whether an option of that name changes anything here. */
 export function hasEffect(name: string): boolean {
@@ -125,7 +131,7 @@ export function readOptions(
   options: OllamaOptions | null | undefined,
   keepAlive?: string | number | null,
 ): { engine: EngineOptions; loading: Loading } {
-  const { num_ctx: window, num_gpu: gpuLayers, ...others } = options ?? {};
+  const { num_ctx: window, num_gpu: gpuLayers, draft, ...others } = options ?? {};
   const engine: Record<string, unknown> = {};
   const ignored: string[] = [];
   for (const [name, value] of Object.entries(others)) {
@@ -143,7 +149,12 @@ export function readOptions(
   };
   return {
     engine: { ...engine, ...asked },
-    loading: { ignored, ...asked, ...(stay !== undefined && { keepAlive: stay }) },
+    loading: {
+      ignored,
+      ...asked,
+      ...(typeof draft === "string" && { draft }),
+      ...(stay !== undefined && { keepAlive: stay }),
+    },
   };
 }
 

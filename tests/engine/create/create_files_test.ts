@@ -2,6 +2,8 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { CreateRequest } from "../../../engine/create/mod.ts";
+import { formatModelfile } from "../../../engine/create/format_modelfile.ts";
+import { parseModelfile } from "../../../engine/create/modelfile.ts";
 import { withTemporaryFile } from "../../../engine/create/staging.ts";
 import { packError, unpackError } from "../../../engine/error_record.ts";
 import { RequestError } from "../../../engine/errors.ts";
@@ -217,4 +219,29 @@ Deno.test("work that finds the disk full says so, on this thread or another", as
     );
     assertEquals(failure.cause, error);
   }
+});
+
+Deno.test("a draft model is a layer of the model that it drafts for, by name or as a file", async () => {
+  const { store } = await createStore();
+  const digest = await upload(store, tiny);
+  await make(store, { model: "small", files: { "tiny.gguf": digest } });
+  await make(store, { model: "large", from: "small", draft: "small" });
+  const path = store.blobs.pathOf(digest);
+  const draftOf = async (name: string) => {
+    const { source } = await store.find(name);
+    return source.kind === "files" ? source.draft : undefined;
+  };
+  assertEquals(await draftOf("large"), path);
+  await make(store, { model: "other", from: "small", draftFiles: { "tiny.gguf": digest } });
+  assertEquals(await draftOf("other"), path);
+  await make(store, { model: "another", from: "other" });
+  assertEquals(await draftOf("another"), path);
+  assertEquals(await draftOf("small"), undefined);
+  const modelfile = parseModelfile(formatModelfile(await store.find("large")));
+  assertEquals(modelfile.draft, path);
+  const both = { model: "x", from: "small", draft: "small", draftFiles: { "a.gguf": digest } };
+  await assertRejects(() => make(store, both), RequestError, "both 'draft' and 'draft_files'");
+  const text = await store.blobs.put(new TextEncoder().encode("no model"));
+  const wrong = { model: "x", from: "small", draftFiles: { "a.gguf": text.digest } };
+  await assertRejects(() => make(store, wrong), RequestError, "not in GGUF format");
 });

@@ -47,6 +47,7 @@ Apache
 REQUIRES v0.14.0
 RENDERER qwen3-coder
 PARSER qwen3-coder
+DRAFT gemma3:270m
 `);
   assertEquals(model, {
     from: ["gemma3:1b", "./mmproj.gguf"],
@@ -68,6 +69,7 @@ PARSER qwen3-coder
     requires: "0.14.0",
     renderer: "qwen3-coder",
     parser: "qwen3-coder",
+    draft: "gemma3:270m",
   });
 });
 
@@ -113,7 +115,7 @@ const faults: [source: string, sentence: string][] = [
   ["FROM x\nMESSAGE robot hi", "line 2: message role must be one of system, user, assistant"],
   ["FROM x\nMESSAGE user", "line 2: MESSAGE lacks its value"],
   ["FROM x\nREQUIRES new", "line 2: requires must be a valid semver (e.g. 0.14.0)"],
-  ["FROM x\nDRAFT ./y.gguf", "line 2: DRAFT is not available"],
+  ["FROM x\nDRAFT", "line 2: DRAFT lacks its value"],
   ['FROM x\n\nSYSTEM """This is not closed.""\n\n', "line 3: the quotes that open here"],
   ['FROM x\nSYSTEM "', "line 2: the quotes that open here are never closed"],
 ];

@@ -1,6 +1,11 @@
 // The manager with fake models and a clock that only moves when told to.
 
-import { ModelClosedError, ModelNotFoundError, WorkerBusyError } from "../../../engine/errors.ts";
+import {
+  ModelClosedError,
+  ModelNotFoundError,
+  RequestError,
+  WorkerBusyError,
+} from "../../../engine/errors.ts";
 import { fakeInfo, FakeModel } from "../../server/fake_model.ts";
 import { createWorld, settle, use } from "./manager_world.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
@@ -98,6 +103,24 @@ Deno.test("a model that gives less than the window asked for is not reloaded for
   );
   for (let i = 0; i < 3; i++) await use(manager, "a", { contextLength: 2048 });
   assertEquals(opened.length, 1);
+});
+
+Deno.test("a request names the draft model, or the model's creator does", async () => {
+  const { manager, opened } = createWorld();
+  const draft = () => opened.at(-1)!.options.draft;
+  await use(manager, "a");
+  assertEquals(draft(), undefined);
+  await use(manager, "a", { draft: "b" });
+  assertEquals([opened.length, draft()], [2, "/models/b.gguf"]);
+  await use(manager, "a"); // Any will do.
+  await use(manager, "a", { draft: "b" });
+  assertEquals(opened.length, 2);
+  await use(manager, "a", { draft: "" });
+  assertEquals([opened.length, draft()], [3, undefined]);
+  await assertRejects(() => use(manager, "a", { draft: "none" }), ModelNotFoundError);
+  await assertRejects(() => use(manager, "a", { draft: "z" }), RequestError, "another server");
+  await use(manager, "z", { draft: "b" });
+  assertEquals(draft(), undefined);
 });
 
 Deno.test("load options come from the defaults and the request", async () => {

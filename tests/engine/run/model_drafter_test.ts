@@ -2,7 +2,7 @@
 // wrong, and steps give several tokens where it is right. That its copies follow their sequences is seen
 // by the fake runner's tokens, which depend on all before.
 
-import { DraftLength } from "../../../engine/run/drafter.ts";
+import { DraftLength } from "../../../engine/run/draft_length.ts";
 import { ModelDrafter } from "../../../engine/run/model_drafter.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
 import { continuation, FakeRunner, nextToken } from "./fake_runner.ts";

@@ -104,6 +104,27 @@ Deno.test("the ollama client streams and collects what the library says", async 
   });
 });
 
+Deno.test("a request names a draft model, whose drafts are counted and change no answer", () =>
+  withServer(async ({ url, post }) => {
+    const ask = async (options: object) => {
+      const fixed = { num_predict: 40, temperature: 0.8, seed: 4, ignore_eos: true };
+      const body = {
+        model: "tiny",
+        prompt: "a b",
+        stream: false,
+        options: { ...fixed, ...options },
+      };
+      return await (await post("/api/generate", body)).json();
+    };
+    const plain = await ask({ draft_num_predict: 0 });
+    const drafted = await ask({ draft: "tiny", draft_num_predict: 4 });
+    assertEquals(drafted.response, plain.response);
+    assert(drafted.draft_n >= drafted.draft_accepted && drafted.draft_accepted > 10);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    assertStringIncludes(metrics, `quern_drafted_tokens_total ${drafted.draft_n}`);
+    assertMatch((await ask({ draft: "nobody" })).error, /nobody.* not found/);
+  }));
+
 Deno.test("the server says what is wrong with a request, and goes on", async () => {
   await withServer(async ({ post }) => {
     const long = { model: "tiny", prompt: "x".repeat(300), raw: true, options };

@@ -19,14 +19,13 @@ import { type CreateBody, createSchema } from "./schema.ts";
  * @throws {HttpError} 400 for what this version does not do
  */
 function toCreateRequest(body: CreateBody, model: string): CreateRequest {
-  if (Object.keys(body.draft_files ?? {}).length > 0) {
-    throw new HttpError(400, "draft_files: draft models are not available", "draft_files");
-  }
   const { license } = body;
   const rest = filled({
     from: body.from,
     files: body.files,
     adapters: body.adapters,
+    draft: body.draft,
+    draftFiles: body.draft_files,
     quantize: body.quantize || body.quantization,
     template: body.template,
     system: body.system,

@@ -31,6 +31,7 @@ export const createSchema = {
     from: text,
     files: digests,
     adapters: digests,
+    draft: { ...text, description: "Name of the model's draft model." },
     draft_files: digests,
     quantize: text,
     quantization: { ...text, description: "The older word for `quantize`." },

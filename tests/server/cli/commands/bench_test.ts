@@ -16,7 +16,13 @@ const TOKEN_MILLISECONDS = 4;
 interface GenerateBody {
   prompt: string;
   raw?: boolean;
-  options: { num_predict: number; num_ctx?: number; ignore_eos?: boolean };
+  options: {
+    num_predict: number;
+    num_ctx?: number;
+    ignore_eos?: boolean;
+    draft?: string;
+    draft_num_predict?: number;
+  };
 }
 
 interface FakeServer {
@@ -71,6 +77,7 @@ function serverWith(
         prompt_eval_duration: 50e6,
         eval_count: tokens,
         eval_duration: milliseconds * 1e6,
+        ...(options.draft_num_predict !== 0 && { draft_n: 10, draft_accepted: 7 }),
       });
     },
   };
@@ -107,6 +114,21 @@ Deno.test("bench measures the load, prompts of each length, and answers together
   assertMatch(rows[3]!, /^decode, 4 at a time +[\d.]+ +[\d.]+ to [\d.]+ +[\d.]+ms$/);
   assertEquals([rows.length, terminal.listeners], [4, 0]);
   assertMatch(terminal.errors, /^loading\nwarming up\nprefill of 100 tokens\n/);
+});
+
+Deno.test("bench measures drafts of a model that is named", async () => {
+  const { terminal, asked } = await runCommand(
+    ["bench", "tiny", "--prompt-tokens", "100", "--tokens", "20", "--parallel", "1"].concat(
+      ["--repeat", "2", "--draft", "small"],
+    ),
+    serverWith(),
+  );
+  assertMatch(terminal.output, /^decode with drafts +[\d.]+ +[\d.]+ to/m);
+  assertMatch(terminal.output, /^drafts of small: 14 of 20 tokens came$/m);
+  const bodies = generationsIn(asked);
+  assert(bodies.every(({ options }) => options.draft === "small"));
+  const withDrafts = bodies.filter(({ options }) => options.draft_num_predict === undefined);
+  assertEquals(withDrafts.map(({ options }) => options.num_predict), [8, 20, 20]);
 });
 
 Deno.test("bench asks with raw prompts of about the lengths, none of which begins like another", async () => {
@@ -288,6 +310,8 @@ const sample = (end: number, tokens: number, decodeMilliseconds: number): Sample
   firstTokenMilliseconds: 1,
   tokens,
   decodeMilliseconds,
+  drafted: 0,
+  accepted: 0,
   end,
 });
 

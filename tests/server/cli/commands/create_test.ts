@@ -138,11 +138,20 @@ Deno.test("create gives files of the same name from two folders two names", asyn
   assertEquals(lastBody(run).files, { "w.gguf": digestOf("a"), "1-w.gguf": digestOf("b") });
 });
 
+Deno.test("create uploads the file of a draft model, or names it", async () => {
+  const files = { Modelfile: "FROM a\nDRAFT d.gguf", "d.gguf": "d" };
+  const { draft, draft_files } = lastBody(await create(files, ["-f", "FOLDER/Modelfile"]));
+  assertEquals([draft, draft_files], [undefined, { "d.gguf": digestOf("d") }]);
+  const named = await create({ Modelfile: "FROM a\nDRAFT d" }, ["-f", "FOLDER/Modelfile"]);
+  assertEquals(lastBody(named).draft, "d");
+});
+
 Deno.test("create says what is wrong before it sends anything", async () => {
   const cases: [Record<string, string>, string[], string][] = [
     [{}, ["-f", "FOLDER/none"], "there is no such file; write one whose first line is"],
     [{ Modelfile: "FROM ./w.gguf" }, [], "is neither a file nor a folder"],
     [{ Modelfile: "FROM gemma3\nADAPTER lora" }, [], "ADAPTER names lora"],
+    [{ Modelfile: "FROM a\nDRAFT ./d.gguf" }, [], "DRAFT names ./d.gguf"],
     [{ Modelfile: "FROM a\nFROM b" }, [], "FROM takes one model's name"],
     [{ Modelfile: "FORM a" }, [], "line 1"],
   ];

@@ -56,7 +56,11 @@ const faults: [body: object, status: number, error: string][] = [
   [{ model: "x", from: "tiny", parameters: { seed: "a" } }, 400, 'option "seed" must be of type'],
   [{ model: "x", from: "tiny", messages: [{ role: "bot" }] }, 400, "messages[0].role must be one"],
   [{ model: "x", from: "tiny", license: 5 }, 400, "license must be of type string or array"],
-  [{ model: "x", from: "tiny", draft_files: { a: digest } }, 400, "draft models are not available"],
+  [
+    { model: "x", from: "tiny", draft_files: { "../a": digest } },
+    400,
+    "file path must be relative",
+  ],
   [{ model: "x", from: "tiny", adapters: { a: digest } }, 400, '"a" is not a LoRA adapter'],
   [{ model: "x", from: "tiny", remote_host: "ftp://h" }, 400, "bad remote"],
 ];

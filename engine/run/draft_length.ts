@@ -1,0 +1,80 @@
+// How long the drafts of a draft model are. The length follows from the share of tokens that were right
+// and from the measured cost of a token. Drafts that cost more than they bring pause.
+
+/** Tokens of a draft at most, where a request says nothing; Ollama's default of draft_num_predict. */
+const MOST_TOKENS = 4;
+
+/** The share of right tokens that is assumed before any draft was checked. */
+const FIRST_SHARE = 0.7;
+
+/** How much of the average share is the last token that was checked. */
+const NEWEST = 1 / 16;
+
+/** Tokens without drafts after they ceased to pay; each further pause is twice as long. */
+const FIRST_PAUSE = 16;
+const MOST_PAUSE = 512;
+
+/** After so many drafts comes a step without one, which shows what such a step takes. */
+const DRAFTS_IN_A_ROW = 64;
+
+/** A draft of a sequence that had so many tokens. */
+export interface Proposal {
+  readonly after: number;
+  readonly tokens: readonly number[];
+}
+
+/** How many tokens are drafted for one sequence at a time. */
+export class DraftLength {
+  readonly #cost: () => number;
+  readonly #fixed: number | undefined;
+  /** Of the tokens whose predecessors in the draft were right, the share that was right as well. */
+  #share = FIRST_SHARE;
+  #pause = FIRST_PAUSE;
+  #inARow = 0;
+  /** Length of the sequence from which drafts are made again. */
+  #resumes = 0;
+
+  /**
+   * @param cost time that a drafted token takes, as a share of a step without drafts
+   * @param fixed what the request asks for: always so many, whether they pay or not
+   */
+  constructor(cost: () => number, fixed?: number) {
+    this.#cost = cost;
+    this.#fixed = fixed;
+  }
+
+  /** Tokens to draft for a sequence of `length` tokens; 0: none now. */
+  at(length: number): number {
+    if (this.#fixed !== undefined) return this.#fixed;
+    if (length < this.#resumes) return 0;
+    return this.#best() || MOST_TOKENS; // After a pause a draft shows whether they pay again.
+  }
+
+  /** Learns how many tokens of a draft were right. @param length tokens of the sequence after it */
+  learn(length: number, drafted: number, accepted: number): void {
+    for (let i = 0; i < Math.min(drafted, accepted + 1); i++) {
+      this.#share += ((i < accepted ? 1 : 0) - this.#share) * NEWEST;
+    }
+    if (this.#best() > 0) {
+      this.#pause = FIRST_PAUSE;
+      if (++this.#inARow % DRAFTS_IN_A_ROW === 0) this.#resumes = length + 1;
+    } else {
+      this.#resumes = length + this.#pause;
+      this.#pause = Math.min(MOST_PAUSE, 2 * this.#pause);
+    }
+  }
+
+  /** The length with the most tokens per time; 0 where steps without drafts have more. */
+  #best(): number {
+    const cost = this.#cost();
+    let [best, most] = [0, 1];
+    // A draft of n tokens gives one token and each of the n that is right, as all before it are.
+    for (let n = 1, tokens = 1, right = 1; n <= MOST_TOKENS; n++) {
+      right *= this.#share;
+      tokens += right;
+      const rate = tokens / (1 + n * cost);
+      if (rate > most) [best, most] = [n, rate];
+    }
+    return best;
+  }
+}
