@@ -145,11 +145,19 @@ export interface DeviceOptions {
   maxBindingSize?: number;
 }
 
+/** How much of a memory is taken, and how much there is of it, in bytes. */
+export interface WorkingMemory {
+  readonly taken: number;
+  readonly most: number;
+}
+
 /** An open device. Disposing of it frees all its memory. */
 export interface Device extends Allocator, Disposable {
   readonly profile: DeviceProfile;
   /** Bytes in live buffers, by the purpose given to {@linkcode Device.buffer}. */
   readonly allocated: ReadonlyMap<string, number>;
+  /** Memory that ends before the machine's does and that all operations share, where there is such. */
+  readonly workingMemory: WorkingMemory | undefined;
   /** Resolves when the device is lost, whatever the reason. */
   readonly lost: Promise<DeviceLostError>;
 

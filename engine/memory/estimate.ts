@@ -2,7 +2,7 @@
 // for a load, on a dry device, which only counts. So the numbers are those of the load by
 // construction.
 
-import { type Device, openDryDevice } from "../../kernels/mod.ts";
+import { type Device, openDryDevice, type WorkingMemory } from "../../kernels/mod.ts";
 import {
   assemble,
   describeModel,
@@ -31,6 +31,11 @@ export interface MemoryEstimate {
   contextLength: number;
   /** Sequences that can run at the same time. */
   maxSequences: number;
+  /**
+   * What it takes of the memory that the CPU's operations work in, and how much there is of it,
+   * whatever the machine has. Missing if it is on a GPU alone.
+   */
+  working?: WorkingMemory;
   /** Which parts of it can be on a GPU beside the CPU; missing if there are not both. */
   layout?: Layout;
 }
@@ -63,10 +68,12 @@ export async function estimateMemory(
       openTensors: () => Promise.resolve(noTensorBytes),
     },
   );
+  const working = devices.all.find((device) => device.workingMemory)?.workingMemory;
   return {
     memory: memoryUse(...devices.all, ...vision?.encoder.devices ?? []),
     contextLength,
     maxSequences,
+    ...working && { working },
     ...known.cpu && { layout: layoutOf(gguf) },
   };
 }

@@ -157,8 +157,16 @@ async function estimateLoad(
   return { options, estimate: result, bytes, systemBytes, isShrunk };
 }
 
-function fitsInto({ bytes, systemBytes }: FittedLoad, { total, system }: FitLimits): boolean {
-  return bytes <= total && systemBytes <= (system?.total ?? Infinity);
+function fitsInto(
+  { bytes, systemBytes, estimate }: FittedLoad,
+  { total, system }: FitLimits,
+): boolean {
+  return bytes <= total && systemBytes <= (system?.total ?? Infinity) &&
+    hasWorkingMemory(estimate);
+}
+
+function hasWorkingMemory({ working }: MemoryEstimate): boolean {
+  return !working || working.taken <= working.most;
 }
 
 function refusal(
@@ -166,6 +174,7 @@ function refusal(
   { name, state, system }: FitLimits,
 ): Error {
   const { memory: { weights, keyValueCache, scratch }, contextLength, maxSequences } = estimate;
+  const { working } = estimate;
   const parallel = `${maxSequences} parallel request${maxSequences === 1 ? "" : "s"}`;
   const where = system && estimate.layout
     ? `, ${formatSize(bytes)} of it on the GPU with ` +
@@ -174,7 +183,12 @@ function refusal(
   const need = `${formatSize(bytes + systemBytes)} (weights ${formatSize(weights)}, KV cache ` +
     `${formatSize(keyValueCache)} for a window of ${contextLength} tokens and ${parallel}, ` +
     `scratch ${formatSize(scratch)}${where})`;
-  const states = where === "" ? state : `${state}, and ${system!.state}`;
+  const states = working && !hasWorkingMemory(estimate)
+    ? `of that, ${formatSize(working.taken)} are working memory on the CPU, which ends at ` +
+      `${formatSize(working.most)}: fewer parallel requests take less`
+    : where === ""
+    ? state
+    : `${state}, and ${system!.state}`;
   return new InsufficientMemoryError(name, need, bytes + systemBytes, states);
 }
 

@@ -18,6 +18,7 @@ import {
 import {
   CacheMemories,
   type CpuBuffer,
+  dryBuffer,
   giveBuffer,
   SharedMemory,
   takeBuffer,
@@ -82,6 +83,7 @@ export class CpuCore implements Quantizer, Packer {
   readonly #kept = new Map<string, CpuBuffer>();
   #temporary: CpuBuffer | undefined;
   #results: CpuBuffer | undefined;
+  readonly #expected = { temporary: 0, results: 0 };
   readonly pool = new ThreadPool();
   /** Why there are no threads, where they did not start. */
   fault: Error | undefined;
@@ -117,11 +119,28 @@ export class CpuCore implements Quantizer, Packer {
     return this.#temporary = takeBuffer(this.work, "temporary", bytes);
   }
 
+  /** Notes how much `temporary` and `results` will have to give to an operation at most. */
+  expect({ temporary = 0, results = 0 }: { temporary?: number; results?: number }): void {
+    this.#expected.temporary = Math.max(this.#expected.temporary, temporary);
+    this.#expected.results = Math.max(this.#expected.results, results);
+  }
+
+  /** Bytes of the working memory that are taken, or will be during steps. */
+  get workingBytes(): number {
+    const { temporary, results } = this.#expected;
+    const missing = (wanted: number, has = 0) => Math.max(0, wanted - has);
+    return this.work.taken + missing(temporary, this.#temporary?.size) +
+      missing(results, this.#results?.size);
+  }
+
   /** Memory that keeps its content: one piece for each label and size. */
   kept(label: string, bytes: number): CpuBuffer {
     const key = `${label} ${bytes}`;
     let buffer = this.#kept.get(key);
-    if (!buffer) this.#kept.set(key, buffer = takeBuffer(this.work, label, bytes));
+    if (!buffer) {
+      const make = this.isDry ? dryBuffer : takeBuffer;
+      this.#kept.set(key, buffer = make(this.work, label, bytes));
+    }
     return buffer;
   }
 

@@ -9,6 +9,7 @@ import type {
   Readback,
   Recorder,
   Sampler,
+  WorkingMemory,
 } from "../device.ts";
 import type { DeviceLostError } from "../errors.ts";
 import type { FloatRows } from "../ops/activation.ts";
@@ -33,6 +34,8 @@ import {
   type CpuBuffer,
   dryBuffer,
   giveBuffer,
+  giveDryBuffer,
+  MOST_BYTES,
   partOf,
   takeBuffer,
 } from "./memory.ts";
@@ -83,6 +86,10 @@ export class CpuDevice extends CpuOperations implements Device {
     return new CpuDevice(new CpuCore(true), profile);
   }
 
+  get workingMemory(): WorkingMemory {
+    return { taken: this.core.workingBytes, most: MOST_BYTES };
+  }
+
   get groupBytes(): number {
     return this.core.groupBytes;
   }
@@ -103,7 +110,8 @@ export class CpuDevice extends CpuOperations implements Device {
     const { isDry, work, caches } = this.core;
     const take = () =>
       purpose === CACHE ? caches.take(label, bytes) : takeBuffer(work, label, bytes);
-    const buffer = isDry ? dryBuffer(work, label, bufferSize(bytes)) : take();
+    const home = purpose === CACHE ? caches.dry : work;
+    const buffer = isDry ? dryBuffer(home, label, bufferSize(bytes)) : take();
     this.#purposes.set(buffer, purpose);
     this.#count(purpose, buffer.size);
     return buffer;
@@ -121,7 +129,8 @@ export class CpuDevice extends CpuOperations implements Device {
     if (purpose === undefined) return;
     this.#purposes.delete(cpu(buffer));
     this.#count(purpose, -buffer.size);
-    if (!this.core.isDry) giveBuffer(cpu(buffer).home, cpu(buffer));
+    if (this.core.isDry) giveDryBuffer(cpu(buffer));
+    else giveBuffer(cpu(buffer).home, cpu(buffer));
   }
 
   part(buffer: Buffer, bytes: number): Buffer {

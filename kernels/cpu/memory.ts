@@ -34,6 +34,8 @@ export class SharedMemory {
   readonly number = SharedMemory.#count++;
   /** Free pieces by their address, none next to another. */
   readonly #free = new Map<number, number>();
+  /** Bytes that are given out, or that a device which only counts would have given out. */
+  taken = 0;
   /** Address 0 is never given out: kernels take it for "none". */
   #end = LINE;
 
@@ -44,6 +46,7 @@ export class SharedMemory {
       this.#free.delete(address);
       if (size > bytes) this.#free.set(address + bytes, size - bytes);
       new Uint8Array(this.memory.buffer, address, bytes).fill(0);
+      this.taken += bytes;
       return address;
     }
     const address = this.#end;
@@ -53,6 +56,7 @@ export class SharedMemory {
     // The last page stays unused: lengths and ends of pieces fit 32 bits.
     if (pages >= MOST_PAGES || (missing > 0 && !this.#grow(missing))) return undefined;
     this.#end += bytes;
+    this.taken += bytes;
     return address;
   }
 
@@ -64,6 +68,7 @@ export class SharedMemory {
 
   /** Takes a piece back. */
   give(address: number, bytes: number): void {
+    this.taken -= bytes;
     let [start, size] = [address, bytes];
     for (const [other, length] of this.#free) {
       if (other + length === start) start = other;
@@ -117,6 +122,12 @@ export function takeBuffer(memory: SharedMemory, label: string, bytes: number): 
 /** Memories of keys and values: as many as it takes. */
 export class CacheMemories {
   readonly #memories: SharedMemory[] = [];
+  #dry: SharedMemory | undefined;
+
+  /** What buffers count in that have no memory. */
+  get dry(): SharedMemory {
+    return this.#dry ??= new SharedMemory();
+  }
 
   /** Memory for the keys or the values of a layer. Errors: GpuMemoryError. */
   take(label: string, bytes: number): CpuBuffer {
@@ -147,9 +158,10 @@ export function partOf(buffer: CpuBuffer, size: number): CpuBuffer {
   };
 }
 
-/** A buffer that has a size and no memory. */
+/** A buffer that has a size and no memory; it is only counted. */
 export function dryBuffer(home: SharedMemory, label: string, size: number): CpuBuffer {
   const none = new SharedArrayBuffer(0);
+  home.taken += wholeLines(size);
   return {
     label,
     size,
@@ -160,6 +172,11 @@ export function dryBuffer(home: SharedMemory, label: string, size: number): CpuB
     floats: new Float32Array(none),
     halves: new Float16Array(none),
   };
+}
+
+/** Takes back what {@linkcode dryBuffer} counted. */
+export function giveDryBuffer({ home, size }: CpuBuffer): void {
+  home.taken -= wholeLines(size);
 }
 
 /** A buffer of a CPU device, as the interface hands it around. */

@@ -137,6 +137,7 @@ export function linear(
   options: LinearOptions,
 ): (rows: number) => void {
   const product = new Product(core, matrix, x);
+  expectRows(core, matrix, y);
   const { accumulate = false, first = 0, activation = "silu" } = options;
   return (rows) => {
     const work = { tokens: rows, all: rows };
@@ -158,6 +159,7 @@ export function expertLinear(
 ): (rows: number) => void {
   const { share, activation = "silu", vectors = 1 } = options;
   const product = new Product(core, matrix, x, vectors);
+  expectRows(core, matrix, y);
   return (rows) => {
     const pairs = rows * chosen.routing.topK;
     const all = Math.ceil(pairs / share / vectors);
@@ -174,6 +176,16 @@ function kernelFormat({ label, format: { name } }: WeightMatrix): CpuFormat {
   const format = cpuFormat(name);
   if (!format) throw new RangeError(`Cannot multiply by "${label}": ${name} has no kernels`);
   return format;
+}
+
+/** Notes the memory that rows take before they are quantized, and those of a pair before its gate. */
+function expectRows(core: CpuCore, { sides, unit }: WeightMatrix, y: Activation): void {
+  const rows = isQuantized(y)
+    ? Math.floor(y.groups.size / core.groupBytes) * GROUP / y.stride
+    : y.floats.size / (4 * y.stride);
+  const temporary = isQuantized(y) ? 4 * rows * y.stride : 0;
+  const results = sides > 1 ? 2 * rows * 4 * BAND * Math.ceil(unit / BAND) : 0;
+  core.expect({ temporary, results });
 }
 
 /** Where the first `columns` floats of each row go, before they are quantized if that is wanted. */

@@ -82,6 +82,9 @@ export class SplitDevice implements Disposable {
       // The devices have different int8 groups. A buffer that both have is large enough for either.
       groupBytes: Math.max(...all.map(({ groupBytes }) => groupBytes)),
       allocated: device.allocated,
+      get workingMemory() {
+        return device.workingMemory;
+      },
       lost: Promise.race(all.map(({ lost }) => lost)),
       decodeSplit: device.decodeSplit,
       tuner: device.tuner,

@@ -71,6 +71,8 @@ const F32 = 0;
 
 /** An open device on WebGPU. */
 export class WebGpuDevice extends Gpu implements Device {
+  /** Buffers are memories of their own. */
+  readonly workingMemory = undefined;
   #tuner: GpuTuner | undefined;
 
   override share(): WebGpuDevice {

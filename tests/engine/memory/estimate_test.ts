@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { assertEquals, assertRejects } from "@std/assert";
 import { createEstimate, estimateMemory, gpuProfile } from "../../../engine/memory/mod.ts";
 import { GgufError, loadModel, type LoadOptions } from "../../../engine/mod.ts";
+import { CpuDevice } from "../../../kernels/cpu/device.ts";
 import { folder, tinyPath } from "../harness.ts";
 import { deviceProfile, profileNamed } from "../../profiles.ts";
 import { recordingGpu } from "../../recording_gpu.ts";
@@ -43,6 +44,22 @@ Deno.test("an estimate is what a load takes in every format of weights, and with
   const { memory } = await estimateMemory(path, { maxSequences: 2 }, { gpu: profile });
   await using model = await loadModel(path, { maxSequences: 2, device });
   assertEquals(memory, model.memory);
+});
+
+Deno.test("an estimate tells how much working memory on the CPU steps will take", async () => {
+  const working = async (options: LoadOptions) =>
+    (await estimateMemory(tinyPath, { ...options, gpuLayers: 0 })).working!;
+  const small = await working({ contextLength: 64, maxSequences: 1, prefillChunk: 16 });
+  assertEquals(small.taken < small.most, true);
+  const large = await working({ contextLength: 64, maxSequences: 1, prefillChunk: 2 ** 20 });
+  assertEquals(large.taken > small.taken, true);
+  // As much as a device has that is opened: it takes temporary memory when steps run.
+  using device = await CpuDevice.open({ threads: 1 });
+  const before = device.workingMemory.taken;
+  const rows = { columns: 64, stride: 64, floats: device.buffer("x", 64 * 4 * 10, "scratch") };
+  assertEquals(device.workingMemory.taken, before + rows.floats.size);
+  device.free(rows.floats);
+  assertEquals(device.workingMemory.taken, before);
 });
 
 Deno.test("what an estimate finds wrong with a file is what a load finds", async () => {

@@ -117,3 +117,19 @@ Deno.test("what fits neither is refused with the sizes of both", async () => {
     "but the GPU has 80, and the CPU has 50",
   );
 });
+
+Deno.test("what needs more working memory than the CPU's operations have gets a smaller window, or is refused", async () => {
+  const { estimate } = model();
+  const working = (tokens: number): Estimate => async (options) => {
+    const estimated = await estimate(options);
+    const taken = estimated.contextLength / 1024 * 600 * MIB;
+    return { ...estimated, working: { taken, most: tokens / 1024 * 600 * MIB } };
+  };
+  const fitted = await fitLoad(working(4096), {}, limits(1000, 1000));
+  assertEquals([fitted.options.contextLength, fitted.isShrunk], [4096, true]);
+  await assertRejects(
+    () => fitLoad(working(4096), { contextLength: 8192 }, limits(1000, 1000)),
+    InsufficientMemoryError,
+    "but of that, 4.7 GiB are working memory on the CPU, which ends at 2.3 GiB: fewer parallel requests take less",
+  );
+});
