@@ -177,7 +177,8 @@ export const text = {
     title: "Models",
     lead: "What is on this machine, and what comes to it.",
     get: "Get a model",
-    getHint: "A name of the Ollama library, such as gemma3:1b, or hf.co/owner/repository:Q4_K_M.",
+    getHint: "A name of the Ollama library, such as gemma3:1b, or hf.co/owner/repository:Q4_K_M. " +
+      "http:// before the name allows a registry without TLS.",
     pull: "Pull",
     create: "Create from a Modelfile",
     createName: "Name of the new model",

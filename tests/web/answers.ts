@@ -32,6 +32,11 @@ const LONG = Array.from(
 export const SCRIPT = {
   hostile: { pieces: [HOSTILE], pause: 0 },
   rich: { pieces: RICH, pause: 5 },
+  forgetful: {
+    pieces: ["What was that?"],
+    pause: 0,
+    last: { dropped_messages: 2, dropped_indexes: [0, 1] },
+  },
   long: { pieces: LONG, pause: 2 },
 };
 

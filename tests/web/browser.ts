@@ -96,8 +96,8 @@ export async function serve(environment: Record<string, string> = {}): Promise<S
 
 /** Questions that the proxy answers itself. */
 export interface Script {
-  /** The pieces of the answer, and the time between two in milliseconds. */
-  [question: string]: { pieces: string[]; pause: number };
+  /** The pieces of the answer, the time between two in milliseconds, and more that the last record tells. */
+  [question: string]: { pieces: string[]; pause: number; last?: Record<string, unknown> };
 }
 
 /** A proxy before a server that answers the questions of a script. */
@@ -124,14 +124,20 @@ export function proxy(upstream: string, script: Script): Served {
   };
 }
 
-function answer({ pieces, pause }: Script[string]): ReadableStream<string> {
+function answer({ pieces, pause, last }: Script[string]): ReadableStream<string> {
   return ReadableStream.from((async function* () {
     for (const content of pieces) {
       yield JSON.stringify({ message: { role: "assistant", content }, done: false }) + "\n";
       if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
     }
     const counts = { prompt_eval_count: 20, eval_count: pieces.length, eval_duration: 1e9 };
-    yield JSON.stringify({ message: { content: "" }, done: true, done_reason: "stop", ...counts }) +
+    yield JSON.stringify({
+      message: { content: "" },
+      done: true,
+      done_reason: "stop",
+      ...counts,
+      ...last,
+    }) +
       "\n";
   })());
 }

@@ -2,7 +2,7 @@
 // person would do it, with quern:tiny. Where no Chromium is found, nothing is judged, and that is said.
 // --screenshots FOLDER in the arguments keeps pictures in light, dark and at 390 px.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
   askQuestion,
   click,
@@ -13,6 +13,8 @@ import {
   seriousFaults,
 } from "./actions.ts";
 import { pdfOf, PNG, SCRIPT } from "./answers.ts";
+import { FakeRegistry } from "../server/registry/fake_registry.ts";
+import { sampleModel } from "../server/registry/fixtures.ts";
 import { findChromium, launch, openWatched, proxy, serve } from "./browser.ts";
 
 // What runs in the page knows a browser's globals, which this program has no types of.
@@ -21,6 +23,7 @@ type Element = any;
 type HTMLElement = Element;
 type HTMLDetailsElement = Element;
 type HTMLInputElement = Element;
+type HTMLProgressElement = Element;
 declare const document: Element;
 
 const chromium = findChromium();
@@ -47,6 +50,13 @@ Deno.test({
     page.on("dialog", (dialog) => void dialog.accept());
     const step = async (name: string, action: () => Promise<void>) => {
       await test.step(name, action);
+    };
+    const chooseSample = async (name: string) => {
+      const names = await page.$$eval(
+        ".samples option",
+        (all) => all.map((one) => one.textContent),
+      );
+      await page.select(".samples", String(names.indexOf(name) - 1));
     };
     const view = async (name: string) => {
       await page.evaluate((name) => void (location.hash = `#/${name}`), name);
@@ -89,13 +99,46 @@ Deno.test({
           assert(await page.$(".token.forced") && await page.$(".format-editor mark"));
           await picture(page, "schema");
           const before = errors.length;
-          await page.select(".samples", "5");
+          await chooseSample("A schema that is refused");
           await click(page, "Answer under this format");
           await page.waitForSelector(".notice.error", { timeout: PATIENCE });
           const said = await page.$eval(".notice.error", (one) => one.textContent);
           assert(said!.includes("Refused at /properties/age"), said!);
           // The browser itself writes down that a request was refused.
           assertEquals(errors.splice(before).every((error) => error.includes("400")), true);
+        },
+      );
+
+      await step(
+        "the part in force is marked in anyOf, in patterns and in grammars at each token",
+        async () => {
+          const samples = { "One of several forms": "{", "A pattern": ".", "A grammar": "[a-h]" };
+          for (const [name, part] of Object.entries(samples)) {
+            await chooseSample(name);
+            await click(page, "Answer under this format");
+            await page.waitForFunction(
+              () =>
+                document.querySelectorAll(".token").length > 0 &&
+                !!document.querySelector("button.primary"),
+              { timeout: PATIENCE },
+            );
+            const marks = await page.evaluate(async () => {
+              const found = new Set<string>();
+              for (const token of document.querySelectorAll(".token")) {
+                token.click();
+                await new Promise((resolve) => setTimeout(resolve, 20));
+                for (const mark of document.querySelectorAll(".format-editor mark")) {
+                  found.add(mark.textContent);
+                }
+              }
+              return [...found];
+            });
+            assert(
+              marks.length > 1 && marks.some((one) => one.includes(part)),
+              `${name}: ${marks}`,
+            );
+          }
+          await picture(page, "grammar");
         },
       );
 
@@ -146,6 +189,18 @@ Deno.test({
         await page.keyboard.press("Escape");
         await page.waitForFunction(() => document.body.innerText.includes("Stopped."));
       });
+
+      await step(
+        "what the model no longer sees is told, and marked in the conversation",
+        async () => {
+          await click(page, "New conversation");
+          await askQuestion(page, "rich");
+          await askQuestion(page, "forgetful");
+          await page.waitForSelector(".message.answer + .dropped-line + .message.question");
+          assert(await page.$(".context-meter.full"));
+          await picture(page, "dropped");
+        },
+      );
 
       await step("tables, code and maths are laid out", async () => {
         await click(page, "New conversation");
@@ -319,9 +374,43 @@ Deno.test({
         );
       });
 
+      await step("a pull shows how far each layer is", async () => {
+        const sample = sampleModel();
+        await using registry = new FakeRegistry(sample);
+        registry.misbehave((_, proper) => ({
+          ...proper,
+          pace: { bytes: 4096, milliseconds: 100 },
+        }));
+        await page.type(".card form input", `http://${registry.name}`);
+        await click(page, "Pull");
+        // The largest layer is partly there.
+        await page.waitForFunction(
+          () =>
+            [...document.querySelectorAll(".layers progress")]
+              .some((one: HTMLProgressElement) => one.value > 0 && one.value < one.max),
+          { timeout: PATIENCE },
+        );
+        await picture(page, "pull");
+        registry.recover();
+        await page.waitForSelector(`[data-model="${registry.name}"]`, { timeout: PATIENCE });
+        const layers = await page.$$eval(".layers li", (all) => all.map((one) => one.textContent!));
+        assertEquals(layers.length, sample.blobs.size);
+        for (const layer of layers) {
+          const [, completed, total] = /([\d.]+ \w+) \/ ([\d.]+ \w+)$/.exec(layer)!;
+          assertEquals(completed, total);
+        }
+      });
+
       await step("the machine: charts, last requests, the doctor", async () => {
         await view("machine");
         await page.waitForSelector(".chart polyline", { timeout: PATIENCE });
+        const charts = await page.$$eval(
+          ".chart svg",
+          (all) => all.map((one) => one.getAttribute("aria-label")!).join("; "),
+        );
+        assertMatch(charts, /Running sequences: 0 of 4 now/);
+        assertMatch(charts, /KV blocks in use: 0 of \d+ now/);
+        assertMatch(charts, /KV blocks kept: [1-9]\d* of \d+ now/);
         await page.waitForSelector(".findings", { timeout: PATIENCE });
         assert(await page.$("td .badge"));
         await picture(page, "machine");

@@ -20,7 +20,9 @@ export function NewModels() {
         class="stack"
         onSubmit={(event) => {
           event.preventDefault();
-          void work.start("/api/pull", { model: name.trim() }, name.trim());
+          const model = name.trim();
+          const insecure = model.startsWith("http://");
+          void work.start("/api/pull", { model, ...(insecure && { insecure }) }, model);
         }}
       >
         <Field label={text.models.get} hint={text.models.getHint}>

@@ -6,9 +6,10 @@ import { text } from "../strings.ts";
 import { formatCount, formatPercent, showToken } from "../ui/format.ts";
 
 /** The details of a token. */
-export function MaskDetails({ token, pointers }: {
+export function MaskDetails({ token, rules }: {
   token: TokenLogprob;
-  pointers: readonly string[];
+  /** Names of the rules in force, the outermost first. */
+  rules: readonly string[];
 }) {
   const { mask } = token;
   return (
@@ -23,10 +24,9 @@ export function MaskDetails({ token, pointers }: {
         )}
         {mask?.forced && <span class="badge warn">{text.schema.forced}</span>}
       </div>
-      {pointers.length > 0 && (
-        <p class="aside">
-          {text.schema.rule}{" "}
-          {pointers.slice(-3).map((pointer) => <code key={pointer}>{pointer || "/"}</code>)}
+      {rules.length > 0 && (
+        <p class="aside rules-in-force">
+          {text.schema.rule} {rules.slice(-3).map((rule, index) => <code key={index}>{rule}</code>)}
         </p>
       )}
       {mask && (

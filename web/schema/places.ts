@@ -1,6 +1,8 @@
 // Where an answer is in its schema: the JSON so far gives the path to the value that is being written,
-// the path and the schema give the rules in force there, and the text of the schema their lines. What
-// applies within anyOf and its like is all that might. Pure.
+// the path and the schema give the rules in force there, and the text of the schema their lines. Of
+// anyOf and oneOf those branches apply that the JSON so far leaves. Pure.
+
+import { couldBe, type PartialValue, partOf, readPartial } from "./partial_value.ts";
 
 /** Keys and indices that lead to a value. */
 export type Path = (string | number)[];
@@ -66,18 +68,30 @@ function readString(source: string): string {
 
 const BRANCHES = ["anyOf", "oneOf", "allOf", "then", "else", "if"] as const;
 
-/** JSON pointers of the schemas in force at a path. */
-export function rulesAt(schema: unknown, path: Path): string[] {
-  let places = expand(schema, [""]);
-  for (const step of path) {
-    places = expand(schema, places.flatMap((pointer) => below(schema, pointer, step)));
+/** JSON pointers of the schemas in force at the end of the beginning of a document. */
+export function rulesAt(schema: unknown, beginning: string): string[] {
+  let value = readPartial(beginning);
+  let places = expand(schema, [""], value);
+  for (const step of placeIn(beginning).path) {
+    const inner = places.flatMap((pointer) => below(schema, pointer, step));
+    // A constant, for one, has no rules within: it is in force itself.
+    if (inner.length === 0) break;
+    value = partOf(value, step);
+    places = expand(schema, inner, value);
   }
   return [...new Set(places)];
 }
 
-/** A place with those that it refers to or branches into. */
-function expand(root: unknown, pointers: readonly string[]): string[] {
+/** A place with those that it refers to or branches into, as far as they could describe the value. */
+function expand(
+  root: unknown,
+  pointers: readonly string[],
+  value: PartialValue | undefined,
+): string[] {
   const found = new Set<string>();
+  const resolve = (reference: string) =>
+    reference.startsWith("#") ? valueAt(root, decodeURIComponent(reference.slice(1))) : undefined;
+  const isLeft = (pointer: string) => couldBe(valueAt(root, pointer), value, resolve);
   const visit = (pointer: string): void => {
     if (found.has(pointer)) return;
     const schema = valueAt(root, pointer);
@@ -87,8 +101,10 @@ function expand(root: unknown, pointers: readonly string[]): string[] {
     if (typeof $ref === "string" && $ref.startsWith("#")) visit(decodeURIComponent($ref.slice(1)));
     for (const name of BRANCHES) {
       const branch = (schema as Record<string, unknown>)[name];
-      if (Array.isArray(branch)) branch.forEach((_, index) => visit(`${pointer}/${name}/${index}`));
-      else if (branch) visit(`${pointer}/${name}`);
+      if (Array.isArray(branch)) {
+        const places = branch.map((_, index) => `${pointer}/${name}/${index}`);
+        (name === "allOf" ? places : places.filter(isLeft)).forEach(visit);
+      } else if (branch) visit(`${pointer}/${name}`);
     }
   };
   pointers.forEach(visit);

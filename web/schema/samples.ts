@@ -64,6 +64,33 @@ export const SAMPLES: readonly Sample[] = [
     prompt: "Buy milk by 2026-12-01 and call Tom by 2026-12-03.",
   },
   {
+    name: "One of several forms",
+    kind: "schema",
+    format: json({
+      anyOf: [
+        {
+          type: "object",
+          properties: {
+            kind: { const: "meeting" },
+            with: { type: "string", maxLength: 24 },
+            date: { type: "string", format: "date" },
+          },
+          required: ["kind", "with", "date"],
+        },
+        {
+          type: "object",
+          properties: {
+            kind: { const: "task" },
+            title: { type: "string", maxLength: 24 },
+            urgent: { type: "boolean" },
+          },
+          required: ["kind", "title", "urgent"],
+        },
+      ],
+    }),
+    prompt: "Meet Anna on 2026-12-01.",
+  },
+  {
     name: "A pattern",
     kind: "pattern",
     format: "(yes|no), because [a-z ]{10,60}\\.",

@@ -1,7 +1,7 @@
 // The schema workbench: a format on one side, the answer growing on the other, and at each token what
 // the format allowed there.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isAbort, messageOf, stream } from "../api/client.ts";
 import { chosenModel, refreshLoaded } from "../api/models.ts";
 import type { AnswerRecord, TokenLogprob } from "../api/types.ts";
@@ -9,7 +9,8 @@ import { ModelPicker } from "../chat/model_picker.tsx";
 import { text } from "../strings.ts";
 import { Field, Notice, Segments, ViewHead } from "../ui/controls.tsx";
 import { MaskDetails } from "./mask_details.tsx";
-import { placeIn, rulesAt, spansOf } from "./places.ts";
+import { rulesAt, spansOf } from "./places.ts";
+import { readGrammar, readPattern, type Span, spansInForce } from "./running_rules.ts";
 import { type FormatKind, type Sample, SAMPLES } from "./samples.ts";
 import { TokenStrip } from "../tokens/token_strip.tsx";
 
@@ -28,9 +29,22 @@ export function SchemaView() {
     setInput({ kind, format, prompt, ...change });
   const shown = chosen ?? tokens.length - 1;
   const schemaFault = kind === "schema" ? faultOf(format) : "";
-  const pointers = kind === "schema" && tokens[shown] && !schemaFault
-    ? rulesAt(JSON.parse(format), placeIn(textBefore(tokens, shown)).path)
-    : [];
+  const beginning = tokens[shown] ? textBefore(tokens, shown) : undefined;
+  const pointers = useMemo(
+    () =>
+      kind === "schema" && beginning !== undefined && !schemaFault
+        ? rulesAt(JSON.parse(format), beginning)
+        : [],
+    [kind, format, beginning],
+  );
+  const rules = useMemo(
+    () => kind === "pattern" ? readPattern(format) : kind === "grammar" && readGrammar(format),
+    [kind, format],
+  );
+  const spans = useMemo(
+    () => rules && beginning !== undefined ? spansInForce(rules, beginning) : [],
+    [rules, beginning],
+  );
   const refused = /at (\/\S*|its root)[ :]/.exec(fault)?.[1];
   return (
     <div class="view">
@@ -65,7 +79,10 @@ export function SchemaView() {
             <FormatEditor
               value={format}
               label={text.schema.kinds[kind]}
-              marked={refused !== undefined ? [refused === "its root" ? "" : refused] : pointers}
+              marked={kind !== "schema" ? spans : spansOfRules(
+                format,
+                refused !== undefined ? [refused === "its root" ? "" : refused] : pointers,
+              )}
               isBad={refused !== undefined || schemaFault !== ""}
               onChange={(value) => set({ format: value })}
             />
@@ -114,7 +131,14 @@ export function SchemaView() {
                   label={text.schema.answer}
                 />
                 <p class="aside">{text.schema.legend}</p>
-                {tokens[shown] && <MaskDetails token={tokens[shown]} pointers={pointers} />}
+                {tokens[shown] && (
+                  <MaskDetails
+                    token={tokens[shown]}
+                    rules={kind === "schema"
+                      ? pointers.map((pointer) => pointer || "/")
+                      : spans.map(([start, end]) => format.slice(start, end))}
+                  />
+                )}
               </>
             )}
           </section>
@@ -188,27 +212,32 @@ function useRun() {
   };
 }
 
+/** Where rules stand in the text of a schema, in order. */
+function spansOfRules(schema: string, pointers: readonly string[]): Span[] {
+  if (pointers.length === 0) return [];
+  const spans = spansOf(schema);
+  // The innermost of the rules: those that contain others would mark nearly everything.
+  const inner = pointers.filter((one) =>
+    !pointers.some((other) => other !== one && other.startsWith(`${one}/`))
+  );
+  return inner.flatMap((pointer) => {
+    const span = spans.get(pointer);
+    return span ? [span] : [];
+  }).sort(([a], [b]) => a - b);
+}
+
 /** A text that is edited, with marks behind it: on the rules in force, or on the fault. */
 function FormatEditor({ value, label, marked, isBad, onChange }: {
   value: string;
   label: string;
-  marked: readonly string[];
+  marked: readonly Span[];
   isBad: boolean;
   onChange: (value: string) => void;
 }) {
   const back = useRef<HTMLPreElement>(null);
-  const spans = marked.length > 0 ? spansOf(value) : undefined;
-  // The innermost of the rules: those that contain others would mark nearly everything.
-  const inner = marked.filter((one) =>
-    !marked.some((other) => other !== one && other.startsWith(`${one}/`))
-  );
-  const ranges = inner.flatMap((pointer) => {
-    const span = spans?.get(pointer);
-    return span ? [span] : [];
-  }).sort(([a], [b]) => a - b);
   const parts: preact.ComponentChild[] = [];
   let at = 0;
-  for (const [start, end] of ranges) {
+  for (const [start, end] of marked) {
     if (start < at) continue;
     parts.push(value.slice(at, start), <mark key={start}>{value.slice(start, end)}</mark>);
     at = end;
