@@ -57,6 +57,8 @@ export async function picture(page: Page, name: string): Promise<void> {
   await Deno.mkdir(screenshots, { recursive: true });
   for (const scheme of ["light", "dark"]) {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    // Colours change over a moment.
+    await new Promise((resolve) => setTimeout(resolve, 400));
     await page.screenshot({ path: `${screenshots}/${name}-${scheme}.png` });
   }
   await page.setViewport({ width: 390, height: 844 });
@@ -66,14 +68,43 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.emulateMediaFeatures([]);
 }
 
-/** The longest task of a page while something is done, in milliseconds of its own processor time. */
-export async function longestTask(page: Page, action: () => Promise<void>): Promise<number> {
+/** A task of the thread that draws a page. */
+export interface Task {
+  /** Its own processor time, in milliseconds, which other processes lengthen less than the clock's. */
+  milliseconds: number;
+  /** What took most of it. */
+  parts: string;
+}
+
+interface TraceEvent {
+  name: string;
+  pid: number;
+  tid: number;
+  ts: number;
+  dur?: number;
+  tdur?: number;
+  args?: { name?: string };
+}
+
+/** The longest task of a page while something is done; what starting the trace takes is none of it. */
+export async function longestTask(page: Page, action: () => Promise<void>): Promise<Task> {
   await page.tracing.start({
-    categories: ["devtools.timeline", "disabled-by-default-devtools.timeline"],
+    categories: ["devtools.timeline", "disabled-by-default-devtools.timeline", "blink.user_timing"],
   });
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await page.evaluate(() => void performance.mark("measured from here"));
   await action();
   const trace = JSON.parse(new TextDecoder().decode(await page.tracing.stop()));
-  const tasks = (trace.traceEvents as { name: string; tdur?: number }[])
-    .filter(({ name, tdur }) => name === "RunTask" && tdur !== undefined);
-  return Math.max(...tasks.map(({ tdur }) => tdur! / 1000));
+  const events = trace.traceEvents as TraceEvent[];
+  const mark = events.find(({ name }) => name === "measured from here")!;
+  const drawing = events.filter(({ pid, tid, ts, tdur }) =>
+    pid === mark.pid && tid === mark.tid && ts > mark.ts && tdur !== undefined
+  );
+  const task = drawing.filter(({ name }) => name === "RunTask")
+    .reduce((longest, one) => one.tdur! > longest.tdur! ? one : longest);
+  const parts = drawing
+    .filter((one) => one !== task && one.ts >= task.ts && one.ts < task.ts + task.dur!)
+    .sort((a, b) => b.tdur! - a.tdur!).slice(0, 4)
+    .map(({ name, tdur }) => `${name} ${(tdur! / 1000).toFixed(0)}`);
+  return { milliseconds: task.tdur! / 1000, parts: parts.join(", ") };
 }

@@ -392,11 +392,18 @@ Deno.test({
         );
         await picture(page, "pull");
         registry.recover();
-        await page.waitForSelector(`[data-model="${registry.name}"]`, { timeout: PATIENCE });
-        const layers = await page.$$eval(".layers li", (all) => all.map((one) => one.textContent!));
+        await page.waitForFunction(
+          () => !document.querySelector('.card > [role="status"]'),
+          { timeout: PATIENCE },
+        );
+        assertEquals(await page.$(".card > .notice"), null);
+        const layers = await page.$$eval(
+          ".layers li > span",
+          (all) => all.map((one) => one.textContent!),
+        );
         assertEquals(layers.length, sample.blobs.size);
         for (const layer of layers) {
-          const [, completed, total] = /([\d.]+ \w+) \/ ([\d.]+ \w+)$/.exec(layer)!;
+          const [completed, total] = layer.split(" / ");
           assertEquals(completed, total);
         }
       });
@@ -409,8 +416,8 @@ Deno.test({
           (all) => all.map((one) => one.getAttribute("aria-label")!).join("; "),
         );
         assertMatch(charts, /Running sequences: 0 of 4 now/);
-        assertMatch(charts, /KV blocks in use: 0 of \d+ now/);
-        assertMatch(charts, /KV blocks kept: [1-9]\d* of \d+ now/);
+        assertMatch(charts, /KV blocks in use: 0 of [1-9]\d* now/);
+        assertMatch(charts, /KV blocks kept: \d+ of [1-9]\d* now/);
         await page.waitForSelector(".findings", { timeout: PATIENCE });
         assert(await page.$("td .badge"));
         await picture(page, "machine");
@@ -448,10 +455,10 @@ Deno.test({
 
       await step("2,000 tokens stream beside ten conversations without long tasks", async () => {
         await click(page, "New conversation");
-        // The time of the processor, which neighbours lengthen less than that of the clock.
-        const longest = await longestTask(page, () => askQuestion(page, "long"));
-        report(`longest task: ${longest.toFixed(0)} ms of the processor`);
-        assert(longest > 0 && (!isQuiet() || longest < LONGEST_TASK), `${longest} ms`);
+        const { milliseconds, parts } = await longestTask(page, () => askQuestion(page, "long"));
+        const found = `longest task: ${milliseconds.toFixed(0)} ms of the processor (${parts})`;
+        report(found);
+        assert(milliseconds > 0 && milliseconds < LONGEST_TASK, found);
       });
 
       await step("the documentation can be read, and leads from page to page", async () => {
