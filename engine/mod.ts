@@ -6,6 +6,7 @@ export {
   type CacheType,
   type CacheTypes,
   type Capabilities,
+  DEVICE_KINDS,
   type DeviceChoice,
   type DeviceKind,
   DeviceLostError,

@@ -3,7 +3,7 @@
 // only used on request. On Linux WebGPU is not tried unless there is the device file of a GPU,
 // because trying loads the Vulkan and OpenGL libraries into the process.
 
-import type { DeviceKind, DeviceOptions } from "./device.ts";
+import { DEVICE_KINDS, type DeviceKind, type DeviceOptions } from "./device.ts";
 import { GpuError } from "./errors.ts";
 import { mayRead, namesIn, readVariable } from "./process.ts";
 import { type AdapterFacts, findAdapter } from "./webgpu/platform.ts";
@@ -39,12 +39,12 @@ export async function chooseDevice(
   if (options.gpu) return { kind: "webgpu", reason: "the program brings a WebGPU of its own" };
   const asked = surroundings.asked.toLowerCase() || "auto";
   if (asked === "auto") return await chooseFreely(surroundings);
-  if (asked === "webgpu" || asked === "dawn" || asked === "cpu") {
-    return { kind: asked, reason: "as QUERN_DEVICE says" };
-  }
+  const kind = DEVICE_KINDS.find((name) => name === asked);
+  if (kind) return { kind, reason: "as QUERN_DEVICE says" };
+  const names = DEVICE_KINDS.map((name) => `"${name}"`).join(", ");
   throw new GpuError(
     `Cannot open the device of QUERN_DEVICE, "${surroundings.asked}": ` +
-      'it is not "auto", "webgpu", "dawn" or "cpu"',
+      `it is neither "auto" nor one of ${names}`,
   );
 }
 

@@ -122,8 +122,14 @@ export interface DeviceProfile {
   readonly maxBufferSize: number;
 }
 
-/** What computes: the runtime's own WebGPU, Dawn's (webgpu/dawn.ts), or the CPU. */
-export type DeviceKind = "webgpu" | "dawn" | "cpu";
+/**
+ * The kinds of devices, by their names in QUERN_DEVICE: the runtime's own WebGPU, Dawn's
+ * (webgpu/dawn.ts), and the CPU.
+ */
+export const DEVICE_KINDS = ["webgpu", "dawn", "cpu"] as const;
+
+/** A kind of device. */
+export type DeviceKind = (typeof DEVICE_KINDS)[number];
 
 /** The options of openDevice(). */
 export interface DeviceOptions {
@@ -263,7 +269,7 @@ export interface Device extends Allocator, Disposable {
    * `positions` positions. qkv is rotated, with queries from column `first` on: y [rows, heads *
    * valueDim].
    */
-  rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation;
+  rotateRows(x: FloatRows, angles: Buffer, options: RotateRowsOptions): Operation;
   /**
    * y = softmax(q k^T * scale) v over the cache, for `tiles` tiles whose sequences have at most
    * `positions` positions. qkv is rotated, its queries from column `first` on: y [rows, heads * valueDim].

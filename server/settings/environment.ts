@@ -2,7 +2,7 @@
 // their values are read, for the doctor and for commands that refuse invalid ones. settings.ts
 // turns them into settings.
 
-import { readRemoteHost } from "../../engine/mod.ts";
+import { DEVICE_KINDS, readRemoteHost } from "../../engine/mod.ts";
 import { parseByteSize, parseCacheType, parseDuration, parseFolderSize } from "./quantities.ts";
 import { isHostAddress } from "../network/host.ts";
 
@@ -41,25 +41,19 @@ const cacheType: Kind = {
 const count: Kind = { is: "a whole number", read: matching(/^\d+$/) };
 const address: Kind = { is: "an address such as 127.0.0.1:11434", read: require(isHostAddress) };
 const server: Kind = { is: "an address such as https://ollama.com", read: readRemoteHost };
-const api: Kind = { is: "ollama or openai", read: matching(/^(?:ollama|openai)$/i) };
-const isolation: Kind = {
-  is: "auto, worker or process",
-  read: matching(/^(?:auto|worker|process)$/i),
-};
-const device: Kind = {
-  is: "auto, webgpu, dawn or cpu",
-  read: matching(/^(?:auto|webgpu|dawn|cpu)$/i),
-};
-const budget: Kind = { is: "enforce or ignore", read: matching(/^(?:enforce|ignore)$/i) };
+const api = oneOf("ollama", "openai");
+const isolation = oneOf("auto", "worker", "process");
+const device = oneOf("auto", ...DEVICE_KINDS);
+const budget = oneOf("enforce", "ignore");
 const threads: Kind = { is: "a whole number from 1 to 1024", read: requireWithin(1, 1024) };
-const log: Kind = { is: "plain or json", read: matching(/^(?:plain|json)$/i) };
+const log = oneOf("plain", "json");
 
 /** In the order of the help. */
 export const VARIABLES: readonly Variable[] = [
   { name: "OLLAMA_HOST", effect: "where to serve and to ask (127.0.0.1:11434)", kind: address },
   {
     name: "QUERN_DEVICE",
-    effect: "what computes: auto, webgpu, dawn or cpu (auto)",
+    effect: `what computes: ${device.is} (auto)`,
     kind: device,
   },
   {
@@ -217,6 +211,14 @@ function canRead({ read }: Kind, value: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** One of some words, in any case. */
+function oneOf(...words: readonly string[]): Kind {
+  return {
+    is: `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`,
+    read: require((text) => words.includes(text.toLowerCase())),
+  };
 }
 
 function matching(pattern: RegExp): (text: string) => void {
