@@ -193,8 +193,9 @@ export const operands = {
     const { sharedValues, rotary, sections } = options;
     const tables = [...cache ? [state.table] : [], ...sections ? [sections.mropePositions] : []];
     // Keys that are stored as codes may be rotated in place before.
-    const turns = rotary > 0 && (heads > 0 || (cache && Object.values(cache.types).some(isCoded)));
-    const writes = [...turns ? [qkv] : [], ...cachesOf(cache)];
+    const rotates = rotary > 0 &&
+      (heads > 0 || (cache && Object.values(cache.types).some(isCoded)));
+    const writes = [...rotates ? [qkv] : [], ...cachesOf(cache)];
     const queries = rotary > 0 ? heads * headDim * FLOAT : 0;
     const cached = cache ? kvHeads * (headDim + (sharedValues ? 0 : valueDim)) : 0;
     return described("rotate", [qkv, state.rows, ...tables], writes, {
@@ -203,9 +204,9 @@ export const operands = {
       flops: FUNCTION_FLOPS / 2 * rotary * (heads + (cache ? kvHeads : 0)),
     });
   },
-  rotateRows(x: FloatRows, turns: Buffer, { heads, headDim }: RotateRowsOptions) {
+  rotateRows(x: FloatRows, angles: Buffer, { heads, headDim }: RotateRowsOptions) {
     const values = heads * headDim;
-    return described("rotate rows", [x, turns], [x], {
+    return described("rotate rows", [x, angles], [x], {
       reads: FLOAT * (values + headDim),
       writes: FLOAT * values,
       flops: FUNCTION_FLOPS / 2 * values,

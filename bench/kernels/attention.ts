@@ -202,8 +202,8 @@ function bindRotate(
     ...shape,
     rotary: headDim,
     halfPairs: true,
-    lowTurns: bench.upload(low),
-    highTurns: bench.upload(high),
+    lowAngles: bench.upload(low),
+    highAngles: bench.upload(high),
   });
   const { frequencies } = ropeFrequencies(rope);
   return {

@@ -175,7 +175,7 @@ export function rotate(
     ...shape,
     rotary: rope?.rotary ?? 0,
     halfPairs: rope?.halfPairs ?? false,
-    ...(rope ? network.memory.turns(rope) : {}),
+    ...(rope ? network.memory.ropeTables(rope) : {}),
     ...(rope?.sections
       ? { sections: { ...rope, mropePositions: network.state.mropePositions } }
       : {}),

@@ -41,7 +41,7 @@ export class StepMemory {
   readonly #currentDevice: () => Device;
   readonly #options: MemoryOptions;
   readonly #shared = new Map<Device, Map<string, unknown>>();
-  readonly #turns = new Map<RopeOptions, { lowTurns: Buffer; highTurns: Buffer }>();
+  readonly #ropeTables = new Map<RopeOptions, { lowAngles: Buffer; highAngles: Buffer }>();
   /** The KV caches of all attention layers. */
   readonly caches: LayerCache[] = [];
   readonly #cacheDevices = new Map<LayerCache, Device>();
@@ -89,18 +89,18 @@ export class StepMemory {
   }
 
   /** The tables of a rotary embedding, one pair for each options object. */
-  turns(rope: RopeOptions): { lowTurns: Buffer; highTurns: Buffer } {
-    let turns = this.#turns.get(rope);
-    if (!turns) {
+  ropeTables(rope: RopeOptions): { lowAngles: Buffer; highAngles: Buffer } {
+    let tables = this.#ropeTables.get(rope);
+    if (!tables) {
       const { low, high } = ropeTables(rope, this.#options.limits.context);
-      const label = `turns ${this.#turns.size}`;
-      turns = {
-        lowTurns: this.constant(`${label} low`, low),
-        highTurns: this.constant(`${label} high`, high),
+      const label = `angles ${this.#ropeTables.size}`;
+      tables = {
+        lowAngles: this.constant(`${label} low`, low),
+        highAngles: this.constant(`${label} high`, high),
       };
-      this.#turns.set(rope, turns);
+      this.#ropeTables.set(rope, tables);
     }
-    return turns;
+    return tables;
   }
 
   /** The KV cache of a new layer. */

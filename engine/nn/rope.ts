@@ -93,7 +93,7 @@ function readRotary(config: Config): number {
   if (rotary % 2 === 0 && rotary <= most) return rotary;
   throw config.error(
     "rope.dimension_count",
-    `${rotary} of the ${most} elements of a head cannot turn`,
+    `${rotary} of the ${most} elements of a head cannot be rotated`,
   );
 }
 
@@ -102,7 +102,7 @@ function readSections(config: Config, rotary: number): readonly number[] {
   const sections = config.numbers("rope.dimension_sections");
   const isPart = (size: number) => Number.isInteger(size) && size >= 0 && size <= rotary / 2;
   if (sections.length <= 4 && sections.every(isPart)) return sections;
-  const state = `[${sections.join(", ")}] are not parts of the ${rotary / 2} pairs that turn`;
+  const state = `[${sections.join(", ")}] are not parts of the ${rotary / 2} rotated pairs`;
   throw config.error("rope.dimension_sections", state);
 }
 

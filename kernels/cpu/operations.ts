@@ -115,9 +115,9 @@ export abstract class CpuOperations implements OperationMakers {
     return this.#bound(operands.rotate(qkv, cache, state, options), run);
   }
 
-  rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {
-    const run = rotateRows(this.core, x, turns, options);
-    return this.#bound(operands.rotateRows(x, turns, options), run);
+  rotateRows(x: FloatRows, angles: Buffer, options: RotateRowsOptions): Operation {
+    const run = rotateRows(this.core, x, angles, options);
+    return this.#bound(operands.rotateRows(x, angles, options), run);
   }
 
   attention(

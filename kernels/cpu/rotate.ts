@@ -44,13 +44,13 @@ export function rotate(
     qkv: cpu(qkv.floats).address,
     stride: 4 * qkv.stride,
     first: 4 * first,
-    low: rotary > 0 ? cpu(options.lowTurns!).address : 0,
-    high: rotary > 0 ? cpu(options.highTurns!).address : 0,
+    low: rotary > 0 ? cpu(options.lowAngles!).address : 0,
+    high: rotary > 0 ? cpu(options.highAngles!).address : 0,
     table: cpu(state.table).address,
     maxBlocks: state.maxBlocks,
     keys: cached ? cpu(cache.keys).address : 0,
     values: shape.hasValues ? cpu(cache!.values!).address : 0,
-    // Keys that turn in place, for want of a cache, are queries to the kernel.
+    // Without a cache, keys are rotated in place, as queries are.
     heads: cached ? heads : heads + kvHeads,
     kvHeads: cached ? kvHeads : 0,
     mropePositions: parts ? cpu(sections!.mropePositions).address : 0,
@@ -58,7 +58,7 @@ export function rotate(
   return (rows: number) => core.run([{ kernels, name: "rotate", arguments: words, items: rows }]);
 }
 
-/** The part of an M-RoPE position that turns each pair; undefined where it is the position in the cache. */
+/** The part of an M-RoPE position that rotates each pair; undefined where it is the position in the cache. */
 function partsOf(
   pairs: number,
   { sections = [], interleaved = false }: RotarySections,

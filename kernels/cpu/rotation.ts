@@ -19,7 +19,7 @@ import { CachedHeads, floatsToHalves } from "./cached_heads.ts";
 import { addKernel, forItems } from "./kernel.ts";
 import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { BLOCK, type CacheType } from "../ops/kv_cache.ts";
-import { TURN } from "../ops/rope_tables.ts";
+import { LOW_POSITIONS } from "../ops/rope_tables.ts";
 import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
 
 /** What a kernel is made for. */
@@ -36,7 +36,7 @@ export interface RotationShape {
   readonly hasValues: boolean;
   readonly keyType: CacheType;
   readonly valueType: CacheType;
-  /** M-RoPE: the part of the position, 0 to 2, that turns each pair. */
+  /** M-RoPE: the part of the position, 0 to 2, that rotates each pair. */
   readonly parts?: readonly number[] | undefined;
 }
 
@@ -72,7 +72,7 @@ export function addRotation(
   /** Where the tables have a position: a row of each. */
   type TableRows = readonly [low: Local<"i32">, high: Local<"i32">];
   /** Cosines, and behind them sines, of a row into the thread's memory, by the tables of each part. */
-  const turn = (f: FunctionBuilder, tables: readonly TableRows[]) => {
+  const writeAngles = (f: FunctionBuilder, tables: readonly TableRows[]) => {
     for (let pair = 0; pair < pairs; pair += 4) {
       const ofPair = (i: number) => tables[parts?.[Math.min(pair + i, pairs - 1)] ?? 0]!;
       // Two pairs are a vector: of one row, or of two.
@@ -95,10 +95,10 @@ export function addRotation(
   /** Stores four elements of a head, or two: those of the first lanes. */
   type Store = (element: number, values: V128, count?: 2 | 4) => void;
   /** A head's elements as they are after the rotation, each given to `store`. */
-  const turnHead = (f: FunctionBuilder, from: Local<"i32">, store: Store, all: boolean) => {
+  const rotateHead = (f: FunctionBuilder, from: Local<"i32">, store: Store, all: boolean) => {
     for (let element = 0; all && element < headDim; element += 4) {
-      const isTurned = element >= rotaryStart && element < rotaryStart + rotary;
-      if (!isTurned) store(element, f.let(work.v128.load(from, 4 * element)));
+      const isRotated = element >= rotaryStart && element < rotaryStart + rotary;
+      if (!isRotated) store(element, f.let(work.v128.load(from, 4 * element)));
     }
     for (let pair = 0; pair < pairs; pair += 4) {
       const isWhole = pair + 4 <= pairs; // the last two pairs may be alone
@@ -109,14 +109,14 @@ export function addRotation(
       const b = halfPairs ? y : f.let(shuffleLanes(x, y, ODD));
       const cos = f.let(panel.v128.load(origin, 4 * pair));
       const sin = f.let(panel.v128.load(origin, sines + 4 * pair));
-      const turnedA = f.let(f32x4.sub(f32x4.mul(a, cos), f32x4.mul(b, sin)));
-      const turnedB = f.let(f32x4.add(f32x4.mul(b, cos), f32x4.mul(a, sin)));
+      const rotatedA = f.let(f32x4.sub(f32x4.mul(a, cos), f32x4.mul(b, sin)));
+      const rotatedB = f.let(f32x4.add(f32x4.mul(b, cos), f32x4.mul(a, sin)));
       if (halfPairs) {
-        store(one, turnedA, isWhole ? 4 : 2);
-        store(two, turnedB, isWhole ? 4 : 2);
+        store(one, rotatedA, isWhole ? 4 : 2);
+        store(two, rotatedB, isWhole ? 4 : 2);
       } else {
-        store(one, f.let(shuffleLanes(turnedA, turnedB, [0, 4, 1, 5])));
-        if (isWhole) store(two, f.let(shuffleLanes(turnedA, turnedB, [2, 6, 3, 7])));
+        store(one, f.let(shuffleLanes(rotatedA, rotatedB, [0, 4, 1, 5])));
+        if (isWhole) store(two, f.let(shuffleLanes(rotatedA, rotatedB, [2, 6, 3, 7])));
       }
     }
   };
@@ -162,8 +162,8 @@ export function addRotation(
       const entry = f.let(i32.add(given.rows, i32.mul(row, STEP_ROW.bytes)));
       const position = f.let(work.i32.load(entry, STEP_ROW.byte.position));
       const rowsOf = (at: Local<"i32">): TableRows => [
-        f.let(i32.add(given.low, i32.mul(i32.rem_u(at, TURN), 8 * pairs))),
-        f.let(i32.add(given.high, i32.mul(i32.div_u(at, TURN), 8 * pairs))),
+        f.let(i32.add(given.low, i32.mul(i32.rem_u(at, LOW_POSITIONS), 8 * pairs))),
+        f.let(i32.add(given.high, i32.mul(i32.div_u(at, LOW_POSITIONS), 8 * pairs))),
       ];
       if (parts) {
         // All parts of a text's position are one and the same.
@@ -177,14 +177,14 @@ export function addRotation(
           const from = f.let(i32.add(given.mropePositions, places));
           for (const { part, position } of parts) f.set(position, work.i32.load(from, part));
         });
-        turn(f, parts.map(({ position }) => rowsOf(position)));
-      } else if (rotary > 0) turn(f, [rowsOf(position)]);
+        writeAngles(f, parts.map(({ position }) => rowsOf(position)));
+      } else if (rotary > 0) writeAngles(f, [rowsOf(position)]);
       const x = f.let(
         i32.add(i32.add(given.qkv, i32.mul(row, given.stride)), given.first),
       );
       const head = f.let(i32.const(0));
       f.forUpTo(head, heads, 1, () => {
-        turnHead(f, x, storeFloats(f, work, x), false);
+        rotateHead(f, x, storeFloats(f, work, x), false);
         f.increase(x, 4 * headDim);
       });
       if (!cached) return;
@@ -197,7 +197,7 @@ export function addRotation(
       const key = blockIn(given.keys, ofKeys);
       f.set(head, 0);
       f.forUpTo(head, kvHeads, 1, () => {
-        storeCached(f, ofKeys, key, cell, (store) => turnHead(f, x, store, true));
+        storeCached(f, ofKeys, key, cell, (store) => rotateHead(f, x, store, true));
         f.increase(x, 4 * headDim);
         f.increase(key, ofKeys.blockBytes);
       });

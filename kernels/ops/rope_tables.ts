@@ -95,12 +95,12 @@ export function ropeFrequencies(
   return { frequencies, length: length * stretched };
 }
 
-/** Positions per step of the high table. */
-export const TURN = 256;
+/** Number of positions in the low table, and the distance of positions in the high table. */
+export const LOW_POSITIONS = 256;
 
 /**
- * Unit vectors (cos, sin): low [256, pairs] of the positions 0 to 255, high [n, pairs] of their
- * multiples of 256 up to `context`; the high one carries the length.
+ * Tables of (cos, sin) of angles: `low` [256, pairs] for positions 0 to 255, and `high` [n, pairs]
+ * for multiples of 256 up to `context`. The high one contains the factor of rotated vectors.
  */
 export function ropeTables(
   options: RopeOptions,
@@ -118,5 +118,8 @@ export function ropeTables(
     }
     return vectors;
   };
-  return { low: table(TURN, 1, 1), high: table(Math.ceil(context / TURN), TURN, length) };
+  return {
+    low: table(LOW_POSITIONS, 1, 1),
+    high: table(Math.ceil(context / LOW_POSITIONS), LOW_POSITIONS, length),
+  };
 }

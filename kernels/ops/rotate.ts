@@ -15,8 +15,8 @@ export interface RotateOptions extends HeadShape {
   /** Whether pairs are (i, i + rotary/2) instead of (2i, 2i + 1). */
   halfPairs: boolean;
   /** The tables of {@linkcode ropeTables}; needed unless `rotary` is 0. */
-  lowTurns?: Buffer;
-  highTurns?: Buffer;
+  lowAngles?: Buffer;
+  highAngles?: Buffer;
   /** Sections of M-RoPE. Missing: all pairs rotate by the position in the cache. */
   sections?: RotarySections | undefined;
   /** Column of the first head in its row, a multiple of four; default 0. */
@@ -39,17 +39,17 @@ export interface RotateRowsOptions {
   distance: number;
 }
 
-/** The rotation of one head in plain loops. @param turns (cos, sin) of each pair: [headDim / 2] */
+/** The rotation of one head in plain loops. @param angles (cos, sin) of each pair: [headDim / 2] */
 export function rotateRowsReference(
   head: Float32Array,
-  turns: Float32Array,
+  angles: Float32Array,
   distance: number,
 ): Float32Array {
   const rotated = head.slice();
   for (let pair = 0; pair < head.length / 2; pair++) {
     const first = Math.floor(pair / distance) * 2 * distance + pair % distance;
     const [a, b] = [head[first], head[first + distance]];
-    const [cos, sin] = turns.subarray(2 * pair);
+    const [cos, sin] = angles.subarray(2 * pair);
     rotated[first] = a * cos - b * sin;
     rotated[first + distance] = b * cos + a * sin;
   }

@@ -201,8 +201,8 @@ export class WebGpuDevice extends Gpu implements Device {
     return bound(operands.rotate(qkv, cache, state, options), rotate);
   }
 
-  rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {
-    return bound(operands.rotateRows(x, turns, options), new RotateRows(this, x, turns, options));
+  rotateRows(x: FloatRows, angles: Buffer, options: RotateRowsOptions): Operation {
+    return bound(operands.rotateRows(x, angles, options), new RotateRows(this, x, angles, options));
   }
 
   attention(

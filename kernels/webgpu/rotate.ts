@@ -19,7 +19,7 @@ const WORKGROUP = 32;
 export class Rotate {
   readonly #dispatch: Dispatch | undefined;
   readonly #workgroups: number;
-  /** What writes keys and values where some are codes; then they turn in place before. */
+  /** Writes keys and values if some are codes; then they are rotated in place before. */
   readonly #codes: readonly CacheCodes[];
 
   /**
@@ -41,7 +41,7 @@ export class Rotate {
       ? { ...asked, heads: asked.heads + asked.kvHeads, kvHeads: 0 }
       : asked;
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
-    const { rotary, rotaryStart = 0, halfPairs, lowTurns, highTurns, first = 0 } = options;
+    const { rotary, rotaryStart = 0, halfPairs, lowAngles, highAngles, first = 0 } = options;
     const { sections: [time, height, width, other] = [], interleaved = false } = options.sections ??
       {};
     const SECTIONS = rotary > 0 && time !== undefined;
@@ -73,7 +73,7 @@ export class Rotate {
     }).bind({
       rows: state.rows,
       qkv: qkv.floats,
-      ...(rotary > 0 ? { low_turns: lowTurns!, high_turns: highTurns! } : {}),
+      ...(rotary > 0 ? { low_angles: lowAngles!, high_angles: highAngles! } : {}),
       ...(CACHED ? { table: state.table, keys: cache!.keys } : {}),
       ...(VALUES ? { values: cache!.values! } : {}),
       ...(SECTIONS ? { mrope_positions: options.sections!.mropePositions } : {}),

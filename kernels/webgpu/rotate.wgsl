@@ -5,7 +5,7 @@
 // IN_PLACE: whether there are queries to rotate.
 // The angle position * frequency comes from two small tables, position = 256 * high + low, as unit
 // vectors that multiply: exact at any position, where sin and cos of a large f32 are not.
-// SECTIONS: M-RoPE (Wang et al. 2024), whose positions have three parts. Each turns the pairs of its
+// SECTIONS: M-RoPE (Wang et al. 2024), whose positions have three parts. Each rotates the pairs of its
 // section, or (INTERLEAVED) every third pair. In a text the parts are one and the same.
 struct Params {
   heads: u32,
@@ -18,7 +18,7 @@ struct Params {
   time: u32,          // pairs in the section of each part of the position
   height: u32,
   width: u32,
-  other: u32,         // of no part: their tables do not turn
+  other: u32,         // of no part: not rotated
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rows: array<StepRow>;             // [rows]
@@ -28,8 +28,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read> qkv: array<f32>;
 #end
 #if ROTATED
-@group(0) @binding(3) var<storage, read> low_turns: array<vec4<f32>>;     // [256, rotary/4] (cos, sin) twice
-@group(0) @binding(4) var<storage, read> high_turns: array<vec4<f32>>;    // [positions/256, rotary/4]
+@group(0) @binding(3) var<storage, read> low_angles: array<vec4<f32>>;     // [256, rotary/4] (cos, sin) twice
+@group(0) @binding(4) var<storage, read> high_angles: array<vec4<f32>>;    // [positions/256, rotary/4]
 #end
 
 #if HALF_KEYS
@@ -73,7 +73,7 @@ fn packed_values(pair: vec2<f32>) -> ValuePair {
 }
 
 // Multiplies two unit vectors as complex numbers, two at a time.
-fn turn(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+fn multiply_complex(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   return vec4(
     a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x,
     a.z * b.z - a.w * b.w, a.z * b.w + a.w * b.z,
@@ -81,12 +81,12 @@ fn turn(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 }
 
 #if ROTATED
-// How far pairs 2 * at and 2 * at + 1 turn at a position.
-fn turns_at(position: u32, at: u32) -> vec4<f32> {
+// The angles of pairs 2 * at and 2 * at + 1 at a position, as (cos, sin).
+fn angles_at(position: u32, at: u32) -> vec4<f32> {
   let quarter = params.rotary / 4u;
-  return turn(
-    low_turns[(position % 256u) * quarter + at],
-    high_turns[(position / 256u) * quarter + at],
+  return multiply_complex(
+    low_angles[(position % 256u) * quarter + at],
+    high_angles[(position / 256u) * quarter + at],
   );
 }
 
@@ -97,17 +97,17 @@ fn angles_of(entry: StepRow, at: u32) -> vec4<f32> {
     let place = mrope_positions[entry.token - IMAGE_TOKEN];
     parts = vec3(place.time, place.height, place.width);
   }
-  let first = turns_at(parts[part_of(2u * at)], at);
-  let second = turns_at(parts[part_of(2u * at + 1u)], at);
+  let first = angles_at(parts[part_of(2u * at)], at);
+  let second = angles_at(parts[part_of(2u * at + 1u)], at);
   return vec4(first.xy, second.zw);
   #else
-  return turns_at(entry.position, at);
+  return angles_at(entry.position, at);
   #end
 }
 #end
 
 #if SECTIONS
-// The part of the position that turns a pair.
+// The part of the position that rotates a pair.
 fn part_of(pair: u32) -> u32 {
   let at = pair % (params.time + params.height + params.width + params.other);
   #if INTERLEAVED
@@ -122,13 +122,13 @@ fn part_of(pair: u32) -> u32 {
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let head = id.x / QUADS;
   let quad = id.x % QUADS;
-  let turned_heads = params.heads + params.kv_heads;
+  let rotated_heads = params.heads + params.kv_heads;
   let entry = rows[id.y];
   let position = entry.position;
   let row = id.y * params.stride + params.first;
-  if (head >= turned_heads) {
+  if (head >= rotated_heads) {
     #if VALUES
-    let rest = id.x - turned_heads * QUADS;
+    let rest = id.x - rotated_heads * QUADS;
     let kv_head = rest / VALUE_QUADS;
     if (kv_head >= params.kv_heads) {
       return;
@@ -136,7 +136,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let block = table[entry.slot * params.max_blocks + position / BLOCK];
     let cached = cached_head(block, kv_head, params.kv_heads, position);
     let to = 2u * (cached * VALUE_QUADS + rest % VALUE_QUADS);
-    let from_value = row + turned_heads * HEAD_DIM + 4u * rest;
+    let from_value = row + rotated_heads * HEAD_DIM + 4u * rest;
     values[to] = packed_values(vec2(qkv[from_value], qkv[from_value + 1u]));
     values[to + 1u] = packed_values(vec2(qkv[from_value + 2u], qkv[from_value + 3u]));
     #end

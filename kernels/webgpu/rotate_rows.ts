@@ -1,5 +1,5 @@
 // RoPE by angles that each row brings along, as images have them: the binding of rotate_rows.wgsl.
-// Positions of text turn by tables of their own, see rotate.ts.
+// Positions of text have tables of angles instead, see rotate.ts.
 
 import source from "./rotate_rows.wgsl" with { type: "text" };
 import type { Buffer } from "../operation.ts";
@@ -17,19 +17,19 @@ export class RotateRows {
 
   /**
    * @param x [rows, columns], the heads first
-   * @param turns [rows, headDim / 2] of (cos, sin): how far each pair of each row turns
+   * @param angles [rows, headDim / 2] of (cos, sin): how far each pair of each row angles
    */
   constructor(
     device: Gpu,
     x: FloatRows,
-    turns: Buffer,
+    angles: Buffer,
     { heads, headDim, distance }: RotateRowsOptions,
   ) {
     const pairs = headDim / 2;
     this.#workgroups = Math.ceil(heads * pairs / WORKGROUP);
     const kernel = device.kernel({ name: "rotate rows", source, constants: { WORKGROUP } });
     this.#dispatch = kernel.bind(
-      { turns, x: x.floats },
+      { angles, x: x.floats },
       { heads, pairs, distance, stride: x.stride },
     );
   }

@@ -148,8 +148,8 @@ async function assertWritten(
         ...shape,
         halfPairs: true,
         ...(rotary > 0 && {
-          lowTurns: upload(device, turns),
-          highTurns: upload(device, turns.slice(0, rotary * 4)),
+          lowAngles: upload(device, turns),
+          highAngles: upload(device, turns.slice(0, rotary * 4)),
         }),
       },
     );

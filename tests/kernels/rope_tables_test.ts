@@ -3,10 +3,10 @@
 
 import { assert, assertEquals } from "@std/assert";
 import {
+  LOW_POSITIONS,
   ropeFrequencies,
   type RopeOptions,
   ropeTables,
-  TURN,
   yarnLength,
 } from "../../kernels/mod.ts";
 import { assertClose, relative, ULP } from "./close.ts";
@@ -112,8 +112,8 @@ function worstError(options: RopeOptions, positions: number[]): number {
   let worst = 0;
   for (const position of positions) {
     for (let pair = 0; pair < pairs; pair++) {
-      const a = 2 * ((position % TURN) * pairs + pair);
-      const b = 2 * (Math.floor(position / TURN) * pairs + pair);
+      const a = 2 * ((position % LOW_POSITIONS) * pairs + pair);
+      const b = 2 * (Math.floor(position / LOW_POSITIONS) * pairs + pair);
       const x = low[a] * high[b] - low[a + 1] * high[b + 1];
       const y = low[a] * high[b + 1] + low[a + 1] * high[b];
       const angle = position * frequencies[pair];
@@ -138,7 +138,7 @@ Deno.test("ropeTables() give the rotation of positions up to 100,000 within 2e-7
 Deno.test("ropeTables() have a row for the last position of any context", () => {
   for (const context of [1, 255, 256, 257, 1000]) {
     const { low, high } = ropeTables({ rotary: 4, base: 10000 }, context);
-    assertEquals(low.length, TURN * 2 * 2);
-    assertEquals(high.length, Math.ceil(context / TURN) * 2 * 2);
+    assertEquals(low.length, LOW_POSITIONS * 2 * 2);
+    assertEquals(high.length, Math.ceil(context / LOW_POSITIONS) * 2 * 2);
   }
 });

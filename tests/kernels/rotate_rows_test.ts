@@ -1,5 +1,5 @@
 // RoPE by angles of each row against its reference: neighbours, halves and quarters of a head as
-// pairs, in rows that hold more than what turns.
+// pairs, in rows that hold more than what table.
 
 import { type Device, rotateRowsReference } from "../../kernels/mod.ts";
 import { deviceTest, submit, upload } from "../gpu.ts";
@@ -15,16 +15,16 @@ async function assertRotated(
   const [rows, columns] = [5, heads * headDim + 7];
   const values = randomFloats(rows * columns, headDim);
   const angles = randomFloats(rows * headDim / 2, distance);
-  const turns = new Float32Array(2 * angles.length);
-  angles.forEach((angle, i) => turns.set([Math.cos(9 * angle), Math.sin(9 * angle)], 2 * i));
+  const table = new Float32Array(2 * angles.length);
+  angles.forEach((angle, i) => table.set([Math.cos(9 * angle), Math.sin(9 * angle)], 2 * i));
   const x = uploadRows(device, values, columns);
   const options = { heads, headDim, distance };
-  const rotate = device.rotateRows(x, upload(device, turns), options);
+  const rotate = device.rotateRows(x, upload(device, table), options);
   submit(device, (pass) => rotate.encode(pass, rows));
   const expected = values.slice();
   const errors = new Float64Array(values.length);
   for (let row = 0; row < rows; row++) {
-    const own = turns.subarray(row * headDim, (row + 1) * headDim);
+    const own = table.subarray(row * headDim, (row + 1) * headDim);
     for (let head = 0; head < heads; head++) {
       const from = row * columns + head * headDim;
       const before = values.subarray(from, from + headDim);

@@ -25,7 +25,7 @@ interface Case extends HeadShape {
   half: boolean;
   first?: number;
   sections?: Pick<RopeOptions, "sections" | "interleaved">;
-  /** The part of the position that turns each pair, 0 to 2; any of them where none does. */
+  /** The part of the position that rotates each pair, 0 to 2; any of them where none does. */
   partOf?: string;
 }
 
@@ -96,7 +96,7 @@ async function assertRotated(device: Device, shape: Case) {
     ...shape,
     sections: shape.sections && { ...shape.sections, mropePositions: upload(device, places) },
     ...(rotary > 0
-      ? { lowTurns: upload(device, tables.low), highTurns: upload(device, tables.high) }
+      ? { lowAngles: upload(device, tables.low), highAngles: upload(device, tables.high) }
       : {}),
   });
   submit(device, (pass) => rotate.encode(pass, ROWS.length));
