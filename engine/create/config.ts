@@ -1,9 +1,9 @@
 // The description of a model in its config blob: made from a file's header, changed by requests,
-// and written as Ollama writes it. The layout: types/model/config.go of the Ollama project.
+// and written as Ollama writes it, and the texts from which its members are read. The layout:
+// types/model/config.go of the Ollama project.
 
 import { RequestError } from "../errors.ts";
-import type { Layer, ModelConfig } from "../store/mod.ts";
-import { encodeDocument } from "./document.ts";
+import { encodeDocument, type Layer, type ModelConfig } from "../store/mod.ts";
 
 /** Members in the order of Go's structure. Others follow in their own order. */
 const ORDER = [
@@ -98,4 +98,41 @@ function isCount(value: unknown): boolean {
 
 function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((text) => typeof text === "string");
+}
+
+const NUMBER = "(?:0|[1-9]\\d*)";
+const LABELS = "[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*";
+const VERSION = new RegExp(
+  `^v?(${NUMBER}(?:\\.${NUMBER}(?:\\.${NUMBER}(?:-${LABELS})?(?:\\+${LABELS})?)?)?)$`,
+);
+
+/**
+ * The minimum version of Ollama for a model: a semantic version (semver.org), without a leading "v".
+ *
+ * @throws {RequestError} if it is not a version
+ */
+export function readVersion(text: string): string {
+  const version = VERSION.exec(text.trim())?.[1];
+  if (version) return version;
+  throw new RequestError(`requires must be a valid semver (e.g. 0.14.0), not "${text}"`);
+}
+
+/** Default port of a server that runs a model instead of this one. */
+const PORT = "11434";
+
+/**
+ * The full address of a server that runs a model instead of this one: `host` becomes `http://host:11434`. A path is kept, without a slash at its end.
+ *
+ * @throws {RequestError} if it is not an address
+ */
+export function readRemoteHost(text: string): string {
+  const isPath = text.startsWith("/");
+  const full = isPath ? `http://localhost:${PORT}${text}` : text;
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(full) ? full : `http://${full}`);
+  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === "" || url.username !== "") {
+    throw new RequestError(`bad remote: "${text}" is no address of a server`);
+  }
+  const hasScheme = full !== text || /^https?:/i.test(text);
+  if (url.port === "" && !hasScheme) url.port = PORT;
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }

@@ -6,13 +6,11 @@ import { RequestError } from "../errors.ts";
 import { createGoTemplate, GoTemplateError } from "../go_template/mod.ts";
 import { type Layer, MEDIA, type ModelConfig, ModelName, type ModelStore } from "../store/mod.ts";
 import { type Base, baseOf } from "./base.ts";
-import { encodeConfig, withInfo } from "./config.ts";
+import { encodeConfig, readRemoteHost, readVersion, withInfo } from "./config.ts";
 import { putLayer, withOwnLayers } from "./layers.ts";
 import { streamProgress } from "./progress.ts";
 import { parseQuantization } from "./quantize/mod.ts";
-import { readRemoteHost } from "./remote_host.ts";
 import type { CreateProgress, CreateRequest, Pull } from "./types.ts";
-import { readVersion } from "./version.ts";
 import type { CreateContext } from "./weights.ts";
 
 /** The options of createModel(). */

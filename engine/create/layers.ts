@@ -1,8 +1,7 @@
 // The layers of a new model: blobs in the store, and the request's texts and parameters, which
 // override those of the base model. weights.ts handles weights.
 
-import { type BlobStore, type Layer, MEDIA } from "../store/mod.ts";
-import { encodeDocument, sortedByName } from "./document.ts";
+import { type BlobStore, encodeDocument, type Layer, MEDIA, sortedByName } from "../store/mod.ts";
 import { mergeParameters, type Parameters } from "./parameters.ts";
 import type { CreateRequest } from "./types.ts";
 

@@ -1,11 +1,10 @@
 // Making models: parsing and writing Modelfiles, and new models from others or from files.
 
-export { remoteConfig } from "./config.ts";
+export { readRemoteHost, remoteConfig } from "./config.ts";
 export { createModel, type CreateOptions } from "./create.ts";
 export { formatModelfile, formatParameters } from "./format_modelfile.ts";
 export { type Modelfile, type ModelMessage, parseModelfile } from "./modelfile.ts";
 export { isParameterValue, mergeParameters, type Parameters } from "./parameters.ts";
 export { parseQuantization, type QuantizationName, quantizeModel } from "./quantize/mod.ts";
-export { readRemoteHost } from "./remote_host.ts";
 export { convertSafetensors } from "./safetensors/mod.ts";
 export type { CreateProgress, CreateRequest, Pull } from "./types.ts";

@@ -4,7 +4,7 @@
 
 import { EngineError, RequestError } from "../errors.ts";
 import { type Parameters, readParameter } from "./parameters.ts";
-import { readVersion } from "./version.ts";
+import { readVersion } from "./config.ts";
 
 /** A message with which a model's conversations begin. */
 export interface ModelMessage {

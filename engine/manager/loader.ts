@@ -12,9 +12,8 @@ import {
 } from "../memory/mod.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadOptions, LoadProgress } from "../types.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, untilStalled } from "./clock.ts";
 import type { AskedLoad, ManagerOptions } from "./types.ts";
-import { untilStalled } from "./waiting.ts";
 
 /** Memory that a GPU is assumed to have after it refused a load, as a fraction of that load. */
 const NEXT_FRACTION = 3 / 4;

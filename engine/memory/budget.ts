@@ -4,7 +4,7 @@
 
 import type { DeviceProfile } from "../../kernels/mod.ts";
 import { formatSize } from "./estimate.ts";
-import { gpuProfile } from "./gpu_profile.ts";
+import { gpuProfile } from "./devices.ts";
 import { type Machine, thisMachine } from "./machine.ts";
 
 /** The memory for models. */

@@ -16,7 +16,7 @@ import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
 import type { ModelSource } from "../store/types.ts";
 import type { LoadOptions, MemoryUse } from "../types.ts";
 import { usableProjector, viewAsDecoder } from "../vision/mod.ts";
-import { type DeviceProfiles, deviceProfiles } from "./gpu_profile.ts";
+import { type DeviceProfiles, deviceProfiles } from "./devices.ts";
 
 /** The files of a model. */
 export type FileSource = Extract<ModelSource, { kind: "files" }>;

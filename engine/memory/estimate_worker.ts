@@ -3,7 +3,7 @@
 
 import { type ErrorRecord, packError } from "../error_record.ts";
 import type { LoadOptions } from "../types.ts";
-import type { DeviceProfiles } from "./gpu_profile.ts";
+import type { DeviceProfiles } from "./devices.ts";
 import { createEstimate, type Estimate, type FileSource, type MemoryEstimate } from "./estimate.ts";
 
 /** The message to the worker: the files, the devices, and the load options. */

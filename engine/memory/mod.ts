@@ -11,7 +11,7 @@ export {
   memoryUse,
   totalOf,
 } from "./estimate.ts";
-export { type DeviceProfiles, deviceProfiles, gpuProfile } from "./gpu_profile.ts";
+export { type DeviceProfiles, deviceProfiles, gpuProfile, isGpuFaster } from "./devices.ts";
 export { type FitLimits, fitLoad, type FittedLoad } from "./fit_load.ts";
 export {
   type BudgetOptions,
@@ -19,5 +19,4 @@ export {
   type MemoryBudget,
   readMemoryBudget,
 } from "./budget.ts";
-export { isGpuFaster } from "./speeds.ts";
 export { type DisposableEstimate, estimateInWorker } from "./worker_estimate.ts";

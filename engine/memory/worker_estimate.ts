@@ -5,7 +5,7 @@ import { unpackError } from "../error_record.ts";
 import { EngineError } from "../errors.ts";
 import type { Estimate, FileSource, MemoryEstimate } from "./estimate.ts";
 import type { EstimateAnswer, EstimateRequest } from "./estimate_worker.ts";
-import { deviceProfiles } from "./gpu_profile.ts";
+import { deviceProfiles } from "./devices.ts";
 
 /** Longest that an estimate may take, in milliseconds. The largest models take a second. */
 const LONGEST = 30_000;

@@ -1,7 +1,7 @@
 // The architectures by their GGUF name. A new one is a file of its own and one line here.
 
 import { UnsupportedModelError } from "../errors.ts";
-import type { Architecture } from "./architecture.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 import { loadBert, loadNomicBert } from "./bert.ts";
 import { loadBloom, loadMpt } from "./bloom.ts";
 import { loadCohere2, loadCommandR } from "./command_r.ts";
@@ -50,6 +50,9 @@ import { loadSmallThinker } from "./smallthinker.ts";
 import { loadSmolLm3 } from "./smollm3.ts";
 import { loadStableLm } from "./stablelm.ts";
 import { loadStarCoder2 } from "./starcoder2.ts";
+
+/** Loads the weights of a model, appends its forward step to the network, and names its output. */
+export type Architecture = (model: ModelBuilder) => Promise<void>;
 
 /** For each name the function that builds the architecture, and its well-known models. */
 type Table = Readonly<Record<string, readonly [load: Architecture, models: string]>>;
