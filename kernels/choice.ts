@@ -41,10 +41,10 @@ export async function chooseDevice(
   if (asked === "auto") return await chooseFreely(surroundings);
   const kind = DEVICE_KINDS.find((name) => name === asked);
   if (kind) return { kind, reason: "as QUERN_DEVICE says" };
-  const names = DEVICE_KINDS.map((name) => `"${name}"`).join(", ");
+  const names = ["auto", ...DEVICE_KINDS].map((name) => `"${name}"`);
   throw new GpuError(
     `Cannot open the device of QUERN_DEVICE, "${surroundings.asked}": ` +
-      `it is neither "auto" nor one of ${names}`,
+      `it is not ${names.slice(0, -1).join(", ")} or ${names.at(-1)}`,
   );
 }
 
