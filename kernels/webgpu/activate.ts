@@ -1,6 +1,6 @@
-// An activation function by itself, for feed-forward blocks without a gate and for those whose gate
-// and up projections are two products: the binding of activate.wgsl. Where gate and up are one
-// paired matrix, linear.wgsl does it on its way out.
+// An activation function by itself, for feed-forward blocks without a gate, or with gate and up
+// projections in two products: the binding of activate.wgsl. If they are one paired matrix,
+// linear.wgsl applies it.
 
 import activateSource from "./activate.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };

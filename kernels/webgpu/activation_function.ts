@@ -3,7 +3,7 @@
 import source from "./activation_function.wgsl" with { type: "text" };
 import type { ActivationFunction } from "../ops/activation_function.ts";
 
-/** Constants and snippet that give a kernel `activate(x)` and `gate(x, up)`. */
+/** The constants and the snippet that define `activate(x)` and `gate(x, up)` in a kernel. */
 export function activationFunction(name: ActivationFunction): {
   constants: Record<string, boolean>;
   snippet: string;

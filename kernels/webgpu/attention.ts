@@ -1,6 +1,6 @@
-// Attention over the paged KV cache: the bindings of attention.wgsl and attention_merge.wgsl, and how
-// query rows, heads and positions are shared out over workgroups. What differs between models is an
-// option; those not used are not in the WGSL.
+// Attention over the paged KV cache: the bindings of attention.wgsl and attention_merge.wgsl, and
+// how query rows, heads and positions are divided among workgroups. Differences between models are
+// options; unused ones are not in the WGSL.
 
 import attentionSource from "./attention.wgsl" with { type: "text" };
 import mergeSource from "./attention_merge.wgsl" with { type: "text" };
@@ -46,19 +46,22 @@ const SOFTMAX_PARTS = 8;
 /** Loads that an invocation can have under way at a time: the most that divide what it loads. */
 const UNROLLS = [8, 4, 2, 1] as const;
 
-/** Products of a key and a query in the text of the loop over keys: beyond it, compiling takes long. */
+/**
+ * Most products of a key and a query in the text of the loop over keys. With more, compilation
+ * takes long.
+ */
 const MOST_PRODUCTS = 128;
 const MOST_PRODUCTS_SOFTWARE = 4;
 
-/** Invocations that merge heads, where barriers are dear. */
+/** Invocations that merge heads, if barriers are expensive. */
 const MERGE_WORKGROUP_SOFTWARE = 16;
 
-/** Queries of a workgroup up to which an invocation keeps the sums of all of them in registers. */
+/** Most queries of a workgroup for which an invocation keeps all sums in registers. */
 const MOST_SUMS = 8;
 
 /**
- * Most queries, rows times heads, whose vectors, scores and results one workgroup holds.
- * Errors: GpuError where it holds none.
+ * Most queries (rows times heads) whose vectors, scores and results fit one workgroup. Errors:
+ * GpuError if none does.
  */
 function mostQueries(device: Gpu, shape: HeadShape): number {
   const { headDim, valueDim = headDim } = shape;
@@ -73,7 +76,7 @@ function mostQueries(device: Gpu, shape: HeadShape): number {
   return Math.max(1, Math.min(32, fits, Math.floor(results / (valueDim / 4))));
 }
 
-/** Query heads of a KV head that one workgroup handles: all, or an even part where they are many. */
+/** Query heads of a KV head that one workgroup handles: all, or an equal part if there are many. */
 function chunkOf(device: Gpu, shape: HeadShape): { chunk: number; chunks: number } {
   const group = shape.heads / shape.kvHeads;
   const chunks = Math.ceil(group / mostQueries(device, shape));
@@ -83,12 +86,14 @@ function chunkOf(device: Gpu, shape: HeadShape): { chunk: number; chunks: number
 /** Most rows per tile whose queries and scores fit the workgroup memory: one to eight. */
 export function mostTileRows(device: Gpu, shape: HeadShape): number {
   const { chunk } = chunkOf(device, shape);
-  const registers = device.capabilities.software ? 12 : 32; // accumulators that stay in them
+  const registers = device.capabilities.software ? 12 : 32; // accumulators that stay in registers
   const queries = Math.min(registers, mostQueries(device, shape));
   return Math.max(1, Math.min(8, Math.floor(queries / chunk)));
 }
 
-/** How the invocations of a workgroup share keys and values, and how many loads each has under way. */
+/**
+ * How the invocations of a workgroup divide keys and values, and how many loads each has in flight.
+ */
 function shares(
   device: Gpu,
   { headDim, valueDim, types, queries }: {
@@ -100,7 +105,8 @@ function shares(
   way: AttentionWay,
 ) {
   const { software } = device.capabilities;
-  // More columns in one load are fewer lanes and more teams: too many for the queries of a small tile.
+  // More columns per load mean fewer lanes and more teams, which are too many for the queries of a
+  // small tile.
   const half = types.keys === "f16" && types.values === "f16";
   const isWide = way.wide && half && headDim % 8 === 0 && valueDim % 8 === 0;
   const each = isWide ? 2 : 1;
@@ -108,7 +114,7 @@ function shares(
   const lanes = Math.min(WORKGROUP, valueLoads);
   const teams = Math.floor(WORKGROUP / lanes);
   const columns = Math.ceil(valueLoads / WORKGROUP);
-  // The teams' sums are added up where the queries were. A driver on the CPU has few registers.
+  // The teams' sums are added in the memory of the queries. A driver on the CPU has few registers.
   const positionTeams = !software && teams > 1 && queries <= MOST_SUMS && valueDim <= headDim;
   const products = software ? MOST_PRODUCTS_SOFTWARE : MOST_PRODUCTS;
   const keyLoads = headDim / 4 / each;
@@ -151,11 +157,11 @@ export class Attention {
   readonly #options: AttentionOptions;
   readonly #tiling: AttentionTiling;
   readonly #way: AttentionWay | undefined;
-  /** By their lengths, shortest first: the last covers any context. */
+  /** By their lengths, shortest first. The last one covers any context. */
   #splittings: readonly Splitting[] = [];
   /** What the device's choices were when these were bound. */
   #version: number | undefined;
-  /** Workgroups that a row's heads take to be merged. */
+  /** Workgroups that merge the heads of a row. */
   readonly #merged: number;
   readonly #chunks: number;
 
@@ -255,9 +261,9 @@ export class Attention {
         CHUNK: chunk,
         CHUNKS: chunks,
         QUERIES_COUNT: queries,
-        STRIDE: queries > SOFTMAX_PARTS ? queries | 1 : queries, // few share a bank of memory
+        STRIDE: queries > SOFTMAX_PARTS ? queries | 1 : queries, // queries in few common banks of workgroup memory
         SCORES_BY_POSITION: !device.capabilities.software,
-        LEAVES_EARLY: !device.capabilities.software, // there, all that follows would run under a mask
+        LEAVES_EARLY: !device.capabilities.software, // on the CPU, all code after it would run under a mask
         SOFTMAX_UNROLL: device.capabilities.software ? 1 : WORKGROUP / SOFTMAX_PARTS,
         ...shares(device, { headDim, valueDim, types: cache.types, queries }, way),
         SOFTCAP: softcap > 0,
@@ -350,7 +356,7 @@ function headsMergedTogether(valueDim: number): number {
   return heads;
 }
 
-/** Constants of what keys and values are, for cached_quads.wgsl. */
+/** Constants for the types of keys and values, for cached_quads.wgsl. */
 function codesOf({ types: { keys, values } }: LayerCache, headDim: number, valueDim: number) {
   return {
     FLOAT_KEYS: keys === "f32",
@@ -372,7 +378,7 @@ function codesOf({ types: { keys, values } }: LayerCache, headDim: number, value
   };
 }
 
-/** Most positions that the rows of a tile see together. */
+/** Most positions that the rows of a tile attend to together. */
 function mostSeen(options: AttentionOptions, tileRows: number): number {
   const { window, causal = true, wholeImages = false } = options;
   const bounded = window && (causal ? !wholeImages : window.kind === "symmetric");

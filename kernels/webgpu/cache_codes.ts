@@ -1,4 +1,5 @@
-// Keys or values of a step's rows into a KV cache where some are codes: the bindings of cache_codes.wgsl.
+// Writes keys or values of a step's rows into a KV cache of which some are codes: the bindings of
+// cache_codes.wgsl.
 
 import codesSource from "./cache_codes.wgsl" with { type: "text" };
 import type { Buffer } from "../operation.ts";
@@ -19,7 +20,7 @@ import { structs } from "./structs.ts";
 
 const WORKGROUP = 32;
 
-/** The heads of keys, or of values, and where they are in a row. */
+/** The heads of keys, or of values, and their columns in a row. */
 export interface CodedHeads {
   cells: Buffer;
   type: CacheType;
@@ -30,7 +31,7 @@ export interface CodedHeads {
   first: number;
 }
 
-/** Keys or values into the cache. */
+/** Writes keys or values into the cache. */
 export class CacheCodes {
   readonly #dispatch: Dispatch;
   readonly #workgroups: number;

@@ -1,11 +1,11 @@
-// The codebooks of weight formats on the GPU: each once per device, however many matrices use it.
+// The codebooks of weight formats on the GPU. Each is uploaded once per device, for all matrices.
 
 import type { Codebook, QuantFormat } from "../quants/mod.ts";
 import type { Gpu } from "./gpu.ts";
 
 const buffers = new WeakMap<Gpu, Map<Codebook, GPUBuffer>>();
 
-/** The codebook that the format's snippet reads as `w_codebook`, or undefined if it reads none. */
+/** The codebook that the format's snippet reads as `w_codebook`; undefined if it reads none. */
 export function codebookBuffer(device: Gpu, format: QuantFormat): GPUBuffer | undefined {
   const { codebook } = format;
   if (!codebook) return undefined;

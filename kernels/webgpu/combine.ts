@@ -15,10 +15,10 @@ export class Combine {
   readonly #columns: number;
 
   /**
-   * @param x [rows * topK, columns], one row a pair
+   * @param x [rows * topK, columns], a row for each pair
    * @param y [rows, columns], as wide as x or wider
-   * @param options `accumulate` adds to y instead of replacing it; `weighted: false` where the
-   * weights have been used before
+   * @param options `accumulate`: adds to y instead of replacing it; `weighted: false`: the weights
+   *   were applied before
    */
   constructor(
     device: Gpu,

@@ -1,16 +1,16 @@
-// Dawn, Chrome's implementation of WebGPU, by the npm package `webgpu`: 130 MB of native code that
-// Deno downloads when QUERN_DEVICE=dawn asks for it, and never otherwise. It works on the main thread
-// and in workers, in each with an instance of its own.
+// Dawn, Chrome's implementation of WebGPU, from the npm package `webgpu`: 130 MB of native code
+// that Deno only downloads for QUERN_DEVICE=dawn. It works on the main thread and in workers, each
+// with an instance of its own.
 
 import { GpuError } from "../errors.ts";
 
-/** Named in a variable, so that neither an install nor `deno compile` takes the package along. */
+/** A variable, so that neither an install nor `deno compile` includes the package. */
 const DAWN_PACKAGE = "npm:webgpu@0.6.2";
 
-/** Milliseconds between two questions of Dawn to its driver. */
+/** Milliseconds between two of Dawn's polls of its driver. */
 const POLL_INTERVAL = 1;
 
-/** What the package exports, as far as it is used. */
+/** The used exports of the package. */
 interface DawnPackage {
   create(options: string[]): GPU;
 }
@@ -19,12 +19,12 @@ let instance: Promise<GPU> | undefined;
 
 const known = new WeakSet<GPU>();
 
-/** Whether this is what {@linkcode loadDawn} gave. */
+/** Whether it came from {@linkcode loadDawn}. */
 export function isDawn(gpu: GPU): boolean {
   return known.has(gpu);
 }
 
-/** This thread's Dawn. Errors: GpuError where its package cannot be loaded. */
+/** This thread's Dawn. Errors: GpuError if its package cannot be loaded. */
 export function loadDawn(): Promise<GPU> {
   instance ??= createDawn();
   return instance;
@@ -48,10 +48,10 @@ async function createDawn(): Promise<GPU> {
 }
 
 /**
- * While a promise of Dawn is open, Dawn calls `setImmediate` again and again to ask its driver. In
- * Deno each of these calls from native code leaves something behind, and clearing it away takes
- * longer the more there is: 300,000 calls, which one long compilation makes, block the thread for
- * minutes. A timer in place of `setImmediate` keeps them to one a millisecond.
+ * While a promise is pending, Dawn calls `setImmediate` again and again to poll its driver. In Deno
+ * each of these calls from native code leaves something behind, and the more there is, the longer
+ * its removal takes: 300,000 calls, as in one long compilation, block the thread for minutes. A
+ * timer instead of `setImmediate` limits them to one per millisecond.
  */
 function pollSlowly(): void {
   const value = (poll: (...args: unknown[]) => void, ...args: unknown[]) =>

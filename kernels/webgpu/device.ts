@@ -1,5 +1,5 @@
-// The device interface on WebGPU: Deno's own, a browser's, or any other implementation of it. Binds
-// one class of this folder per operation.
+// The device interface on WebGPU: Deno's own, a browser's, or any other implementation. For each
+// operation it binds one class of this folder.
 
 import type { Commands, Device, PassTimes, Readback, Recorder, Sampler } from "../device.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
@@ -79,7 +79,7 @@ export class WebGpuDevice extends Gpu implements Device {
     return new WebGpuDevice(this.gpu, this.profile, this.owner ?? this);
   }
 
-  /** Operations take buffers whole here, and never look at their sizes. */
+  /** WebGPU's operations take whole buffers and ignore their sizes. */
   part(buffer: Buffer): Buffer {
     return buffer;
   }
@@ -132,7 +132,7 @@ export class WebGpuDevice extends Gpu implements Device {
     this.gpu.queue.submit(commands as GPUCommandBuffer[]);
   }
 
-  /** The host's thread does not wait for a GPU within a submit. */
+  /** With a GPU, the host's thread does not wait during a submit. */
   unless(_isUnwanted: () => boolean, submit: () => void): void {
     submit();
   }

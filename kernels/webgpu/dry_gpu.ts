@@ -1,6 +1,5 @@
-// A stand-in for a GPUDevice that makes everything and holds nothing: buffers have sizes and no
-// memory, kernels are not compiled. What is assembled on it adds up to what it would take.
-// Only what assembling a model calls is here; nothing can be run.
+// A stand-in for a GPUDevice that only counts: buffers have sizes but no memory, and kernels are
+// not compiled. It has what assembling a model calls; nothing can be run.
 
 /** A device with these limits for {@linkcode Gpu.dry}. */
 export function createDryGpu(limits: GPUSupportedLimits): GPUDevice {

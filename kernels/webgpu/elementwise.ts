@@ -1,5 +1,5 @@
-// Small operations on every value of some columns, for what few architectures have: the binding of
-// elementwise.wgsl. What is on every model's way is fused into larger kernels instead.
+// Elementwise operations on columns, for what only few architectures have: the binding of
+// elementwise.wgsl. What all models have is part of larger kernels instead.
 
 import source from "./elementwise.wgsl" with { type: "text" };
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
@@ -14,7 +14,7 @@ const OPERATIONS: readonly ElementwiseOperation[] = [
 
 const WORKGROUP = 32;
 
-/** One operation in place on columns of y. */
+/** An operation in place on columns of y. */
 export class Elementwise {
   readonly #dispatch: Dispatch;
   readonly #columns: number;

@@ -1,5 +1,5 @@
-// In which tiles the products of a mixture of experts are done, and for many rows the lists of
-// pairs that share an expert: the binding of expert_pairs.wgsl.
+// The tiles of a mixture of experts' products, and for many rows the lists of pairs that share an
+// expert: the binding of expert_pairs.wgsl.
 
 import pairsSource from "./expert_pairs.wgsl" with { type: "text" };
 import type { Buffer, Pass, Work, WorkCounts } from "../operation.ts";
@@ -9,17 +9,19 @@ import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { chooseTile, columnsOf, tokenClass, tokenClasses } from "./tile.ts";
 
-/** The widest tile. */
+/** Width of the widest tile. */
 const MOST_COLUMNS = 64;
 
-/** Pairs per expert, on average, from which it is worth grouping them: memory is the GPU's limit. */
+/**
+ * Average pairs per expert from which grouping is worthwhile. GPUs are limited by memory bandwidth.
+ */
 const GROUPED_PAIRS = 2;
 
 const GROUPED_PAIRS_SOFTWARE = 4;
 
 /** How the pairs of a step are tiled. */
 export interface ExpertTiling {
-  /** Pairs in a tile; with one, tile i is pair i and nothing is grouped. */
+  /** Pairs in a tile. With one, tile i is pair i and nothing is grouped. */
   readonly cols: number;
   /** Number of tiles, some of them empty. */
   readonly tiles: number;
@@ -31,18 +33,18 @@ export class GpuExpertPairs implements ExpertPairs {
   readonly reads: readonly Buffer[];
   readonly writes: readonly Buffer[];
   readonly routing: Routing;
-  /** [tiles] of (expert, pairs of the tile), for the tiling of the step. */
+  /** For each tile its expert and pairs, in the tiling of the step: [tiles]. */
   readonly tiles: GPUBuffer;
   readonly #device: Gpu;
   readonly #cols: number | undefined;
   readonly #dispatches = new Map<number, Dispatch>();
-  /** By class of densities. */
+  /** Width of tiles, by class of densities. */
   readonly #columns: number[] = [];
 
   /**
-   * @param rows the most there are
-   * @param options `cols` instead of what the device would choose as the width of tiles; with 1,
-   * pairs are never grouped
+   * @param rows most rows
+   * @param options `cols`: width of tiles; default: the device's choice. With 1, pairs are never
+   *   grouped
    */
   constructor(device: Gpu, routing: Routing, rows: number, options: ExpertPairsOptions = {}) {
     this.#device = device;
@@ -55,7 +57,10 @@ export class GpuExpertPairs implements ExpertPairs {
     this.writes = options.cols === 1 ? [] : [this.tiles];
   }
 
-  /** Pairs that share an expert, on average: what a product's tile is chosen for. One: ungrouped. */
+  /**
+   * Average number of pairs that share an expert, on which a product's tile depends. One:
+   * ungrouped.
+   */
   density(rows: number): number {
     if (this.#cols !== undefined) return this.#cols;
     const { experts, topK } = this.routing;
@@ -64,9 +69,9 @@ export class GpuExpertPairs implements ExpertPairs {
     return density < (software ? GROUPED_PAIRS_SOFTWARE : GROUPED_PAIRS) ? 1 : density;
   }
 
-  /** Pairs in a tile where so many share an expert. */
+  /** Pairs in a tile at this density. */
   columns(density: number): number {
-    // Products of all kinds share the tiles: the width is one that the most demanding can have.
+    // All products share the tiles, so the width is one that the most demanding product can have.
     const most = { sides: 2, integer: false, quantized: true } as const;
     return this.#columns[tokenClass(density)] ??= this.#cols ??
       columnsOf(chooseTile(this.#device.profile, density, most));
@@ -80,7 +85,7 @@ export class GpuExpertPairs implements ExpertPairs {
     return { cols, tiles: cols === 1 ? pairs : Math.floor(pairs / cols) + experts };
   }
 
-  /** Each pair's expert is read, and the pair put in its place. */
+  /** The expert of each pair is read, and the pair is written to its place. */
   work({ rows }: WorkCounts): Work {
     const bytes = FLOAT * rows * this.routing.topK;
     return { bytesRead: bytes, bytesWritten: bytes, flops: 0 };
@@ -91,7 +96,10 @@ export class GpuExpertPairs implements ExpertPairs {
     for (const density of tokenClasses(this.density(most))) this.#dispatch(this.columns(density));
   }
 
-  /** Records the grouping of what {@linkcode Route} chose for `rows` rows, if there is any. */
+  /**
+   * Records the grouping of the pairs that {@linkcode Route} chose for `rows` rows, if they are
+   * grouped.
+   */
   encode(pass: Pass, rows: number): void {
     const { cols } = this.tiling(rows);
     const dispatch = this.#dispatch(cols);
@@ -99,7 +107,7 @@ export class GpuExpertPairs implements ExpertPairs {
     encodeDispatch(pass as GPUComputePassEncoder, dispatch, [this.routing.experts]);
   }
 
-  /** Undefined where pairs stay as they are. */
+  /** Undefined if pairs are not grouped. */
   #dispatch(cols: number): Dispatch | undefined {
     if (cols === 1) return undefined;
     let dispatch = this.#dispatches.get(cols);

@@ -1,5 +1,5 @@
-// The products of a mixture of experts. The kernels are those of linear.ts with a table of which pairs
-// make up a tile: the pairs as they are, or the lists of expert_pairs.ts.
+// The products of a mixture of experts. The kernels are those of linear.ts with a table of the
+// pairs in each tile: the pairs as they are, or the lists of expert_pairs.ts.
 
 import { GpuError } from "../errors.ts";
 import type { Activation } from "../ops/activation.ts";
@@ -11,13 +11,18 @@ import { bindProduct, encodeTiles, type Product, useOf, Variants } from "./linea
 import type { GpuMatrix, MatrixPart } from "./matrix.ts";
 import { chooseTile, columnsOf, rowsOf, type Tile } from "./tile.ts";
 
-/** How pairs read x, and how the product is done. */
+/** How pairs read x, and the options of the product. */
 export interface GpuExpertOptions extends ExpertLinearOptions {
-  /** Overrides the choice of the tile, for tests and tuning; as wide as the tiles of pairs. */
+  /**
+   * Overrides the choice of the tile, for tests and tuning. It has to be as wide as the tiles of
+   * pairs.
+   */
   tile?: Tile;
 }
 
-/** y[pair] = x[pair / share] W^T of the pair's expert, then scaled, biased and gated as Linear does. */
+/**
+ * y[pair] = x[pair / share] W^T of the pair's expert, then scaled, biased and gated as in Linear.
+ */
 export class ExpertLinear {
   readonly #device: Gpu;
   readonly #chosen: GpuExpertPairs;
@@ -28,8 +33,9 @@ export class ExpertLinear {
 
   /**
    * @param matrix [experts * rows, columns], allocated with `unit` = rows
-   * @param x [pairs / share, columns] @param y [pairs, rows]
-   * Errors: GpuError for a part that ends within an expert.
+   * @param x [pairs / share, columns]
+   * @param y [pairs, rows]
+   * @throws GpuError for a part that ends within an expert
    */
   constructor(
     device: Gpu,
@@ -74,7 +80,7 @@ export class ExpertLinear {
     }
   }
 
-  /** The best tile of those as wide as the tiles of pairs. */
+  /** The best tile that is as wide as the tiles of pairs. */
   #chooseTile(density: number): Tile {
     const use = { ...useOf(this.#product), cols: this.#chosen.columns(density) };
     return chooseTile(this.#device.profile, density, use);

@@ -1,6 +1,6 @@
-// An open GPU: what it can do, its buffers with an account of their bytes, its compiled kernels.
-// Features are asked for by requesting them, since an adapter may hide what it has. Knows no
-// operation; device.ts binds them, and dispatching is in kernel.ts.
+// An open GPU: its capabilities, its buffers with a count of their bytes, and its compiled kernels.
+// Features are tried by requesting them, since an adapter may not list all. It knows no operations:
+// device.ts binds them, kernel.ts dispatches.
 
 import { DeviceLostError, GpuError, GpuMemoryError } from "../errors.ts";
 import type { Capabilities, DeviceProfile } from "../device.ts";
@@ -20,7 +20,7 @@ import { TuningChoices } from "./choices.ts";
 /** Bytes of an int8 group, see quantize_group.wgsl. */
 export const GROUP_BYTES = 48;
 
-/** What is known of a GPU once a device of it was open. */
+/** The facts of a GPU that was opened. */
 export interface GpuProfile extends DeviceProfile {
   readonly platform: Platform;
   readonly limits: GPUSupportedLimits;
@@ -28,7 +28,7 @@ export interface GpuProfile extends DeviceProfile {
 
 const WANTED: readonly string[] = ["subgroups", "timestamp-query"];
 
-/** An open device. Dispose of it to free all that it holds. */
+/** An open device. Disposing of it frees all its memory. */
 export class Gpu implements Disposable {
   /** Bytes of an int8 group: 32 codes and four floats, see quantize_group.wgsl. */
   readonly groupBytes = GROUP_BYTES;
@@ -37,17 +37,17 @@ export class Gpu implements Disposable {
   /** Which way each kernel is computed. */
   readonly choices: TuningChoices;
   readonly #kernels = new Map<string, Kernel>();
-  /** Numbers of the texts that kernels are made of. */
+  /** A number for each text of which kernels are made. */
   readonly #texts = new Map<string, number>();
   readonly #purposes = new Map<GPUBuffer, string>();
   #lost: DeviceLostError | undefined;
   #uncaptured: GpuError | undefined;
 
-  /** For {@linkcode Gpu.open} and its like. */
+  /** For {@linkcode Gpu.open} and others. */
   constructor(
     readonly gpu: GPUDevice,
     readonly profile: GpuProfile,
-    /** Whose GPU this is, if it is not its own. */
+    /** The owner of the GPU, if this one shares it. */
     readonly owner?: Gpu,
   ) {
     this.choices = owner?.choices ?? new TuningChoices(profile);
@@ -61,7 +61,7 @@ export class Gpu implements Disposable {
     });
   }
 
-  /** Opens the best adapter. Errors: GpuError where there is none. */
+  /** Opens the best adapter. Errors: GpuError if there is none. */
   static async open<T extends Gpu>(
     this: new (gpu: GPUDevice, profile: GpuProfile) => T,
     options: DeviceOptions = {},
@@ -105,7 +105,10 @@ export class Gpu implements Disposable {
     });
   }
 
-  /** A device that only counts: a model assembled on it shows what it would take of that GPU. */
+  /**
+   * A dry device, which only counts: a model assembled on it shows how much memory it would take on
+   * that GPU.
+   */
   static dry<T extends Gpu>(
     this: new (gpu: GPUDevice, profile: GpuProfile) => T,
     profile: GpuProfile,
@@ -114,8 +117,8 @@ export class Gpu implements Disposable {
   }
 
   /**
-   * The same GPU with an account of its own: disposing of it frees what was made through it, and
-   * leaves the GPU to its owner.
+   * The same GPU with a memory count of its own. Disposing of it frees what was made through it,
+   * and leaves the GPU open.
    */
   share(): Gpu {
     return new Gpu(this.gpu, this.profile, this.owner ?? this);
@@ -144,7 +147,7 @@ export class Gpu implements Disposable {
     return this.owner?.lost ?? this.gpu.lost.then(() => this.#lost!);
   }
 
-  /** Throws what went wrong on the GPU since the last call: errors there are raised late. */
+  /** Throws errors of the GPU since the last call, because they are reported late. */
   check(): void {
     if (this.owner) return this.owner.check();
     if (this.#lost) throw this.#lost;
@@ -155,7 +158,8 @@ export class Gpu implements Disposable {
 
   /**
    * Creates a buffer of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`.
-   * Errors: GpuMemoryError (size limits now; exhaustion by {@linkcode Gpu.scoped}).
+   * Errors: GpuMemoryError (at once for size limits; through {@linkcode Gpu.scoped} if memory is
+   * exhausted).
    */
   buffer(label: string, bytes: number, purpose: string, usage = STORAGE_USAGE): GPUBuffer {
     const size = Math.max(16, Math.ceil(bytes / 16) * 16);
@@ -169,14 +173,16 @@ export class Gpu implements Disposable {
     return buffer;
   }
 
-  /** Writes into a buffer from byte `offset` on. Writing nothing is allowed here: Deno would abort. */
+  /**
+   * Writes into a buffer from byte `offset` on. Empty writes are skipped, because Deno would abort.
+   */
   write(buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void {
     if (data.byteLength > 0) {
       this.gpu.queue.writeBuffer(buffer as GPUBuffer, offset, data as Uint8Array<ArrayBuffer>);
     }
   }
 
-  /** Destroys a buffer made by {@linkcode Gpu.buffer} and takes it off the account. */
+  /** Destroys a buffer made by {@linkcode Gpu.buffer} and removes it from the count. */
   free(freed: Buffer): void {
     const buffer = freed as GPUBuffer;
     const purpose = this.#purposes.get(buffer);
@@ -186,14 +192,14 @@ export class Gpu implements Disposable {
     buffer.destroy();
   }
 
-  /** Runs `create` inside error scopes: what the device refuses becomes an exception. */
+  /** Runs `create` within error scopes. An error of the device is thrown. */
   async scoped<T>(what: string, create: () => T | Promise<T>): Promise<T> {
     this.gpu.pushErrorScope("out-of-memory");
     this.gpu.pushErrorScope("validation");
     const [created] = await Promise.allSettled([Promise.resolve().then(create)]);
     const invalid = await this.gpu.popErrorScope();
     const exhausted = await this.gpu.popErrorScope();
-    // What the GPU refused is the reason for what failed after it.
+    // An error of the GPU is the cause of those after it.
     if (exhausted) {
       const bytes = [...this.allocated.values()].reduce((sum, size) => sum + size, 0);
       throw new GpuMemoryError(what, bytes, "the device is out of memory");
@@ -205,8 +211,8 @@ export class Gpu implements Disposable {
   }
 
   /**
-   * The kernel of this source and these constants, one per device. It is compiled by
-   * {@linkcode Gpu.prepare}, or else when it is first used.
+   * The kernel of this source with these constants; each is made once per device. It is compiled by
+   * {@linkcode Gpu.prepare}, or when it is first used.
    */
   kernel(source: KernelSource): Kernel {
     const { name, constants, snippets = [] } = source;
@@ -224,9 +230,9 @@ export class Gpu implements Disposable {
   }
 
   /**
-   * Compiles the kernels that were asked for until now, side by side where the implementation does so.
-   * Drivers that run on the CPU compile for the machine when a kernel is first dispatched, of whatever
-   * size; so there all of them are dispatched once, with no workgroups. Errors: GpuError.
+   * Compiles the kernels that were requested until now, in parallel if the implementation can.
+   * Drivers on the CPU generate machine code at a kernel's first dispatch, of any size, so there
+   * each is dispatched once, with no workgroups. Errors: GpuError.
    */
   async prepare(): Promise<void> {
     const kernels = [...this.#kernels.values()].filter(({ isReady }) => !isReady);
@@ -240,7 +246,7 @@ export class Gpu implements Disposable {
     await this.gpu.queue.onSubmittedWorkDone();
   }
 
-  /** Destroys all its buffers, and the GPU's device with them where it is its own. */
+  /** Destroys all its buffers, and the GPU's device if it is the owner. */
   [Symbol.dispose](): void {
     for (const buffer of this.#purposes.keys()) buffer.destroy();
     this.#purposes.clear();
@@ -252,7 +258,7 @@ export class Gpu implements Disposable {
 
 const STORAGE_USAGE = 0x80 | 0x40 | 0x8 | 0x4; // STORAGE | UNIFORM | COPY_DST | COPY_SRC
 
-/** Limits as plain data, which keeps no device alive; their members are getters. */
+/** Limits as plain data. The original object has getters, and would keep the device alive. */
 function readLimits(limits: GPUSupportedLimits): GPUSupportedLimits {
   const plain: Record<string, number> = {};
   for (const name in limits) {
@@ -262,15 +268,16 @@ function readLimits(limits: GPUSupportedLimits): GPUSupportedLimits {
   return plain as unknown as GPUSupportedLimits;
 }
 
-/** Deno's built-in types lack `wgslLanguageFeatures`; the object has it. */
+/** Deno's built-in types lack `wgslLanguageFeatures`, but the object has it. */
 function hasLanguageFeature(gpu: GPU, name: string): boolean {
   const { wgslLanguageFeatures } = gpu as GPU & { wgslLanguageFeatures?: ReadonlySet<string> };
   return wgslLanguageFeatures?.has(name) ?? false;
 }
 
 /**
- * Requests every wanted feature, then drops what is refused, one at a time; takes all limits but
- * that of storage buffers, eight on every device: a kernel with more fails on all, not on some.
+ * Requests every wanted feature, and drops refused ones, one at a time. Takes all limits except
+ * that of storage buffers, which is eight on every device, so that a kernel with more fails on all
+ * of them.
  */
 async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
   const { maxStorageBuffersPerShaderStage: _, ...requiredLimits } = readLimits(adapter.limits);
@@ -286,7 +293,8 @@ async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
     } catch (error) {
       const next = features.find((name) => !refused.includes(name));
       if (next === undefined) throw new GpuError(`Cannot open the GPU: ${error}`);
-      // A refusal does not say which feature it is: hidden ones go first, listed ones after.
+      // The refusal does not say which feature it means. Features that are not listed are dropped
+      // first.
       const hidden = features.find((name) =>
         !refused.includes(name) && !adapter.features.has(name as GPUFeatureName)
       );

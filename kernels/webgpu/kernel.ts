@@ -1,13 +1,13 @@
 // A compiled compute kernel and its dispatches. The .wgsl file declares each binding and the
-// uniform struct `Params` once; they are read from there, so that TypeScript binds by name and
-// packs `Params` without a second declaration. Bind groups are made once and replayed.
+// uniform struct `Params`, and both are parsed from it, so that TypeScript binds by name and packs
+// `Params` without a second declaration. Bind groups are made once and replayed.
 
 import type { Buffer, BufferRange } from "../operation.ts";
 import { GpuError } from "../errors.ts";
 import type { Platform } from "./platform.ts";
 import { type Constants, expandTemplate } from "./template.ts";
 
-/** What a kernel needs of the device that compiles it: {@linkcode Gpu} is one. */
+/** The part of a device that compiling a kernel needs; {@linkcode Gpu} has it. */
 export interface KernelHost {
   readonly gpu: GPUDevice;
   readonly platform: Platform;
@@ -15,7 +15,7 @@ export interface KernelHost {
   write(buffer: GPUBuffer, offset: number, data: ArrayBuffer): void;
 }
 
-/** What a kernel is compiled from. */
+/** The source of a kernel. */
 export interface KernelSource {
   /** Name for errors and profiles. */
   readonly name: string;
@@ -23,7 +23,7 @@ export interface KernelSource {
   readonly source: string;
   /** Compile-time constants of this variant. */
   readonly constants?: Constants;
-  /** WGSL put in front of the source: weight formats, shared functions. */
+  /** WGSL that is put before the source: weight formats, shared functions. */
   readonly snippets?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export type Resource = Buffer | BufferRange;
 /** Number of workgroups in x, y and z. */
 export type Workgroups = readonly [x: number, y?: number, z?: number];
 
-/** A kernel with its buffers, ready to be replayed with any number of workgroups. */
+/** A kernel with its buffers, which can be run with any number of workgroups. */
 export interface Dispatch {
   readonly kernel: Kernel;
   readonly bindGroup: GPUBindGroup;
@@ -60,7 +60,7 @@ export class Kernel {
   readonly #params: Member[];
   readonly #descriptor: GPUComputePipelineDescriptor;
   #pipeline: GPUComputePipeline | undefined;
-  /** That of the first dispatch. */
+  /** The bind group of the first dispatch. */
   #bindGroup: GPUBindGroup | undefined;
 
   /** Errors: GpuError for members of `Params` that are not one word each. */
@@ -90,7 +90,7 @@ export class Kernel {
     };
   }
 
-  /** What it runs as, compiled here if prepare() has not done so. */
+  /** The pipeline, compiled here if prepare() has not done so. */
   get pipeline(): GPUComputePipeline {
     return this.#pipeline ??= this.#device.gpu.createComputePipeline(this.#descriptor);
   }
@@ -100,7 +100,7 @@ export class Kernel {
     return this.#pipeline !== undefined;
   }
 
-  /** Compiles it, beside others where the implementation does so. Errors: GpuError. */
+  /** Compiles it, in parallel with others if the implementation can. Errors: GpuError. */
   async prepare(): Promise<void> {
     try {
       this.#pipeline = await this.#device.gpu.createComputePipelineAsync(this.#descriptor);
@@ -109,7 +109,7 @@ export class Kernel {
     }
   }
 
-  /** Records a dispatch of no workgroups, once it was bound. */
+  /** Records a dispatch without workgroups, after it was bound. */
   encodeNothing(pass: GPUComputePassEncoder): void {
     if (!this.#bindGroup) return;
     pass.setPipeline(this.pipeline);
@@ -118,8 +118,8 @@ export class Kernel {
   }
 
   /**
-   * Binds buffers by their WGSL names, and packs `params` into the uniform struct `Params`.
-   * Errors: GpuError naming what is missing or not declared.
+   * Binds buffers by their WGSL names, and packs `params` into the uniform struct `Params`. Errors:
+   * GpuError naming what is missing or not declared.
    */
   bind(resources: Record<string, Resource>, params: Record<string, number> = {}): Dispatch {
     const bound: Record<string, Resource> = { ...resources };
@@ -172,19 +172,19 @@ interface Member {
   type: string;
 }
 
-/** Whether a number is one of an integer type. */
+/** Whether a number can be a value of an integer type. */
 function holds(type: string, value: number): boolean {
   const [least, most] = type === "i32" ? [-(2 ** 31), 2 ** 31 - 1] : [0, 2 ** 32 - 1];
   return Number.isInteger(value) && least <= value && value <= most;
 }
 
 /**
- * Members of `struct Params` in order. Each has to be one word, since its place is its number:
- * whatever else WGSL allows here would move those behind it.
+ * Members of `struct Params` in order. Each must be one word, since its offset is computed from its
+ * index; other types would move the members after them.
  */
 function parseParams(kernel: string, code: string): Member[] {
   const body = /\bstruct\s+Params\s*\{([^}]*)\}/.exec(code.replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""));
-  // Types have commas of their own, but only within angle brackets.
+  // Types may contain commas, but only within angle brackets.
   const members = body?.[1].split(/,(?![^<]*>)/).map((member) => member.trim()).filter(Boolean) ??
     [];
   return members.map((member) => {
@@ -197,7 +197,10 @@ function parseParams(kernel: string, code: string): Member[] {
   });
 }
 
-/** Records a dispatch into a pass, of at most 65,535 workgroups a dimension; nothing for none. */
+/**
+ * Records a dispatch into a pass, with at most 65,535 workgroups per dimension. Without workgroups
+ * it does nothing.
+ */
 export function encodeDispatch(
   pass: GPUComputePassEncoder,
   dispatch: Dispatch,

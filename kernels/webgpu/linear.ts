@@ -1,6 +1,6 @@
-// Matrix products: the bindings of linear.wgsl (few tokens, or a driver without fast workgroup memory)
-// and matmul.wgsl (many tokens). Which of them with what tile is tile.ts's. Matrices that are gathered
-// per token are experts.ts's, which binds the same two.
+// Matrix products: the bindings of linear.wgsl (few tokens, or a driver without fast workgroup
+// memory) and matmul.wgsl (many tokens). tile.ts chooses between them. experts.ts binds the same
+// kernels for expert matrices.
 
 import groupSource from "./group.wgsl" with { type: "text" };
 import linearSource from "./linear.wgsl" with { type: "text" };
@@ -33,7 +33,7 @@ import {
 } from "./tile.ts";
 import type { ProductShape } from "./choices.ts";
 
-/** How the product is written and done. */
+/** The options of a product. */
 export interface GpuLinearOptions extends LinearOptions {
   /** Overrides the choice of the tile, for tests and tuning. */
   tile?: Tile;
@@ -98,7 +98,7 @@ export interface Variant {
   readonly dispatches: readonly Dispatch[];
 }
 
-/** How a product's variants are made. */
+/** Makes the variants of a product. */
 export interface VariantMaker {
   /** Changes when choose() may choose otherwise than before; missing: it never does. */
   version?(): number;
@@ -142,7 +142,7 @@ export class Variants {
   }
 }
 
-/** What a product reads and writes. */
+/** The operands of a product. */
 export interface Product {
   readonly matrix: GpuMatrix;
   readonly x: Activation;
@@ -151,7 +151,7 @@ export interface Product {
   readonly activation?: ActivationFunction;
 }
 
-/** What tiles have to know of a product. */
+/** The properties of a product on which its tiles depend. */
 export function useOf({ matrix, x, y }: Product): TileUse {
   return { sides: matrix.sides, integer: isQuantized(x), quantized: isQuantized(y) };
 }
@@ -174,9 +174,9 @@ export function encodeTiles(
 }
 
 /**
- * Binds the kernel of a tile to a part of a product's matrix; `more` is what the caller decides.
- * Errors: GpuError for a tile that the device or the kernel cannot do, and for results that would
- * not be whole int8 groups.
+ * Binds the kernel of a tile to a part of a product's matrix; `more` has the caller's bindings and
+ * constants. Errors: GpuError for a tile that the device or the kernel cannot run, and for results
+ * that are not whole int8 groups.
  */
 export function bindProduct(
   device: Gpu,
@@ -259,7 +259,7 @@ function tileConstants(device: Gpu, tile: LinearTile, { sides }: TileUse) {
   };
 }
 
-/** Constants that tell a kernel what a format's snippet gives. */
+/** Constants that describe a format's snippet to a kernel. */
 export function weightConstants(format: QuantFormat): Record<string, boolean> {
   return {
     FLOAT_WEIGHTS: format.kind === "float",

@@ -1,4 +1,4 @@
-// Gives vectors the length of another: the binding of match_magnitude.wgsl.
+// Scales vectors to the length of another: the binding of match_magnitude.wgsl.
 
 import source from "./match_magnitude.wgsl" with { type: "text" };
 import type { Columns } from "../ops/elementwise.ts";

@@ -1,5 +1,5 @@
-// Weight matrices on a GPU: rows repacked into the planes of their format, split by rows into parts
-// where a plane would not fit a binding.
+// Weight matrices on a GPU: rows are repacked into the planes of their format, and divided into
+// parts by rows if a plane would exceed the binding limit.
 
 import { GROUP, padTo } from "../ops/activation.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
@@ -17,14 +17,14 @@ export interface MatrixPart {
   readonly offsets: readonly number[];
   /** Byte size of each plane. */
   readonly sizes: readonly number[];
-  /** (scale, bias) per row and side, where the model has them. */
+  /** (scale, bias) per row and side, if the model has them. */
   affine?: GPUBuffer;
 }
 
 /** A matrix in the planes of its format. */
 export interface GpuMatrix extends Matrix {
   readonly parts: readonly MatrixPart[];
-  /** What the codes of its format stand for, if that is a table. */
+  /** The values of the format's codes, if they are in a table. */
   readonly codebook?: GPUBuffer;
 }
 
@@ -33,13 +33,16 @@ function blocksPerRow(format: QuantFormat, columns: number): number {
   return padTo(columns, GROUP) / format.blockSize;
 }
 
-/** Blocks that are whole words in every plane: what is written begins on them. */
+/** Fewest blocks that are whole words in every plane. Writes begin at multiples of it. */
 function blocksPerWord(format: QuantFormat): number {
   const bits = format.planes.reduce((bits, plane) => bits | plane.bytesPerBlock, 4);
   return 4 / (bits & -bits);
 }
 
-/** Whether two matrices of this shape can be one paired matrix: both sides begin on a whole word. */
+/**
+ * Whether two matrices of this shape can be one paired matrix: both sides have to begin on a whole
+ * word.
+ */
 export function canPair(format: QuantFormat, rows: number, columns: number): boolean {
   return rows * blocksPerRow(format, columns) % blocksPerWord(format) === 0;
 }
@@ -51,8 +54,8 @@ export function allocateMatrix(
   format: QuantFormat,
   shape: MatrixShape,
 ): GpuMatrix {
-  // Parts of whole groups of 32 rows, since a paired product writes int8 groups of 32 outputs; the
-  // groups of an expert begin anew.
+  // Parts have whole groups of 32 rows, since a paired product writes int8 groups of 32 outputs.
+  // With experts, each expert has groups of its own.
   const { rows, columns, sides = 1, unit = GROUP } = shape;
   const rowBlocks = blocksPerRow(format, columns);
   const rowBytes = format.planes.map((plane) => plane.bytesPerBlock * rowBlocks);
@@ -62,7 +65,7 @@ export function allocateMatrix(
     device.maxBindingSize / widest,
     device.gpu.limits.maxBufferSize / whole,
   );
-  // And they begin on a whole word.
+  // Parts also begin on a whole word.
   const step = canPair(format, unit, columns) ? unit : blocksPerWord(format) * unit;
   const partRows = most >= rows ? rows : Math.max(step, Math.floor(most / step) * step);
   const parts: MatrixPart[] = [];
@@ -93,7 +96,7 @@ export function bindWeights(matrix: GpuMatrix, part: MatrixPart): Record<string,
   return bindings;
 }
 
-/** Gives each row of a matrix a factor and a bias: y = scale * (w x) + bias, side after side. */
+/** Sets a scale and a bias for each row of a matrix: y = scale * (w x) + bias, side after side. */
 export function setAffine(
   device: Gpu,
   matrix: GpuMatrix,
@@ -111,15 +114,15 @@ export function setAffine(
   }
 }
 
-/** Writes the rows of one side of a matrix, first to last, as they come from the file. */
+/** Writes the rows of one side of a matrix, in order, as they are in the file. */
 export class GpuMatrixWriter implements MatrixWriter {
   readonly #device: Gpu;
   readonly #matrix: GpuMatrix;
   readonly #side: number;
   readonly #rowBlocks: number;
-  /** Blocks of this side that are on the GPU. */
+  /** Blocks of this side that were written. */
   #written = 0;
-  /** Blocks that wait for their neighbours: writes begin and end on whole words. */
+  /** Blocks that wait for the next ones, because writes begin and end on whole words. */
   #pending = new Uint8Array(0);
 
   constructor(device: Gpu, matrix: GpuMatrix, side: 0 | 1 = 0) {
@@ -129,7 +132,7 @@ export class GpuMatrixWriter implements MatrixWriter {
     this.#rowBlocks = blocksPerRow(matrix.format, matrix.columns);
   }
 
-  /** Takes whole rows of GGUF blocks. */
+  /** Appends whole rows of GGUF blocks. */
   append(rows: Uint8Array): void {
     const { blockBytes } = this.#matrix.format;
     const padded = this.#padRows(rows);
@@ -140,13 +143,16 @@ export class GpuMatrixWriter implements MatrixWriter {
     this.#pending = bytes.slice(whole);
   }
 
-  /** Writes what is left. Call once, after the last row. */
+  /** Writes the rest. To be called once, after the last row. */
   finish(): void {
     this.#write(this.#pending);
     this.#pending = new Uint8Array(0);
   }
 
-  /** Float rows may end within a group: zeros fill it. Quantized rows are whole groups. */
+  /**
+   * Rows of floats may end within a group, which is filled with zeros. Quantized rows are whole
+   * groups.
+   */
   #padRows(rows: Uint8Array): Uint8Array {
     const { format, columns } = this.#matrix;
     if (columns % GROUP === 0) return rows;

@@ -15,8 +15,8 @@ export class Mix {
   readonly #columns: number;
 
   /**
-   * @param weights [rows, outputs * inputs], the inputs' of the first output first
-   * @param x vectors as wide as those of y; they may be the same ones, for they are read first
+   * @param weights [rows, outputs * inputs], those of the first output first
+   * @param x vectors as wide as those of y; both may be the same vectors, because x is read first
    */
   constructor(
     device: Gpu,

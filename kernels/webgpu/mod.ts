@@ -1,4 +1,4 @@
-// The device on WebGPU, and for tests and benchmarks what it is made of.
+// The device on WebGPU, and its parts for tests and benchmarks.
 
 export * from "./activate.ts";
 export * from "./attention.ts";

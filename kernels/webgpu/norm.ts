@@ -8,7 +8,7 @@ import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { reduction } from "./workgroup.ts";
 
-/** y = norm(x), or y += norm(x); in place where x is y. */
+/** y = norm(x), or y += norm(x). In place if x is y. */
 export class Normalize {
   readonly #dispatch: Dispatch;
   readonly #count: number;

@@ -8,7 +8,7 @@ import { type Dispatch, encodeDispatch } from "./kernel.ts";
 
 const WORKGROUP = 32;
 
-/** Quantizes activations that no earlier kernel quantizes on its way out. */
+/** Quantizes activations that no earlier kernel writes in quantized form. */
 export class Quantize {
   readonly #dispatch: Dispatch;
   readonly #groups: number;

@@ -1,21 +1,22 @@
-// The memory bandwidth that a kernel can reach on a device: a plain sum over a large buffer. The
-// yardstick for decoding, which reads all weights once per token; no statement about the hardware.
+// The memory bandwidth that a kernel can reach on a device: a plain sum over a large buffer. It
+// bounds the speed of decoding, which reads all weights once per token, but says little about the
+// hardware.
 
 import source from "./read_bandwidth.wgsl" with { type: "text" };
 import type { Gpu } from "./gpu.ts";
 import { encodeDispatch } from "./kernel.ts";
 
-/** Bytes that are read, if one binding may be so large: more than caches hold. */
+/** Bytes that are read, if a binding may be that large: more than caches hold. */
 const MOST_BYTES = 128 * 2 ** 20;
 
 const RUNS = 6;
 
 const WORKGROUP = 64;
 
-/** Deno sleeps so long after the work is done. */
+/** Milliseconds that Deno sleeps after the work is done. */
 const SLEEP_MILLISECONDS = 10;
 
-/** Bytes per second that the best of six runs reads. */
+/** Bytes per second in the best of six runs. */
 export async function readBandwidth(device: Gpu): Promise<number> {
   const { software } = device.capabilities;
   const workgroups = software ? 64 : 4096;

@@ -1,6 +1,6 @@
-// Bytes from the GPU to the host through one staging buffer. Awaiting the map is the standard way,
-// and overlaps with the next submit; where a result is wanted at once, Deno's map is read without
-// the await that sleeps 10 ms: there the buffer is mapped when mapAsync returns.
+// Reads bytes from the GPU through one staging buffer. Awaiting the map is the standard way, and
+// overlaps with the next submit. If a result is wanted at once, Deno's await with its sleep of 10
+// ms is skipped, because there the buffer is mapped when mapAsync returns.
 
 import type { Readback } from "../device.ts";
 import type { Gpu } from "./gpu.ts";
@@ -13,7 +13,7 @@ const USAGE = MAP_READ | 8; // COPY_DST
 export class GpuReadback implements Readback {
   readonly buffer: GPUBuffer;
   readonly #device: Gpu;
-  /** Deno aborts on a range of a buffer that was never mapped with an await. */
+  /** Deno aborts on a range of a buffer whose map was never awaited. */
   #awaited = false;
   #quick: boolean;
 
@@ -24,22 +24,27 @@ export class GpuReadback implements Readback {
     this.buffer = device.buffer(label, bytes, "scratch", USAGE);
   }
 
-  /** The first `bytes` bytes once what was submitted is done. Errors: DeviceLostError, GpuError. */
+  /**
+   * The first `bytes` bytes, after everything submitted is done. Errors: DeviceLostError, GpuError.
+   */
   async read(bytes: number): Promise<ArrayBuffer> {
     await this.buffer.mapAsync(MAP_READ);
     this.#awaited = true;
     return this.#take(bytes);
   }
 
-  /** As read(), without the sleep where that is safe. Blocks the thread while the GPU works. */
+  /**
+   * The first `bytes` bytes, without the sleep if that is safe. Blocks the thread while the GPU
+   * works.
+   */
   async readNow(bytes: number): Promise<ArrayBuffer> {
     if (!this.#quick || !this.#awaited) return await this.read(bytes);
     const mapped = this.buffer.mapAsync(MAP_READ);
-    mapped.catch(() => {}); // told by #take
+    mapped.catch(() => {}); // #take reports its errors
     try {
       return this.#take(bytes);
     } catch {
-      // A runtime whose map is asynchronous after all: wait from now on.
+      // The runtime's map is asynchronous after all, so await it from now on.
       this.#quick = false;
       await mapped;
       return this.#take(bytes);

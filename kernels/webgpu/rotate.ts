@@ -1,5 +1,5 @@
-// RoPE on queries and keys, and keys and values into the paged KV cache: the bindings of rotate.wgsl.
-// Any part of it can be left out: heads of one kind by having none, the rotation by `rotary: 0`.
+// RoPE on queries and keys, which also writes keys and values into the paged KV cache: the bindings
+// of rotate.wgsl. Every part is optional: zero heads of a kind, or `rotary: 0` for no rotation.
 
 import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import rotateSource from "./rotate.wgsl" with { type: "text" };
@@ -15,7 +15,7 @@ import { structs } from "./structs.ts";
 
 const WORKGROUP = 32;
 
-/** RoPE on queries and keys; keys and values into the cache. */
+/** RoPE on queries and keys. Keys and values go into the cache. */
 export class Rotate {
   readonly #dispatch: Dispatch | undefined;
   readonly #workgroups: number;
@@ -99,7 +99,7 @@ export class Rotate {
   }
 }
 
-/** What writes keys, and values if there are any. */
+/** The kernels that write keys, and values if there are any. */
 function codesOf(
   device: Gpu,
   qkv: FloatRows,

@@ -1,5 +1,5 @@
-// RoPE by angles that each row brings along, as images have them: the binding of rotate_rows.wgsl.
-// Positions of text have tables of angles instead, see rotate.ts.
+// RoPE by angles of each row, as for images: the binding of rotate_rows.wgsl. Positions of text
+// have tables of angles instead, see rotate.ts.
 
 import source from "./rotate_rows.wgsl" with { type: "text" };
 import type { Buffer } from "../operation.ts";
@@ -17,7 +17,7 @@ export class RotateRows {
 
   /**
    * @param x [rows, columns], the heads first
-   * @param angles [rows, headDim / 2] of (cos, sin): how far each pair of each row angles
+   * @param angles (cos, sin) of each row and pair: [rows, headDim / 2]
    */
   constructor(
     device: Gpu,

@@ -1,5 +1,4 @@
-// Which experts each row of a mixture of experts goes to, and with what weights: the binding of
-// route.wgsl.
+// The choice of experts for each row, and their weights: the binding of route.wgsl.
 
 import routeSource from "./route.wgsl" with { type: "text" };
 import { GpuError } from "../errors.ts";
@@ -13,13 +12,13 @@ const MOST_EXPERTS = 512;
 
 const MOST_TOP_K = 32;
 
-/** Chooses experts by logits. Among equals the lower id comes first. */
+/** Chooses experts by logits. Of equal logits the lower id is first. */
 export class Route {
   readonly #dispatch: Dispatch;
 
   /**
    * @param logits [rows, experts]
-   * Errors: GpuError for more than 32 of 512 experts, and for groups that hold too few.
+   * @throws GpuError for more than 32 of 512 experts, and for groups with too few experts
    */
   constructor(device: Gpu, logits: FloatRows, routing: Routing, options: RouteOptions) {
     const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1 } = options;

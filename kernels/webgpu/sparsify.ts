@@ -12,7 +12,7 @@ export class Sparsify {
 
   /**
    * @param x [rows, columns], at least two columns
-   * @param factor deviations above the mean where the threshold is
+   * @param factor standard deviations above the mean of the threshold
    */
   constructor(device: Gpu, x: FloatRows, factor: number) {
     const { constants, snippet } = reduction(device);

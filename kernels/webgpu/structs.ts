@@ -1,4 +1,4 @@
-// The structs of packed records in WGSL, from their definitions.
+// WGSL structs of packed records, made from their definitions.
 
 import type { Fields, FieldType, RecordLayout } from "../record.ts";
 
@@ -9,7 +9,8 @@ export function structs(...layouts: readonly RecordLayout<Fields>[]): string {
   return layouts.map(({ name, fields, bytes }) => {
     const members = Object.entries(fields).map(([field, type], at) => {
       const member = `${snakeCase(field)}: ${TYPES[type]},`;
-      // The first member's alignment is that of the struct, and makes it as long as the record.
+      // The first member's alignment is that of the struct, and pads it to the length of the
+      // record.
       return at === 0 ? `  @align(${Math.min(bytes, 16)}) ${member}` : `  ${member}`;
     });
     return `struct ${name} {\n${members.join("\n")}\n}\n`;

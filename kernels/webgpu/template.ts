@@ -1,23 +1,24 @@
-// Turns a .wgsl file into the WGSL of one variant: constants in front, and three line directives
-// that WGSL lacks. `#if NAME` / `#else` / `#end` keeps lines by a constant; `#for r in 0..ROWS` /
-// `#end` repeats lines with `$r` replaced, so that inner loops are unrolled (naga guards each loop).
+// From a .wgsl file to the WGSL of one variant: adds constants at the beginning, and expands three
+// line directives that WGSL lacks. `#if NAME` / `#else` / `#end` keeps lines depending on a
+// constant. `#for r in 0..ROWS` / `#end` repeats lines with `$r` replaced, which unrolls inner
+// loops (naga adds a guard to each loop).
 
-/** Compile-time values of a kernel: numbers become `const NAME`, booleans choose `#if` lines. */
+/** Compile-time values of a kernel: numbers become `const NAME`, booleans are for `#if`. */
 export type Constants = Readonly<Record<string, number | boolean>>;
 
 interface Block {
   kind: "if" | "for";
   lines: string[];
-  /** `#if`: whether these lines are kept. */
+  /** For `#if`: whether these lines are kept. */
   keep?: boolean;
-  /** `#if`: whether these lines come after its `#else`. */
+  /** For `#if`: whether these lines come after its `#else`. */
   otherwise?: boolean;
-  /** `#for`: name of the variable and its range. */
+  /** For `#for`: name of the variable and its range. */
   variable?: string;
   range?: [number, number];
 }
 
-/** Expands the directives and puts `const` declarations in front. Errors: SyntaxError. */
+/** Expands the directives and adds `const` declarations at the beginning. Errors: SyntaxError. */
 export function expandTemplate(source: string, constants: Constants): string {
   const root: Block = { kind: "if", lines: [], keep: true };
   const stack: Block[] = [root];
@@ -81,7 +82,7 @@ function value(name: string, constants: Constants): number | boolean {
   return constants[name];
 }
 
-/** Whole numbers as u32, the rest as f32: WGSL converts neither to the other. */
+/** Whole numbers are u32, others f32, because WGSL does not convert one to the other. */
 function number(value: number): string {
   if (Number.isInteger(value) && value >= 0) return `${value}u`;
   return `${Math.fround(value)}f`;

@@ -1,6 +1,6 @@
-// The tiles that matrix products are done in: what work an invocation and a workgroup of linear.wgsl
-// or matmul.wgsl has, what a tile asks of a device, and which one is best. A tile is checked by
-// tileFault() before a kernel is bound with it, whoever chose it.
+// The tiles of matrix products: the work of an invocation and a workgroup of linear.wgsl or
+// matmul.wgsl, what a tile demands of a device, and the choice of the best one. tileFault() checks
+// a tile before a kernel is bound with it.
 
 import type { Capabilities } from "../device.ts";
 import { GpuError } from "../errors.ts";
@@ -18,13 +18,13 @@ export interface LinearTile {
   readonly workgroup: number;
 }
 
-/** 64 rows by 64 tokens in workgroup memory: matmul.wgsl. */
+/** A tile of 64 rows by 64 tokens in workgroup memory: matmul.wgsl. */
 export const STAGED = "staged";
 
 /** How a product is tiled. */
 export type Tile = LinearTile | typeof STAGED;
 
-/** What of a product decides which tiles can do it. */
+/** The properties of a product on which its tiles depend. */
 export interface TileUse {
   /** 2 for a pair of matrices. */
   readonly sides: 1 | 2;
@@ -45,19 +45,19 @@ const STAGED_SIZE = 64;
 
 const STAGED_WORKGROUP = 256;
 
-/** Tokens from which a staged tile is worth its idle part. */
+/** Tokens from which a staged tile is worthwhile, although a part of it is idle. */
 const STAGED_TOKENS = 33;
 
 /** Tokens of the widest tile of teams. */
 const MOST_COLS = 8;
 
-/** Invocations of a workgroup beyond which registers run short. */
+/** Most invocations of a workgroup. With more, registers run short. */
 const MOST_INVOCATIONS = 256;
 
-/** Sums that an invocation keeps in registers, beyond which GPUs keep some in memory. */
+/** Most sums that an invocation keeps in registers. With more, GPUs keep some in memory. */
 const MOST_SUMS = 16;
 
-/** Bytes of workgroup memory beyond which a GPU runs too few teams at a time. */
+/** Most bytes of workgroup memory. With more, a GPU runs too few teams at a time. */
 const MOST_TEAM_BYTES = 20 * 1024;
 
 /** Token counts with the same best tile: what a product has one variant for. */
@@ -89,7 +89,7 @@ export function tokenClasses(most: number): number[] {
   return classes.map((one) => Math.min(one.most, most));
 }
 
-/** A name that no other tile has. */
+/** A name that identifies the tile. */
 export function tileName(tile: Tile): string {
   if (tile === STAGED) return tile;
   return `${tile.rows}x${tile.cols}, ${tile.lanes} of ${tile.workgroup}`;
@@ -105,21 +105,23 @@ export function columnsOf(tile: Tile): number {
   return tile === STAGED ? STAGED_SIZE : tile.cols;
 }
 
-/** Groups of 32 columns that a staged tile takes at a time: two where they fit 16 KiB. */
+/** Groups of 32 columns that a staged tile processes at a time: two if they fit 16 KiB. */
 export function stagedGroups({ integer, quantized }: TileUse): number {
   return integer && !quantized ? 2 : 1;
 }
 
-/** Whether the lanes of a team are a subgroup, which adds up their sums without memory. */
+/** Whether the lanes of a team are a subgroup, which sums without workgroup memory. */
 export function usesSubgroups({ lanes }: LinearTile, { capabilities }: TileDevice): boolean {
   return lanes > 1 && lanes === capabilities.subgroupSize;
 }
 
-/** Lanes of a team, a power of two, that add up their sums by shuffles; the rest is done in memory. */
+/**
+ * Lanes of a team, a power of two, that sum by shuffles. The rest is summed in workgroup memory.
+ */
 export function shuffledLanes(tile: LinearTile, { capabilities }: TileDevice): number {
   const { leastSubgroup, software } = capabilities;
   if (software || leastSubgroup < 2) return 1;
-  // Teams of a power of two begin where a part of a subgroup does.
+  // Teams of a power of two begin at a multiple of their size within a subgroup.
   let lanes = 1;
   while (2 * lanes <= leastSubgroup && tile.lanes % (2 * lanes) === 0) lanes *= 2;
   return lanes;
@@ -129,7 +131,7 @@ export function shuffledLanes(tile: LinearTile, { capabilities }: TileDevice): n
 export function workgroupBytes(device: TileDevice, tile: Tile, use: TileUse): number {
   const results = use.quantized ? columnsOf(tile) * rowsOf(tile, use) * 4 : 0;
   if (tile === STAGED) {
-    // Of x and of w: codes, and a vector of scales; or floats.
+    // For x and for w: codes and a vector of scales, or floats.
     const bytesPerGroup = 2 * (use.integer ? GROUP + 16 : GROUP * 4);
     return results + stagedGroups(use) * STAGED_SIZE * bytesPerGroup;
   }
@@ -139,7 +141,7 @@ export function workgroupBytes(device: TileDevice, tile: Tile, use: TileUse): nu
   return results + (shared ? sums * tile.workgroup / shuffled * 4 : 0);
 }
 
-/** Why a device cannot do a product with a tile, or undefined where it can. */
+/** Why a device cannot run a product with a tile; undefined if it can. */
 export function tileFault(device: TileDevice, tile: Tile, use: TileUse): string | undefined {
   const { limits } = device;
   const { workgroup, lanes, rows, cols } = tile === STAGED
@@ -163,8 +165,8 @@ export function tileFault(device: TileDevice, tile: Tile, use: TileUse): string 
 }
 
 /**
- * The best tile for so many tokens that the device can take.
- * @param cols what the tile's columns have to be, where that was decided before
+ * The best tile for a number of tokens that the device can run.
+ * @param cols columns of the tile, if these are already determined
  * @throws GpuError if there is none
  */
 export function chooseTile(
@@ -179,21 +181,21 @@ export function chooseTile(
   throw new GpuError(`Cannot tile a product of ${tokens} tokens: ${JSON.stringify(use)}`);
 }
 
-/** Tiles for so many tokens, best first. */
+/** Tiles for a number of tokens, best first. */
 function* candidates(device: TileDevice, tokens: number, use: TileUse): Generator<Tile> {
   const cols = tokens <= 1 ? 1 : tokens <= 2 ? 2 : tokens <= 4 ? 4 : 8;
   const { software, subgroupSize } = device.capabilities;
   if (software) {
-    // No barriers and no idle lanes: each invocation owns its rows whole. Wider tiles run up to 1.5
-    // times faster, but LLVM compiles them for tens of seconds. Two tokens take two tiles of one: a
-    // tile of two is hardly faster, and every load would compile it.
+    // No barriers and no idle lanes: each invocation has whole rows. Wider tiles run up to 1.5
+    // times faster, but LLVM compiles them for tens of seconds. Two tokens use two tiles of one,
+    // because a tile of two is hardly faster and every load would compile it.
     const isSingle = tokens <= 2;
     const rows = isSingle ? 2 : (use.integer ? 4 : 2) / use.sides;
     yield { rows, cols: isSingle ? 1 : 4, lanes: 1, workgroup: GROUP / rows };
     return;
   }
   if (tokens >= STAGED_TOKENS) yield STAGED;
-  // Fewer lanes where those of a subgroup want too much of the device: a row is still read in
+  // Fewer lanes if those of a subgroup demand too much of the device. A row is still read in
   // neighbouring pieces.
   const rows = Math.min(4, MOST_SUMS / (cols * use.sides));
   for (let lanes = subgroupSize || 32; lanes >= 1; lanes = Math.floor(lanes / 2)) {

@@ -1,5 +1,5 @@
-// How long passes take on a GPU: by two timestamps each, or, without these, by the host's clock around
-// a submit of its own for each.
+// Measures passes on a GPU: by two timestamps each, or, without timestamps, by the host's clock
+// around a submit for each.
 
 import type { PassTimes } from "../device.ts";
 import type { Pass } from "../operation.ts";
@@ -17,19 +17,22 @@ const TIMESTAMP = 8;
 const QUERY_RESOLVE = 0x200;
 const COPY_SRC = 0x4;
 
-/** Empty submits that tell what awaiting one takes. */
+/** Empty submits that measure the time to await one. */
 const EMPTY_RUNS = 3;
 
-/** Milliseconds of work that a timestamp's unit is measured by. */
+/** Milliseconds of work by which the unit of timestamps is measured. */
 const CALIBRATION_MILLISECONDS = 50;
 
-/** Dispatches after which it is measured by less. */
+/** Most dispatches of that work. */
 const MOST_REPEATS = 2 ** 16;
 
-/** A unit up to so many nanoseconds is taken for one: what a short wait adds is no unit. */
+/**
+ * A unit of up to this number of nanoseconds counts as one, because the difference is only waiting
+ * time.
+ */
 const NEAR_ONE = 3;
 
-/** Nanoseconds in the unit of a GPU's timestamps, by GPU. */
+/** Nanoseconds of the unit of timestamps, for each GPU. */
 const units = new WeakMap<GPUDevice, Promise<number>>();
 
 /** Runs passes in order and takes the time of each; see `Device.time`. */
@@ -49,7 +52,7 @@ export async function timePasses(
   return { seconds: ticks.map((count) => count * nanoseconds / 1e9), hostSeconds };
 }
 
-/** What timestamps are taken with, for so many passes. */
+/** The resources for timestamps of a number of passes. */
 interface Stopwatch {
   readonly passes: number;
   readonly sets: readonly GPUQuerySet[];
@@ -57,7 +60,7 @@ interface Stopwatch {
   readonly readback: GpuReadback;
 }
 
-/** Kept, since what is read for the first time is read slowly. */
+/** Kept between calls, because the first read of a buffer is slow. */
 const stopwatches = new WeakMap<Gpu, Stopwatch>();
 
 function stopwatchFor(device: Gpu, passes: number): Stopwatch {
@@ -81,7 +84,7 @@ function stopwatchFor(device: Gpu, passes: number): Stopwatch {
   return stopwatch;
 }
 
-/** What passes take between their timestamps, in the unit of these. One call at a time. */
+/** The time of passes between their timestamps, in their unit. One call at a time. */
 async function byTimestamps(
   device: Gpu,
   passes: readonly ((pass: Pass) => void)[],
@@ -108,14 +111,15 @@ async function byTimestamps(
   encoder.copyBufferToBuffer(resolved, 0, readback.buffer, 0, bytes);
   device.gpu.queue.submit([encoder.finish()]);
   const times = new BigInt64Array(await readback.readNow(bytes));
-  // A GPU may reset its counter between two timestamps: such a pass took no time that is known.
+  // A GPU may reset its counter between two timestamps. The time of such a pass is unknown and
+  // counts as zero.
   return Float64Array.from(
     passes,
     (_, i) => Math.max(0, Number(times[2 * i + 1]! - times[2 * i]!)),
   );
 }
 
-/** What passes take as the host sees it, less what a submit without any takes. */
+/** The time of passes by the host's clock, less the time of an empty submit. */
 async function byClock(
   device: Gpu,
   passes: readonly ((pass: Pass) => void)[],
@@ -133,7 +137,7 @@ async function byClock(
     return performance.now() - started;
   };
   try {
-    await milliseconds(() => {}); // waits for what was submitted before
+    await milliseconds(() => {}); // waits for earlier submits
     let empty = Infinity;
     for (let i = 0; i < EMPTY_RUNS; i++) empty = Math.min(empty, await milliseconds(() => {}));
     const seconds = new Float64Array(passes.length);
@@ -147,8 +151,9 @@ async function byClock(
 }
 
 /**
- * Nanoseconds in the unit of timestamps. One, says WebGPU, but wgpu, and so Deno, hands on the GPU's
- * own units, which are tens of nanoseconds on some: work that lasts is timed by both clocks.
+ * Nanoseconds of the unit of timestamps. WebGPU says one, but wgpu, and so Deno, returns the GPU's
+ * own units, which are tens of nanoseconds on some. So a long piece of work is timed by both
+ * clocks.
  */
 async function measureUnit(device: Gpu): Promise<number> {
   const [bytes, workgroups, workgroup] = [2 ** 22, 64, 64];
@@ -165,7 +170,7 @@ async function measureUnit(device: Gpu): Promise<number> {
     return { ticks: ticks!, milliseconds: performance.now() - started };
   };
   try {
-    await time(1); // compiles it
+    await time(1); // the first run compiles it
     for (let repeats = 1;; repeats *= 4) {
       const { ticks, milliseconds } = await time(repeats);
       if (milliseconds < CALIBRATION_MILLISECONDS && repeats < MOST_REPEATS) continue;

@@ -1,11 +1,11 @@
-// How workgroups reduce a row: a single subgroup where barriers are dear, else shuffles within the
-// smallest subgroup that a device has, and workgroup memory between subgroups.
+// How workgroups reduce a row: in a single subgroup where barriers are expensive, or by shuffles
+// within the smallest subgroup of a device and workgroup memory between subgroups.
 
 import reduceSource from "./reduce.wgsl" with { type: "text" };
 import type { Constants } from "./template.ts";
 import type { Gpu } from "./gpu.ts";
 
-/** Values that an invocation adds up one after the other; more are done in two stages. */
+/** Most values that an invocation adds up one after the other. More are summed in two stages. */
 const MOST_PARTS = 16;
 
 /** Constants and the snippet of reduce.wgsl for this device. */
@@ -35,7 +35,7 @@ export function reduction(device: Gpu): {
   };
 }
 
-/** The greatest power of two of at most `count`, and at least 1. */
+/** The largest power of two up to `count`, at least 1. */
 function powerOfTwo(count: number): number {
   return 2 ** Math.floor(Math.log2(Math.max(1, count)));
 }

@@ -1,4 +1,4 @@
-// The causal convolution in front of a recurrence, or in place of one (LFM2): the binding of
+// The causal convolution before a recurrence, or instead of one (LFM2): the binding of
 // convolution.wgsl.
 
 import convolutionSource from "./convolution.wgsl" with { type: "text" };
@@ -13,7 +13,7 @@ import { bindSegments, SEGMENT_SNIPPET } from "./segments.ts";
 
 const WORKGROUP = 64;
 
-/** Rows of a segment that one invocation takes. */
+/** Rows of a segment per invocation. */
 const SHARE = 32;
 
 /** y[t] = bias + sum_j weight[j] * x[t - width + 1 + j], channel by channel. */

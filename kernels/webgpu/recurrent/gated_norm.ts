@@ -10,7 +10,7 @@ import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
 import { reduction } from "../workgroup.ts";
 
-/** Invocations for a group, which is a head or a few. */
+/** Invocations per group. A group is one head or a few. */
 const WORKGROUP = 64;
 
 /** y = rmsNorm(x) * weight, group by group, gated. */

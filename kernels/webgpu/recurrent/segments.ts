@@ -1,11 +1,11 @@
-// What the recurrent kernels share: the step's sequences, and how a workgroup carries a state.
+// What the recurrent kernels share: the step's sequences, and how a workgroup keeps a state.
 
 import segmentSource from "./segment.wgsl" with { type: "text" };
 import type { StepSegments } from "../../ops/recurrent/segments.ts";
 import { STEP_ROW, STEP_SEGMENT } from "../../ops/step_records.ts";
 import { structs } from "../structs.ts";
 
-/** What recurrent kernels share in WGSL. */
+/** The WGSL that recurrent kernels share. */
 export const SEGMENT_SNIPPET = structs(STEP_ROW, STEP_SEGMENT) + segmentSource;
 
 /** Bytes of the largest uniform buffer that every device has. */
@@ -20,19 +20,22 @@ export function bindSegments({ rows, segments }: StepSegments) {
   };
 }
 
-/** Invocations of a workgroup that carries a state. */
+/** Invocations of a workgroup that keeps a state. */
 const WORKGROUP = 128;
 
 /** Floats of a row of the state that one invocation keeps in registers. */
 const CARRIED = 32;
 
-/** Floats of each input that are staged at a time: with the rest below the 16 KiB that all have. */
+/**
+ * Floats of each input that are staged at a time. With the rest, less than the 16 KiB of workgroup
+ * memory that all devices have.
+ */
 const STAGED = 1024;
 
 /**
- * Constants of a kernel whose workgroup carries WORKGROUP / TEAM rows of a state, `columns` floats
- * each, QUADS quads to an invocation, through TILE rows of a step at a time. Of every `unit`
- * neighbouring rows some may share a workgroup, but none with those of another unit.
+ * Constants of a kernel whose workgroup keeps WORKGROUP / TEAM rows of a state with `columns`
+ * floats each. Each invocation has QUADS quads, and a step's rows are processed TILE at a time.
+ * Rows of a state may only share a workgroup within the same `unit` of neighbouring rows.
  */
 export function carryState(columns: number, unit?: number): Record<string, number> {
   let team = 1;

@@ -1,5 +1,5 @@
-// Chooses tokens on the GPU for a batch of outputs, so that the next step finds its input there.
-// Owns scratch memory only; what is read and written belongs to the caller. Nothing is read back.
+// Samples tokens on the GPU for several outputs, so that the next step finds its input there. It
+// only owns scratch memory; all operands belong to the caller. Nothing is read back.
 
 import candidatesSnippet from "./candidates.wgsl" with { type: "text" };
 import penalizeShader from "./penalize.wgsl" with { type: "text" };
@@ -18,13 +18,15 @@ import { structs } from "../structs.ts";
 
 const WORKGROUP = 256;
 
-/** Tokens per invocation of the survey: few enough to fill a GPU, enough to skip most strips. */
+/**
+ * Tokens per invocation of the survey: few enough to occupy a GPU, and enough to skip most strips.
+ */
 const STRIP = 32;
 
-/** Candidates that fit into workgroup memory; with more, each pass reads the vocabulary. */
+/** Candidates that fit into workgroup memory. With more, each pass reads the vocabulary. */
 const CAPACITY = 1024;
 
-/** The sampling kernels bound to a model's buffers. Dispose of it to free its scratch memory. */
+/** The sampling kernels, bound to a model's buffers. Disposing of it frees its scratch memory. */
 export class GpuSampler implements Sampler {
   readonly #device: Gpu;
   readonly #scratch: GPUBuffer[];
@@ -82,7 +84,7 @@ export class GpuSampler implements Sampler {
     };
   }
 
-  /** Records the choice of a token for each of the first `outputs` outputs. */
+  /** Records the sampling of a token for each of the first `outputs` outputs. */
   encode(into: Pass, outputs: number, needs: SamplingNeeds): void {
     const pass = into as GPUComputePassEncoder;
     const { penalties, masks, stochastic } = needs;
