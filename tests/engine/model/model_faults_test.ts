@@ -33,7 +33,11 @@ const CASES: [key: string, value: number, message: string][] = [
   ["llama.block_count", 1, "llama.block_count: 1, but the file has tensors of 2 layers"],
   ["llama.block_count", 2 ** 32 - 1, "but the file has tensors of 2 layers"],
   ["llama.embedding_length", 128, 'rows of "token_embd.weight" have 64 values'],
-  ["llama.rope.dimension_count", 2 ** 31, "2147483648 of the 16 elements of a head cannot be rotated"],
+  [
+    "llama.rope.dimension_count",
+    2 ** 31,
+    "2147483648 of the 16 elements of a head cannot be rotated",
+  ],
   ["llama.attention.head_count", 0, "llama.attention.head_count: layer 0 has no heads"],
   ["llama.attention.head_count", 3, "llama.attention.head_count"],
   ["llama.attention.head_count_kv", 3, "3 does not divide 4 query heads"],
