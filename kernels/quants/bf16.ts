@@ -17,9 +17,6 @@ export const bf16: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    return [source.subarray(0, blocks * 2)];
-  },
   dequantize(source, blocks) {
     const halves = new Uint16Array(source.slice(0, blocks * 2).buffer);
     return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);

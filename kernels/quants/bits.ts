@@ -63,3 +63,18 @@ function exchangeBits(word: number, distance: number, mask: number): number {
   const difference = (word ^ (word >>> distance)) & mask;
   return word ^ difference ^ (difference << distance);
 }
+
+/**
+ * Swaps the middle two groups of each four: where a byte's nibbles are 64 weights apart, groups come in
+ * the order 0, 2, 1, 3.
+ */
+export function orderGroups(quants: Uint8Array): void {
+  const words = wordsOf(quants);
+  for (let start = 0; start < words.length; start += 16) {
+    for (let i = start + 4; i < start + 8; i++) {
+      const word = words[i];
+      words[i] = words[i + 4];
+      words[i + 4] = word;
+    }
+  }
+}

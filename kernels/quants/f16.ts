@@ -17,9 +17,6 @@ export const f16: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    return [source.subarray(0, blocks * 2)];
-  },
   dequantize(source, blocks) {
     return new Float32Array(new Float16Array(source.slice(0, blocks * 2).buffer));
   },

@@ -17,9 +17,6 @@ export const f32: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    return [source.subarray(0, blocks * 4)];
-  },
   dequantize(source, blocks) {
     return new Float32Array(source.slice(0, blocks * 4).buffer);
   },

@@ -10,7 +10,20 @@ export interface Plane {
   readonly type: "u32" | "vec2<u32>" | "vec4<u32>" | "vec4<f32>";
   /** Bytes of this plane per GGUF block. */
   readonly bytesPerBlock: number;
+  /** Bytes of these that a block has; zeros follow them. Default: all. */
+  readonly fieldBytes?: number;
+  /** How its bits are rearranged, so that shaders expand them with constant shifts. Default: not. */
+  readonly arrangement?: Arrangement;
 }
+
+/** A rearrangement of the bits of a plane; bits.ts has them in plain loops. */
+export type Arrangement =
+  | "1-bit fields"
+  | "2-bit fields"
+  | "4-bit fields"
+  | "4-bit fields by group"
+  | "spread bits"
+  | "quarters";
 
 /** A constant table that a format's snippet reads: a storage buffer binding named `w_codebook`. */
 export interface Codebook {
@@ -30,7 +43,7 @@ export interface QuantFormat {
   readonly blockSize: number;
   /** Bytes per GGUF block. */
   readonly blockBytes: number;
-  /** Planes in binding order, at most three, or two and a codebook. */
+  /** Planes in binding order, which is that of their fields in a block: at most three, or two and a codebook. */
   readonly planes: readonly Plane[];
   /** The values of codes, if they are too expensive to compute. All matrices share one buffer. */
   readonly codebook?: Codebook;
@@ -45,12 +58,6 @@ export interface QuantFormat {
   readonly uniformGroup: boolean;
   /** The WGSL of that function, over the planes' bindings. */
   readonly snippet: string;
-  /**
-   * Splits `blocks` GGUF blocks from `source` into planes. Each plane has exactly blocks *
-   * bytesPerBlock bytes, which need not be a multiple of 4, because buffers round up. A plane may
-   * be a view of the source.
-   */
-  repack(source: Uint8Array, blocks: number): Uint8Array[];
   /** The plain reference, written from the format alone: decodes whole GGUF blocks to f32. */
   dequantize(source: Uint8Array, blocks: number): Float32Array;
 }

@@ -6,7 +6,7 @@
 
 import iq1Shader from "./iq1.wgsl" with { type: "text" };
 import shader from "./iq1_m.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import { iq1Codebook, iq1Vectors } from "./codebooks/iq1.ts";
 import type { QuantFormat } from "./format.ts";
 
@@ -24,9 +24,6 @@ export const iq1_m: QuantFormat = {
   hasMinimum: false,
   uniformGroup: false,
   snippet: iq1Shader + shader,
-  repack(source, blocks) {
-    return splitBlocks(iq1_m, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(iq1_m, source, blocks, (block, weights) => {
       const d = factorOf(block);

@@ -6,7 +6,7 @@
 
 import signsShader from "./signs.wgsl" with { type: "text" };
 import shader from "./iq2_s.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks, wordsOf } from "./blocks.ts";
+import { decodeBlocks, wordsOf } from "./blocks.ts";
 import { iq2sVectors } from "./codebooks/iq2.ts";
 import type { QuantFormat } from "./format.ts";
 import { setSigned } from "./signs.ts";
@@ -26,9 +26,6 @@ export const iq2_s: QuantFormat = {
   hasMinimum: false,
   uniformGroup: false,
   snippet: signsShader + shader,
-  repack(source, blocks) {
-    return splitBlocks(iq2_s, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(iq2_s, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

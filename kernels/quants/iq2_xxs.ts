@@ -5,7 +5,7 @@
 
 import signsShader from "./signs.wgsl" with { type: "text" };
 import shader from "./iq2_xxs.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks, wordsOf } from "./blocks.ts";
+import { decodeBlocks, wordsOf } from "./blocks.ts";
 import { iq2xxsVectors } from "./codebooks/iq2.ts";
 import type { QuantFormat } from "./format.ts";
 import { completeSigns, setSigned } from "./signs.ts";
@@ -25,9 +25,6 @@ export const iq2_xxs: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: signsShader + shader,
-  repack(source, blocks) {
-    return splitBlocks(iq2_xxs, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(iq2_xxs, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

@@ -7,7 +7,7 @@
 import signsShader from "./signs.wgsl" with { type: "text" };
 import iq3Shader from "./iq3.wgsl" with { type: "text" };
 import shader from "./iq3_s.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks, wordsOf } from "./blocks.ts";
+import { decodeBlocks, wordsOf } from "./blocks.ts";
 import { iq3sVectors } from "./codebooks/iq3.ts";
 import type { QuantFormat } from "./format.ts";
 import { setSigned } from "./signs.ts";
@@ -27,9 +27,6 @@ export const iq3_s: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: signsShader + iq3Shader + shader,
-  repack(source, blocks) {
-    return splitBlocks(iq3_s, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(iq3_s, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

@@ -6,7 +6,7 @@
 import signsShader from "./signs.wgsl" with { type: "text" };
 import iq3Shader from "./iq3.wgsl" with { type: "text" };
 import shader from "./iq3_xxs.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks, wordsOf } from "./blocks.ts";
+import { decodeBlocks, wordsOf } from "./blocks.ts";
 import { iq3xxsVectors } from "./codebooks/iq3.ts";
 import type { QuantFormat } from "./format.ts";
 import { completeSigns, setSigned } from "./signs.ts";
@@ -26,9 +26,6 @@ export const iq3_xxs: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: signsShader + iq3Shader + shader,
-  repack(source, blocks) {
-    return splitBlocks(iq3_xxs, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(iq3_xxs, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

@@ -5,7 +5,7 @@
 
 import iq4Shader from "./iq4.wgsl" with { type: "text" };
 import shader from "./iq4_xs.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import { iq4Codebook, iq4Values } from "./codebooks/iq4.ts";
 import type { QuantFormat } from "./format.ts";
 
@@ -24,9 +24,6 @@ export const iq4_xs: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: iq4Shader + shader,
-  repack(source, blocks) {
-    return splitBlocks(iq4_xs, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(iq4_xs, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

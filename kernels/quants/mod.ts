@@ -31,7 +31,8 @@ import { q8_0 } from "./q8_0.ts";
 import { tq1_0 } from "./tq1_0.ts";
 import { tq2_0 } from "./tq2_0.ts";
 
-export type { Codebook, Plane, QuantFormat } from "./format.ts";
+export type { Arrangement, Codebook, Plane, QuantFormat } from "./format.ts";
+export { fieldBytesOf, liesAsInFile, repack } from "./repack.ts";
 
 /** All supported formats, in the order of ggml_type. */
 export const quantFormats: readonly QuantFormat[] = [

@@ -23,15 +23,6 @@ export const mxfp4: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: fp4Shader + shader,
-  repack(source, blocks) {
-    const scales = new Uint8Array(blocks);
-    const quants = new Uint8Array(16 * blocks);
-    for (let block = 0, at = 0; block < blocks; block++, at += 17) {
-      scales[block] = source[at];
-      quants.set(source.subarray(at + 1, at + 17), 16 * block);
-    }
-    return [scales, quants];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(mxfp4, source, blocks, (block, weights) => {
       const scale = 2 ** (block.getUint8(0) - 127 - 1); // half of d, because the values are doubled

@@ -6,7 +6,7 @@
 
 import fp4Shader from "./fp4.wgsl" with { type: "text" };
 import shader from "./nvfp4.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 import { fp4Doubles } from "./fp4.ts";
 
@@ -24,9 +24,6 @@ export const nvfp4: QuantFormat = {
   hasMinimum: false,
   uniformGroup: false,
   snippet: fp4Shader + shader,
-  repack(source, blocks) {
-    return splitBlocks(nvfp4, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(nvfp4, source, blocks, (block, weights) => {
       for (let i = 0; i < 32; i++) {

@@ -2,8 +2,7 @@
 // Block: d (2 bytes); 16 bytes, bit i of byte b for weight 8b + i.
 
 import shader from "./q1_0.wgsl" with { type: "text" };
-import { spreadBits } from "./bits.ts";
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 128 weights of 1 bit with one scale. */
@@ -14,17 +13,12 @@ export const q1_0: QuantFormat = {
   blockBytes: 18,
   planes: [
     { name: "scales", type: "u32", bytesPerBlock: 2 },
-    { name: "quants", type: "u32", bytesPerBlock: 16 },
+    { name: "quants", type: "u32", bytesPerBlock: 16, arrangement: "spread bits" },
   ],
   kind: "integer",
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    const [scales, quants] = splitBlocks(q1_0, source, blocks);
-    spreadBits(quants);
-    return [scales, quants];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q1_0, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

@@ -2,8 +2,7 @@
 // Block: d (2 bytes); 16 bytes, byte b with q of weights 4b to 4b + 3 from the low bits up.
 
 import shader from "./q2_0.wgsl" with { type: "text" };
-import { transposeQuarters } from "./bits.ts";
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 64 weights of 2 bits with one scale. */
@@ -14,17 +13,12 @@ export const q2_0: QuantFormat = {
   blockBytes: 18,
   planes: [
     { name: "scales", type: "u32", bytesPerBlock: 2 },
-    { name: "quants", type: "vec2<u32>", bytesPerBlock: 16 },
+    { name: "quants", type: "vec2<u32>", bytesPerBlock: 16, arrangement: "quarters" },
   ],
   kind: "integer",
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    const [scales, quants] = splitBlocks(q2_0, source, blocks);
-    transposeQuarters(quants);
-    return [scales, quants];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q2_0, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

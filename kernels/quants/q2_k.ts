@@ -4,8 +4,7 @@
 // weights 128h + i, + 32, + 64 and + 96 from the low bits up; d, dmin (2 bytes each).
 
 import shader from "./q2_k.wgsl" with { type: "text" };
-import { transposeFields } from "./bits.ts";
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 256 weights of 2 bits; a scale and a minimum per 16. */
@@ -16,18 +15,13 @@ export const q2_k: QuantFormat = {
   blockBytes: 84,
   planes: [
     { name: "scales", type: "u32", bytesPerBlock: 16 },
-    { name: "quants", type: "vec2<u32>", bytesPerBlock: 64 },
+    { name: "quants", type: "vec2<u32>", bytesPerBlock: 64, arrangement: "2-bit fields" },
     { name: "factors", type: "u32", bytesPerBlock: 4 },
   ],
   kind: "integer",
   hasMinimum: true,
   uniformGroup: false,
   snippet: shader,
-  repack(source, blocks) {
-    const [scales, quants, factors] = splitBlocks(q2_k, source, blocks);
-    transposeFields(quants, 2);
-    return [scales, quants, factors];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q2_k, source, blocks, (block, weights) => {
       const d = block.getFloat16(80, true);

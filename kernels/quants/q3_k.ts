@@ -4,8 +4,7 @@
 // holds the low bits of weights 128h + i, + 32, + 64 and + 96; 12 bytes of scales; d (2 bytes).
 
 import shader from "./q3_k.wgsl" with { type: "text" };
-import { transposeFields } from "./bits.ts";
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 256 weights of 3 bits with a scale per 16. */
@@ -15,20 +14,14 @@ export const q3_k: QuantFormat = {
   blockSize: 256,
   blockBytes: 110,
   planes: [
-    { name: "high", type: "u32", bytesPerBlock: 32 },
-    { name: "quants", type: "vec2<u32>", bytesPerBlock: 64 },
-    { name: "scales", type: "vec4<u32>", bytesPerBlock: 16 },
+    { name: "high", type: "u32", bytesPerBlock: 32, arrangement: "1-bit fields" },
+    { name: "quants", type: "vec2<u32>", bytesPerBlock: 64, arrangement: "2-bit fields" },
+    { name: "scales", type: "vec4<u32>", bytesPerBlock: 16, fieldBytes: 14 },
   ],
   kind: "integer",
   hasMinimum: false,
   uniformGroup: false,
   snippet: shader,
-  repack(source, blocks) {
-    const [high, quants, scales] = splitBlocks(q3_k, source, blocks, [32, 64, 14]);
-    transposeFields(high, 1);
-    transposeFields(quants, 2);
-    return [high, quants, scales];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q3_k, source, blocks, (block, weights) => {
       const d = block.getFloat16(108, true);

@@ -2,7 +2,7 @@
 // Block: d (2 bytes); 16 bytes, byte i with q of weight i in its low nibble, of i + 16 above.
 
 import shader from "./q4_0.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 32 weights of 4 bits with one scale. */
@@ -19,9 +19,6 @@ export const q4_0: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    return splitBlocks(q4_0, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q4_0, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

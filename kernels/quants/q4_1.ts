@@ -3,7 +3,7 @@
 // above.
 
 import shader from "./q4_1.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 32 weights of 4 bits with one scale and one minimum. */
@@ -20,9 +20,6 @@ export const q4_1: QuantFormat = {
   hasMinimum: true,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    return splitBlocks(q4_1, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q4_1, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

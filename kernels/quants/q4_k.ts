@@ -5,8 +5,7 @@
 
 import kScalesShader from "./k_scales.wgsl" with { type: "text" };
 import shader from "./q4_k.wgsl" with { type: "text" };
-import { transposeFields } from "./bits.ts";
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 import { kScales } from "./k_scales.ts";
 
@@ -18,17 +17,12 @@ export const q4_k: QuantFormat = {
   blockBytes: 144,
   planes: [
     { name: "scales", type: "vec4<u32>", bytesPerBlock: 16 },
-    { name: "quants", type: "vec4<u32>", bytesPerBlock: 128 },
+    { name: "quants", type: "vec4<u32>", bytesPerBlock: 128, arrangement: "4-bit fields" },
   ],
   kind: "integer",
   hasMinimum: true,
   uniformGroup: true,
   snippet: kScalesShader + shader,
-  repack(source, blocks) {
-    const [scales, quants] = splitBlocks(q4_k, source, blocks);
-    transposeFields(quants, 4);
-    return [scales, quants];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q4_k, source, blocks, (block, weights) => {
       for (let part = 0; part < 8; part++) {

@@ -4,8 +4,7 @@
 
 import fifthBitsShader from "./fifth_bits.wgsl" with { type: "text" };
 import shader from "./q5_1.wgsl" with { type: "text" };
-import { spreadBits } from "./bits.ts";
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 32 weights of 5 bits with one scale and one minimum. */
@@ -16,18 +15,13 @@ export const q5_1: QuantFormat = {
   blockBytes: 24,
   planes: [
     { name: "scales", type: "u32", bytesPerBlock: 4 },
-    { name: "high", type: "u32", bytesPerBlock: 4 },
+    { name: "high", type: "u32", bytesPerBlock: 4, arrangement: "spread bits" },
     { name: "quants", type: "vec4<u32>", bytesPerBlock: 16 },
   ],
   kind: "integer",
   hasMinimum: true,
   uniformGroup: true,
   snippet: fifthBitsShader + shader,
-  repack(source, blocks) {
-    const [scales, high, quants] = splitBlocks(q5_1, source, blocks);
-    spreadBits(high);
-    return [scales, high, quants];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q5_1, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

@@ -7,8 +7,7 @@
 import fifthBitsShader from "./fifth_bits.wgsl" with { type: "text" };
 import kScalesShader from "./k_scales.wgsl" with { type: "text" };
 import shader from "./q5_k.wgsl" with { type: "text" };
-import { transposeFields } from "./bits.ts";
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 import { kScales } from "./k_scales.ts";
 
@@ -20,19 +19,13 @@ export const q5_k: QuantFormat = {
   blockBytes: 176,
   planes: [
     { name: "scales", type: "vec4<u32>", bytesPerBlock: 16 },
-    { name: "high", type: "u32", bytesPerBlock: 32 },
-    { name: "quants", type: "vec4<u32>", bytesPerBlock: 128 },
+    { name: "high", type: "u32", bytesPerBlock: 32, arrangement: "1-bit fields" },
+    { name: "quants", type: "vec4<u32>", bytesPerBlock: 128, arrangement: "4-bit fields" },
   ],
   kind: "integer",
   hasMinimum: true,
   uniformGroup: true,
   snippet: kScalesShader + fifthBitsShader + shader,
-  repack(source, blocks) {
-    const [scales, high, quants] = splitBlocks(q5_k, source, blocks);
-    transposeFields(high, 1);
-    transposeFields(quants, 4);
-    return [scales, high, quants];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q5_k, source, blocks, (block, weights) => {
       for (let part = 0; part < 8; part++) {

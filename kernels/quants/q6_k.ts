@@ -5,8 +5,7 @@
 // high bits of weights 128h + i, + 32, + 64 and + 96; 16 bytes s; d (2 bytes).
 
 import shader from "./q6_k.wgsl" with { type: "text" };
-import { transposeFields } from "./bits.ts";
-import { decodeBlocks, splitBlocks, wordsOf } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 256 weights of 6 bits with a scale per 16. */
@@ -16,21 +15,14 @@ export const q6_k: QuantFormat = {
   blockSize: 256,
   blockBytes: 210,
   planes: [
-    { name: "quants", type: "vec4<u32>", bytesPerBlock: 128 },
-    { name: "high", type: "vec2<u32>", bytesPerBlock: 64 },
-    { name: "scales", type: "u32", bytesPerBlock: 20 },
+    { name: "quants", type: "vec4<u32>", bytesPerBlock: 128, arrangement: "4-bit fields by group" },
+    { name: "high", type: "vec2<u32>", bytesPerBlock: 64, arrangement: "2-bit fields" },
+    { name: "scales", type: "u32", bytesPerBlock: 20, fieldBytes: 18 },
   ],
   kind: "integer",
   hasMinimum: false,
   uniformGroup: false,
   snippet: shader,
-  repack(source, blocks) {
-    const [quants, high, scales] = splitBlocks(q6_k, source, blocks, [128, 64, 18]);
-    transposeFields(quants, 4);
-    orderGroups(quants);
-    transposeFields(high, 2);
-    return [quants, high, scales];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q6_k, source, blocks, (block, weights) => {
       const d = block.getFloat16(208, true);
@@ -43,18 +35,3 @@ export const q6_k: QuantFormat = {
     });
   },
 };
-
-/**
- * Swaps the middle two groups of each four: since a byte's nibbles are 64 weights apart, groups
- * come in the order 0, 2, 1, 3.
- */
-function orderGroups(quants: Uint8Array): void {
-  const words = wordsOf(quants);
-  for (let start = 0; start < words.length; start += 16) {
-    for (let i = start + 4; i < start + 8; i++) {
-      const word = words[i];
-      words[i] = words[i + 4];
-      words[i + 4] = word;
-    }
-  }
-}

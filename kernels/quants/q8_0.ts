@@ -2,7 +2,7 @@
 // Block: d (2 bytes); 32 bytes q.
 
 import shader from "./q8_0.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 32 weights of 8 bits with one scale. */
@@ -19,9 +19,6 @@ export const q8_0: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    return splitBlocks(q8_0, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(q8_0, source, blocks, (block, weights) => {
       const d = block.getFloat16(0, true);

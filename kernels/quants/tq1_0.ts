@@ -4,7 +4,7 @@
 // 176 + i, ... 224 + i; 4 bytes, byte i with weights 240 + i, ... 252 + i; d (2 bytes).
 
 import shader from "./tq1_0.wgsl" with { type: "text" };
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** First weight and byte of the runs of bytes in a block, and the bytes of each. */
@@ -28,9 +28,6 @@ export const tq1_0: QuantFormat = {
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    return splitBlocks(tq1_0, source, blocks);
-  },
   dequantize(source, blocks) {
     return decodeBlocks(tq1_0, source, blocks, (block, weights) => {
       const d = block.getFloat16(52, true);

@@ -3,8 +3,7 @@
 // bits up; d (2 bytes).
 
 import shader from "./tq2_0.wgsl" with { type: "text" };
-import { transposeFields } from "./bits.ts";
-import { decodeBlocks, splitBlocks } from "./blocks.ts";
+import { decodeBlocks } from "./blocks.ts";
 import type { QuantFormat } from "./format.ts";
 
 /** 256 weights of 2 bits, meant for -1, 0 and 1, with one scale. */
@@ -14,18 +13,13 @@ export const tq2_0: QuantFormat = {
   blockSize: 256,
   blockBytes: 66,
   planes: [
-    { name: "quants", type: "vec2<u32>", bytesPerBlock: 64 },
+    { name: "quants", type: "vec2<u32>", bytesPerBlock: 64, arrangement: "2-bit fields" },
     { name: "scales", type: "u32", bytesPerBlock: 2 },
   ],
   kind: "integer",
   hasMinimum: false,
   uniformGroup: true,
   snippet: shader,
-  repack(source, blocks) {
-    const [quants, scales] = splitBlocks(tq2_0, source, blocks);
-    transposeFields(quants, 2);
-    return [quants, scales];
-  },
   dequantize(source, blocks) {
     return decodeBlocks(tq2_0, source, blocks, (block, weights) => {
       const d = block.getFloat16(64, true);

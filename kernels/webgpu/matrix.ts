@@ -7,6 +7,7 @@ import type { QuantFormat } from "../quants/mod.ts";
 import { codebookBuffer } from "./codebook.ts";
 import type { Gpu } from "./gpu.ts";
 import type { Resource } from "./kernel.ts";
+import { repackerOf } from "./repacker.ts";
 
 /** Rows [first, first + rows) of each side of a matrix, in one buffer. */
 export interface MatrixPart {
@@ -182,14 +183,20 @@ export class GpuMatrixWriter implements MatrixWriter {
 
   #upload(part: MatrixPart, block: number, bytes: Uint8Array, blocks: number): void {
     const { format } = this.#matrix;
-    const planes = format.repack(bytes, blocks);
-    planes.forEach((plane, i) => {
-      const offset = part.offsets[i] + block * format.planes[i].bytesPerBlock;
-      const words = plane.length % 4 === 0
-        ? plane
-        : concat(plane, new Uint8Array(4 - plane.length % 4));
+    const write = (plane: number, from: number, words: Uint8Array) => {
+      const offset = part.offsets[plane] + from * format.planes[plane].bytesPerBlock;
       this.#device.write(part.buffer, offset, words);
-    });
+    };
+    const repacker = repackerOf(format);
+    if (!repacker) {
+      const rest = bytes.length % 4;
+      return write(0, block, rest === 0 ? bytes : concat(bytes, new Uint8Array(4 - rest)));
+    }
+    let from = block;
+    for (const piece of repacker.pieces(bytes, blocks)) {
+      piece.planes.forEach((words, plane) => write(plane, from, words));
+      from += piece.blocks;
+    }
   }
 }
 

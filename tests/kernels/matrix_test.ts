@@ -10,6 +10,7 @@ import {
   GpuMatrixWriter,
   WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
+import { repack } from "../../kernels/quants/mod.ts";
 import { gpuTest, readWords } from "../gpu.ts";
 import { formatNamed, randomWeights } from "./weights.ts";
 import { webGpuTest } from "../adapter.ts";
@@ -44,7 +45,7 @@ async function assertPlanes(device: WebGpuDevice, matrix: GpuMatrix, sides: Uint
     sides.forEach((side, s) => {
       const from = part.first * rowBlocks * format.blockBytes;
       const source = side.subarray(from, from + blocks * format.blockBytes);
-      format.repack(source.slice(), blocks).forEach((plane, i) => {
+      repack(format, source.slice(), blocks).forEach((plane, i) => {
         const at = part.offsets[i] + s * blocks * format.planes[i].bytesPerBlock;
         assertEquals(bytes.slice(at, at + plane.length), plane.slice(), `plane ${i} side ${s}`);
       });

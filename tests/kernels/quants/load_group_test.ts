@@ -3,7 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import groupShader from "../../../kernels/webgpu/group.wgsl" with { type: "text" };
-import { type QuantFormat, quantFormats } from "../../../kernels/quants/mod.ts";
+import { type QuantFormat, quantFormats, repack } from "../../../kernels/quants/mod.ts";
 import { randomBlocks } from "./random_blocks.ts";
 
 /** Relies on `uniformGroup` and `hasMinimum` as the kernels do. */
@@ -107,7 +107,7 @@ for (const format of quantFormats) {
       for (const count of [1, 3, 37]) {
         const blocks = format.kind === "integer" ? count : 4 * count;
         const source = randomBlocks(format, blocks, 1000 * format.ggmlType + count);
-        const planes = format.repack(source, blocks);
+        const planes = repack(format, source, blocks);
         if (format.codebook) planes.push(new Uint8Array(format.codebook.words.slice().buffer));
         const actual = await expand(device, format, planes, blocks * format.blockSize);
         const expected = format.dequantize(source, blocks).map(positiveZero);
