@@ -105,6 +105,13 @@ const STATE_STEPS = 6;
 const FILL_STEPS = 1;
 const SEGMENT_STEPS = 0.25;
 
+/** Where nobody has looked yet. */
+const UNKNOWN = -1;
+
+/** The least and the greatest byte that characters beyond ASCII begin with. */
+const FIRST_LEAD = 0xc2;
+const LAST_LEAD = 0xf4;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -112,7 +119,7 @@ const BACKSLASH = 0x5c;
 export class StringStates {
   readonly #tools: LanguageTools;
   readonly #writing: Writing;
-  /** 256 per state, in pieces; -1 where nobody has looked yet. */
+  /** 256 per state, in pieces. */
   readonly #pieces: Int32Array[] = [];
   /** By state: the language to come between characters, else -1. */
   readonly #languages: number[] = [-1];
@@ -255,49 +262,75 @@ export class StringStates {
     this.#languages.push(language);
     this.#partials.push(partial);
     if ((state & STATES_MASK) === 0) this.#pieces.push(newPiece());
+    const row = this.#rowOf(state);
+    if (partial === undefined) {
+      // No character begins with these.
+      row.fill(0, 0x80, FIRST_LEAD).fill(0, LAST_LEAD + 1);
+      if (this.#writing === "json") row.fill(0, 0, 0x20)[QUOTE] = 0;
+    } else if (partial.length > 0) row.fill(0, 0, 0x80).fill(0, 0xc0);
+    else row.fill(0);
+    partial?.length === 0 && partial.starts.forEach((byte, at) => row[byte] = partial.targets[at]!);
     return state;
+  }
+
+  #rowOf(state: number): Int32Array {
+    const begin = (state & STATES_MASK) << 8;
+    return this.#pieces[state >>> PIECE]!.subarray(begin, begin + 256);
   }
 
   /** Whether {@linkcode step} needs no work. */
   isKnown(state: number, byte: number): boolean {
-    const next = this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte]!;
-    if (next >= 0) return true;
-    return this.#writing === "json" && (byte < 0x20 || byte === QUOTE);
+    return this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte]! >= 0;
   }
 
+  /** Finds where a byte leads, and notes it for all bytes that surely lead to the same state. */
   #fill(state: number, byte: number): number {
     const language = this.#languages[state]!;
-    const next = language >= 0
-      ? inTime(() => this.#lead(language, byte), () => 0)
-      : this.#continue(this.#partials[state]!, byte);
+    const row = this.#rowOf(state);
     this.#tools.derivatives.work.spend(FILL_STEPS);
-    return this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte] = next;
+    if (language < 0) {
+      const partial = this.#partials[state]!;
+      const next = this.#continue(partial, byte);
+      if (partial.targets.length === 1) row.fill(next, 0x80, 0xc0);
+      return row[byte] = next;
+    }
+    if (byte === BACKSLASH && this.#writing === "json") {
+      return row[byte] = inTime(() => this.#escape(language), () => 0);
+    }
+    return inTime(() => this.#fillAlike(language, byte, row), () => row[byte] = 0);
   }
 
-  /** The state after the first byte of a character. */
-  #lead(language: Expression, byte: number): number {
-    if (this.#writing === "json") {
-      if (byte === BACKSLASH) return this.#escape(language);
-      if (byte < 0x20 || byte === QUOTE) return 0;
-    }
-    if (byte < 0x80) return this.#boundary(this.#tools.derivatives.derive(language, byte));
-    if (byte < 0xc2 || byte > 0xf4) return 0;
-    const length = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
-    const low = (byte & (0x3f >> length)) << (6 * length);
-    // Longer spellings than needed are no UTF-8.
-    const fewest = length === 1 ? 0x80 : length === 2 ? 0x800 : 0x10000;
+  /** Notes where the first byte of a character leads, with others of its segment. */
+  #fillAlike(language: Expression, byte: number, row: Int32Array): number {
     const { starts, targets } = this.#tools.derivatives.transitions(language);
+    const { low, length, fewest } = leadOf(byte);
+    const segment = segmentOf(starts, low);
+    const end = starts[segment + 1] ?? Infinity;
+    if (length === 0) {
+      const next = this.#boundary(targets[segment]!);
+      for (let other = starts[segment]!; other < Math.min(end, 0x80); other++) {
+        if (row[other] === UNKNOWN && !this.#isEscape(other)) row[other] = next;
+      }
+      return next;
+    }
     const rest = this.#slice(starts, targets, low, length, Math.max(fewest - low, 0));
-    return this.#within({ ...rest, length, language, low });
+    const next = this.#within({ ...rest, length, language, low });
+    // A character that begins with another byte of the same length goes on in the same way.
+    const isWhole = low >= fewest && low + 64 ** length <= end;
+    for (let other = byte; isWhole && other <= LAST_LEAD; other++) {
+      const lead = leadOf(other);
+      if (lead.length !== length || lead.low + 64 ** length > end) break;
+      row[other] = next;
+    }
+    return row[byte] = next;
+  }
+
+  #isEscape(byte: number): boolean {
+    return byte === BACKSLASH && this.#writing === "json";
   }
 
   #continue(partial: Partial, byte: number): number {
     const { length, starts, targets } = partial;
-    if (length === 0) {
-      const i = starts.indexOf(byte);
-      return i < 0 ? 0 : targets[i]!;
-    }
-    if (byte < 0x80 || byte > 0xbf) return 0;
     const low = (byte & 0x3f) << (6 * (length - 1));
     const rest = this.#slice(starts, targets, low, length - 1, 0);
     return length > 1
@@ -408,7 +441,23 @@ export class StringStates {
 }
 
 function newPiece(): Int32Array {
-  return new Int32Array(256 << PIECE).fill(-1);
+  return new Int32Array(256 << PIECE).fill(UNKNOWN);
+}
+
+/** A first byte of a character. */
+interface Lead {
+  /** How many bytes follow. */
+  readonly length: number;
+  /** The first code point that begins so, and the first that is not spelled longer than needed. */
+  readonly low: number;
+  readonly fewest: number;
+}
+
+function leadOf(byte: number): Lead {
+  if (byte < 0x80) return { length: 0, low: byte, fewest: 0 };
+  const length = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+  const low = (byte & (0x3f >> length)) << (6 * length);
+  return { length, low, fewest: length === 1 ? 0x80 : length === 2 ? 0x800 : 0x10000 };
 }
 
 /** Least number that no state and no expression has, for keys. */

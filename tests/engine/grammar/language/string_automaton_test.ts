@@ -176,3 +176,22 @@ Deno.test("a string of 30,000 characters is completed from anywhere within a sec
   const time = (user + system) / 1000;
   assert(time < 1000, `${time} ms`);
 });
+
+Deno.test("a state tells where all bytes lead in as many steps as it has different ones", () => {
+  const languages = new Languages();
+  const automata = [
+    languages.literal("k17"),
+    languages.pattern("^[a-m]{3}x.*$"),
+    languages.complement(languages.literal("k17")),
+  ].map((language) => languages.automaton(language));
+  for (const automaton of automata) {
+    automaton.step(automaton.start, 0x7f);
+    const before = languages.work.done;
+    for (let byte = 0; byte < 256; byte++) {
+      const next = automaton.step(automaton.start, byte);
+      if (byte >= 0xc2 && next !== 0) automaton.step(next, 0x80);
+    }
+    const steps = languages.work.done - before;
+    assert(steps < 120, `${steps} steps`);
+  }
+});
