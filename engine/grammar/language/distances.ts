@@ -3,9 +3,10 @@
 
 import type { Derivatives } from "./derivatives.ts";
 import { LanguageError } from "./errors.ts";
-import { type Expression, Flag, Kind } from "./expression_store.ts";
+import { type Expression, Flag } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import { cheapestCharacter, type Writing } from "./json_escapes.ts";
+import { PlainLengths } from "./plain_lengths.ts";
 
 /** Most expressions that one search looks at. */
 const MAX_VISITED = 100_000;
@@ -45,8 +46,7 @@ export class Distances {
   /** Undefined: in characters. */
   readonly #writing: Writing | undefined;
   readonly #known: (number | undefined)[] = [];
-  /** The lengths that follow from the form of expressions. */
-  readonly #formal: (number | undefined)[] = [];
+  readonly #plain: PlainLengths;
   readonly #steps: (Step | undefined)[] = [];
 
   /** Counts the bytes of a way of writing, or characters where none is given. */
@@ -54,6 +54,7 @@ export class Distances {
     this.#expressions = expressions;
     this.#derivatives = derivatives;
     this.#writing = writing;
+    this.#plain = new PlainLengths(expressions, { writing });
   }
 
   /**
@@ -91,46 +92,9 @@ export class Distances {
     const { store } = this.#expressions;
     if (store.has(expression, Flag.Nullable)) return 0;
     if (store.has(expression, Flag.Plain)) {
-      return this.#writing ? this.#bytesOf(expression, this.#writing) : store.min[expression]!;
+      return this.#writing ? this.#plain.of(expression) : store.min[expression]!;
     }
     return this.#known[expression];
-  }
-
-  /** Fewest bytes of a plain expression. */
-  #bytesOf(expression: Expression, writing: Writing): number {
-    const { kinds, first, second } = this.#expressions.store;
-    // Lists nest to the right, too deep for recursion; what their ends need is known from others.
-    const list: Expression[] = [];
-    let at = expression;
-    while (
-      this.#formal[at] === undefined && (kinds[at] === Kind.Concat || kinds[at] === Kind.Or)
-    ) {
-      list.push(at);
-      at = second[at]!;
-    }
-    let bytes = this.#formal[at] ??= this.#bytesOfItem(at, writing);
-    for (const part of list.reverse()) {
-      const item = this.#bytesOf(first[part]!, writing);
-      bytes = kinds[part] === Kind.Or ? Math.min(item, bytes) : item + bytes;
-      this.#formal[part] = bytes;
-    }
-    this.#derivatives.work.spend(list.length);
-    return bytes;
-  }
-
-  #bytesOfItem(item: Expression, writing: Writing): number {
-    const { sets, store } = this.#expressions;
-    const { kinds, first, second } = store;
-    if (kinds[item] === Kind.Repeat) {
-      return second[item] === 0 ? 0 : second[item]! * this.#bytesOf(first[item]!, writing);
-    }
-    if (kinds[item] !== Kind.Set) return 0;
-    const set = sets[first[item]!]!;
-    let bytes = Infinity;
-    for (let at = 0; at < set.length && bytes > 1; at += 2) {
-      bytes = Math.min(bytes, cheapestCharacter(set[at]!, set[at + 1]!, writing).bytes);
-    }
-    return bytes;
   }
 
   #search(start: Expression): number {

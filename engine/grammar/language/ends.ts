@@ -7,7 +7,7 @@ import { inTime } from "./errors.ts";
 import type { Expression } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import type { Writing } from "./json_escapes.ts";
-import { hasEnd } from "./open_ends.ts";
+import type { OpenEnds } from "./open_ends.ts";
 
 /** What the states stand on. */
 export interface LanguageTools {
@@ -16,6 +16,8 @@ export interface LanguageTools {
   readonly characters: Distances;
   /** By how they are written. */
   readonly bytes: Readonly<Record<Writing, Distances>>;
+  /** What texts without line separators lack, in characters. */
+  readonly openEnds: OpenEnds;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface LanguageTools {
  */
 export function canEnd(tools: LanguageTools, writing: Writing, language: Expression): boolean {
   const distances = tools.bytes[writing];
-  const find = !distances.isKnown(language) && hasEnd(tools.expressions, language)
+  const find = !distances.isKnown(language) && tools.openEnds.hasText(language)
     ? () => tools.derivatives.transitions(language).starts.length > 0
     : () => distances.of(language) < Infinity;
   return inTime(find, () => false);

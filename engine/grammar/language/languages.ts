@@ -17,6 +17,7 @@ import {
   withoutCount,
 } from "./members.ts";
 import { patternLanguage } from "./pattern_language.ts";
+import { OpenEnds } from "./open_ends.ts";
 import { parsePattern } from "./pattern_parser.ts";
 import { type StringAutomaton, StringStates } from "./string_automaton.ts";
 import { Work } from "./work.ts";
@@ -50,6 +51,7 @@ export class Languages {
         json: new Distances(expressions, derivatives, "json"),
         plain: new Distances(expressions, derivatives, "plain"),
       },
+      openEnds: new OpenEnds(expressions, { withoutSeparators: true }),
     };
     this.#states = new StringStates(this.#tools, "json");
     this.#plainStates = new StringStates(this.#tools, "plain");

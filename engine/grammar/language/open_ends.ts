@@ -1,9 +1,12 @@
-// Languages in which no plain text is a dead end: whatever is written, something completes it. An
-// answer from the form of an expression alone, so it may miss some.
+// Languages in which no plain text is a dead end: whatever was written so far, something completes it.
+// Tells by how much at most, from the form of an expression alone, so it may miss some languages, and
+// the number may be greater than needed.
 
 import { type CharacterSet, intersectSets, invertSet } from "./character_set.ts";
 import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
+import type { Writing } from "./json_escapes.ts";
+import { PlainLengths } from "./plain_lengths.ts";
 
 /** What a JSON string holds without escapes. */
 const PLAIN: CharacterSet = [0x20, 0x21, 0x23, 0x5b, 0x5d, 0xd7ff, 0xe000, 0x10ffff];
@@ -13,66 +16,155 @@ const SEPARATORS: CharacterSet = [0x2028, 0x2029];
 
 const WITHOUT_SEPARATORS = intersectSets(PLAIN, invertSet(SEPARATORS));
 
-/**
- * Most characters that any text without escapes, and without separators if it is to be so, lacks to be in
- * the language; Infinity: unknown.
- */
-export function mostMissing(
-  expressions: Expressions,
-  expression: Expression,
-  withoutSeparators = false,
-): number {
-  const { store } = expressions;
-  const { kinds, first, second, third, max, min } = store;
-  const plain = withoutSeparators ? WITHOUT_SEPARATORS : PLAIN;
-  const of = (item: Expression) => mostMissing(expressions, item, withoutSeparators);
-  switch (kinds[expression]) {
-    case Kind.Repeat: {
-      const isEndless = third[expression] === -1 && kinds[first[expression]!] === Kind.Set;
-      return isEndless && isPlain(expressions, first[expression]!, plain)
-        ? second[expression]!
-        : Infinity;
+/** Which texts are looked at, and what their completions are measured in. */
+export interface OpenEndsOptions {
+  /** Whether texts hold no line separators; they never hold characters that need escapes. */
+  readonly withoutSeparators: boolean;
+  /** Completions are measured in bytes of this way of writing; undefined: in characters. */
+  readonly writing?: Writing | undefined;
+}
+
+/** How much any plain text lacks to be in a language. */
+export class OpenEnds {
+  readonly #expressions: Expressions;
+  readonly #alphabet: CharacterSet;
+  /** Of all texts, and of those that are plain themselves. */
+  readonly #lengths: PlainLengths;
+  readonly #plainLengths: PlainLengths;
+  readonly #known: (number | undefined)[] = [];
+  readonly #knownPlain: (number | undefined)[] = [];
+  /** By index of a set, whether it holds the whole alphabet. */
+  readonly #isWhole: (boolean | undefined)[] = [];
+  readonly #isLasting: (boolean | undefined)[] = [];
+
+  /** Of expressions of one store. */
+  constructor(expressions: Expressions, { withoutSeparators, writing }: OpenEndsOptions) {
+    this.#expressions = expressions;
+    this.#alphabet = withoutSeparators ? WITHOUT_SEPARATORS : PLAIN;
+    this.#lengths = new PlainLengths(expressions, { writing });
+    this.#plainLengths = new PlainLengths(expressions, { writing, alphabet: this.#alphabet });
+  }
+
+  /** The most that any plain text lacks to be in the language of an expression; Infinity: unknown. */
+  mostMissing(expression: Expression): number {
+    return this.#most(expression, false);
+  }
+
+  /** Whether there is a text in the language, by the form of its expression alone. */
+  hasText(expression: Expression): boolean {
+    return this.#expressions.store.has(expression, Flag.Plain) ||
+      this.mostMissing(expression) < Infinity;
+  }
+
+  /** The same with `isPlain` for completions that are plain texts themselves. */
+  #most(expression: Expression, isPlain: boolean): number {
+    const known = isPlain ? this.#knownPlain : this.#known;
+    let most = known[expression];
+    if (most === undefined) {
+      this.#expressions.store.work.spend(1);
+      known[expression] = most = this.#find(expression, isPlain);
     }
-    case Kind.Concat: {
-      const rest = second[expression]!;
-      return store.has(rest, Flag.Plain) ? of(first[expression]!) + min[rest]! : Infinity;
+    return most;
+  }
+
+  #find(expression: Expression, isPlain: boolean): number {
+    const { store } = this.#expressions;
+    const { kinds, first, second, third, max } = store;
+    switch (kinds[expression]) {
+      case Kind.Repeat:
+        // One character of the alphabet takes one byte.
+        return third[expression] === -1 && this.#takesAny(first[expression]!)
+          ? second[expression]!
+          : Infinity;
+      case Kind.Concat:
+        return this.#findOfList(expression, isPlain);
+      case Kind.Or:
+        return Math.min(
+          ...this.#expressions.items(expression, Kind.Or).map((item) => this.#most(item, isPlain)),
+        );
+      case Kind.Not:
+        return isShort(this.#expressions, expression) ? max[first[expression]!]! + 1 : Infinity;
+      case Kind.And:
+        return this.#findOfAll(this.#expressions.items(expression, Kind.And), isPlain);
+      default:
+        return Infinity;
     }
-    case Kind.Or:
-      return Math.min(...expressions.items(expression, Kind.Or).map(of));
-    case Kind.Not:
-      return isShort(expressions, expression) ? max[first[expression]!]! + 1 : Infinity;
-    case Kind.And: {
-      // What is too long for all short exceptions can still be completed for one other part.
-      const parts = expressions.items(expression, Kind.And);
-      const others = parts.filter((part) => !isShort(expressions, part));
-      return others.length > 1 ? Infinity : parts.reduce((sum, part) => sum + of(part), 0);
+  }
+
+  #findOfList(list: Expression, isPlain: boolean): number {
+    const { store } = this.#expressions;
+    const { kinds, first, second } = store;
+    const lengths = isPlain ? this.#plainLengths : this.#lengths;
+    // Parts before the open one take what was written, whatever it is, or can be left out.
+    let before = 0;
+    let most = Infinity;
+    let at = list;
+    for (; kinds[at] === Kind.Concat; at = second[at]!) {
+      const item = first[at]!;
+      const rest = second[at]!;
+      const own = store.has(rest, Flag.Plain) ? this.#most(item, isPlain) : Infinity;
+      if (own < Infinity) most = Math.min(most, before + own + lengths.of(rest));
+      if (store.has(item, Flag.Nullable | Flag.Plain)) continue;
+      const [body, min] = this.#expressions.times(item);
+      if (!this.#takesAny(body)) return most;
+      before += min;
     }
-    default:
-      return Infinity;
+    return Math.min(most, before + this.#most(at, isPlain));
+  }
+
+  /**
+   * What is lacking of all parts one after the other: first characters until the text is too long for
+   * all short exceptions, then what completes each part that nothing after it can undo, then the last.
+   */
+  #findOfAll(parts: readonly Expression[], isPlain: boolean): number {
+    const others = parts.filter((part) => !isShort(this.#expressions, part));
+    const isAlone = others.length < 2;
+    if (!isAlone && others.filter((part) => !this.#lasts(part)).length > 1) return Infinity;
+    return parts.reduce((sum, part) => sum + this.#most(part, isPlain || !isAlone), 0);
+  }
+
+  /** Whether each text of a language can be followed by any plain text and stays in the language. */
+  #lasts(expression: Expression): boolean {
+    return this.#isLasting[expression] ??= this.#findLasts(expression);
+  }
+
+  #findLasts(expression: Expression): boolean {
+    const { store } = this.#expressions;
+    const { kinds, first, third } = store;
+    const items = (kind: number) => this.#expressions.items(expression, kind);
+    // What looks beyond itself may be undone by what follows.
+    if (store.has(expression, Flag.Open)) return false;
+    switch (kinds[expression]) {
+      case Kind.Repeat:
+        return third[expression] === -1 && this.#takesAny(first[expression]!);
+      case Kind.Concat:
+        return this.#lasts(items(Kind.Concat).at(-1)!);
+      case Kind.Or:
+        return items(Kind.Or).every((item) => this.#lasts(item));
+      case Kind.And:
+        return items(Kind.And).every((item) => this.#lasts(item));
+      default:
+        return false;
+    }
+  }
+
+  /** Whether an expression is a set with all characters of the alphabet. */
+  #takesAny(expression: Expression): boolean {
+    const { sets, store } = this.#expressions;
+    if (store.kinds[expression] !== Kind.Set) return false;
+    const index = store.first[expression]!;
+    return this.#isWhole[index] ??=
+      intersectSets(this.#alphabet, sets[index]!).join() === this.#alphabet.join();
   }
 }
 
-/** Whether there is a text in it, by its form alone. */
-export function hasEnd(expressions: Expressions, expression: Expression): boolean {
-  return expressions.store.has(expression, Flag.Plain) ||
-    mostMissing(expressions, expression) < Infinity;
-}
-
-/** Whether it is all but texts of a limited length. */
+/** Whether an expression is all but texts of a limited length. */
 function isShort({ store }: Expressions, expression: Expression): boolean {
   return store.kinds[expression] === Kind.Not && !store.has(expression, Flag.Behind) &&
     store.max[store.first[expression]!]! < Infinity;
 }
 
-function isPlain(
-  { sets, store }: Expressions,
-  expression: Expression,
-  plain: CharacterSet,
-): boolean {
-  return intersectSets(plain, sets[store.first[expression]!]!).join() === plain.join();
-}
-
-/** Whether no text of it holds a line separator, by its form alone. */
+/** Whether no text of an expression holds a line separator, by its form alone. */
 export function isWithoutSeparators(expressions: Expressions, expression: Expression): boolean {
   const { kinds, first } = expressions.store;
   const known = new Map<Expression, boolean>();

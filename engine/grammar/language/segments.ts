@@ -34,13 +34,17 @@ interface Segments {
 /** Beyond all code points. */
 const END = 0x110000;
 
-/** Segments that are kept: 16 MB. */
+/** Segments and ends of sets that are kept: 16 MB. */
 const MAX_KEPT = 1 << 21;
 
 /** Puts transitions together. */
 export class SegmentCache {
   readonly #empty: Expression;
-  readonly #ids = new Map<CharacterSet, number>();
+  /** Numbers of sets: by what they are in memory, and by what they hold. */
+  #ids = new WeakMap<CharacterSet, number>();
+  readonly #byHash = new Map<number, readonly number[]>();
+  /** By number. */
+  readonly #sets: CharacterSet[] = [];
   readonly #segments = new Map<string, Segments>();
   #kept = 0;
   readonly #work: Work;
@@ -68,17 +72,19 @@ export class SegmentCache {
     pieces: readonly Piece[],
     join: (places: readonly number[]) => Expression,
   ): Transitions {
+    if (this.#kept > MAX_KEPT) this.#clear();
     // Many pieces have few sets among them.
-    const places = new Map<CharacterSet, number[]>();
+    const places = new Map<number, number[]>();
     pieces.forEach(({ set }, place) => {
-      const same = places.get(set);
+      const id = this.#idOf(set);
+      const same = places.get(id);
       if (same) same.push(place);
-      else places.set(set, [place]);
+      else places.set(id, [place]);
     });
-    const sets = [...places.keys()];
-    const { starts, kinds, members } = this.#segmentsOf(sets);
+    const ids = [...places.keys()].sort((a, b) => a - b);
+    const { starts, kinds, members } = this.#segmentsOf(ids);
     const byKind = members.map((indices) => {
-      const all = indices.flatMap((index) => places.get(sets[index]!)!);
+      const all = indices.flatMap((index) => places.get(ids[index]!)!);
       return join(indices.length > 1 ? all.sort((a, b) => a - b) : all);
     });
     const transitions: { starts: number[]; targets: Expression[] } = { starts: [], targets: [] };
@@ -92,27 +98,53 @@ export class SegmentCache {
     return transitions;
   }
 
-  #segmentsOf(sets: readonly CharacterSet[]): Segments {
-    const key = sets.map((set) => this.#idOf(set)).join();
+  #segmentsOf(ids: readonly number[]): Segments {
+    const key = ids.join();
     let segments = this.#segments.get(key);
     if (!segments) {
-      segments = cut(sets);
-      this.#work.spend(4 + segments.starts.length + sets.length);
-      this.#kept += segments.starts.length + sets.length;
-      if (this.#kept > MAX_KEPT) {
-        this.#segments.clear();
-        this.#ids.clear();
-        this.#kept = 0;
-      } else this.#segments.set(key, segments);
+      segments = cut(ids.map((id) => this.#sets[id]!));
+      const size = segments.starts.length + ids.length;
+      this.#work.spend(4 + 2 * size);
+      this.#kept += size;
+      this.#segments.set(key, segments);
     }
     return segments;
   }
 
+  /** The number of a set; equal sets have one number. */
   #idOf(set: CharacterSet): number {
     let id = this.#ids.get(set);
-    if (id === undefined) this.#ids.set(set, id = this.#ids.size);
+    if (id === undefined) {
+      this.#work.spend(1 + (set.length >> 4));
+      const hash = hashOf(set);
+      const alike = this.#byHash.get(hash) ?? [];
+      id = alike.find((one) => isEqual(this.#sets[one]!, set));
+      if (id === undefined) {
+        this.#byHash.set(hash, [...alike, id = this.#sets.push(set) - 1]);
+        this.#kept += set.length;
+      }
+      this.#ids.set(set, id);
+    }
     return id;
   }
+
+  #clear(): void {
+    this.#segments.clear();
+    this.#ids = new WeakMap();
+    this.#byHash.clear();
+    this.#sets.length = 0;
+    this.#kept = 0;
+  }
+}
+
+function hashOf(set: CharacterSet): number {
+  let hash = set.length;
+  for (const codePoint of set) hash = Math.imul(hash ^ codePoint, 0x01000193) ^ (hash >>> 15);
+  return hash;
+}
+
+function isEqual(a: CharacterSet, b: CharacterSet): boolean {
+  return a.length === b.length && a.every((codePoint, at) => codePoint === b[at]);
 }
 
 function split({ starts, targets }: Transitions, empty: Expression): Piece[] {

@@ -4,7 +4,7 @@
 // whose shortest end is beyond the caps of searches is not gone on with.
 
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
-import { isWithoutSeparators, mostMissing } from "./open_ends.ts";
+import { isWithoutSeparators, OpenEnds } from "./open_ends.ts";
 import { inTime } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
@@ -34,6 +34,11 @@ export class StringAutomaton {
   /** The states one character on, or at the end of the one that is begun. Errors: OutOfWork. */
   next(state: number): readonly number[] {
     return this.#states.next(state);
+  }
+
+  /** Whether a character may lead from a state back to it. Errors: OutOfWork. */
+  mayRepeat(state: number): boolean {
+    return this.#states.mayRepeat(state);
   }
 
   /** Whether {@linkcode step} needs no work. */
@@ -69,6 +74,11 @@ export class StringAutomaton {
   /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
   mostMissing(state: number): number {
     return this.#states.mostMissing(state, this.isWithoutSeparators);
+  }
+
+  /** The same in bytes: no shortest end after any such text is further away. */
+  mostBytesMissing(state: number): number {
+    return this.#states.mostBytesMissing(state, this.isWithoutSeparators);
   }
 
   /** The state that goes on as a state does of the same language among others. */
@@ -126,10 +136,19 @@ export class StringStates {
   readonly #partials: (Partial | undefined)[] = [undefined];
   readonly #byLanguage: number[] = [];
   readonly #byPartial = new Map<string | number, number>();
+  /** What texts with line separators lack, in characters. */
+  readonly #openEnds: OpenEnds;
+  /** What texts with line separators lack in bytes, and those without. */
+  readonly #openBytes: readonly OpenEnds[];
 
   constructor(tools: LanguageTools, writing: Writing) {
     this.#tools = tools;
     this.#writing = writing;
+    const { expressions } = tools;
+    this.#openEnds = new OpenEnds(expressions, { withoutSeparators: false });
+    this.#openBytes = [false, true].map((withoutSeparators) =>
+      new OpenEnds(expressions, { withoutSeparators, writing })
+    );
     this.#pieces.push(newPiece().fill(0, 0, 256));
   }
 
@@ -194,15 +213,27 @@ export class StringStates {
     const language = this.#languages[state]!;
     const partial = this.#partials[state];
     // What is no character leads nowhere, and there is a way to write every other.
-    const targets = language >= 0
-      ? inTime(() => this.#tools.derivatives.transitions(language).targets, () => [])
-      : partial?.targets ?? [];
-    this.#tools.derivatives.work.spend(SEGMENT_STEPS * targets.length);
+    const targets = language >= 0 ? this.#targetsOf(language) : partial?.targets ?? [];
     const isEscape = partial?.length === 0;
     const reached = [...new Set(targets)].flatMap((target) =>
       !isEscape ? this.#boundary(target) : this.isBoundary(target) ? target : this.next(target)
     );
     return [...new Set(reached)].filter((next) => next !== 0);
+  }
+
+  /** Whether a character leads from a state back to it. */
+  mayRepeat(state: number): boolean {
+    const language = this.#languages[state]!;
+    if (language < 0) return false;
+    return this.#targetsOf(language).includes(language);
+  }
+
+  /** The languages one character on. */
+  #targetsOf(language: Expression): readonly Expression[] {
+    const { derivatives } = this.#tools;
+    const targets = inTime(() => derivatives.transitions(language).targets, () => []);
+    derivatives.work.spend(SEGMENT_STEPS * targets.length);
+    return targets;
   }
 
   /** Whether the text may end in `state`. */
@@ -401,7 +432,14 @@ export class StringStates {
   /** Most characters that any text without escapes, and separators if so, lacks. */
   mostMissing(state: number, isWithout: boolean): number {
     const language = this.#languages[state]!;
-    return language < 0 ? Infinity : mostMissing(this.#tools.expressions, language, isWithout);
+    if (language < 0) return Infinity;
+    return (isWithout ? this.#tools.openEnds : this.#openEnds).mostMissing(language);
+  }
+
+  /** The same in bytes. */
+  mostBytesMissing(state: number, isWithout: boolean): number {
+    const language = this.#languages[state]!;
+    return language < 0 ? Infinity : this.#openBytes[Number(isWithout)]!.mostMissing(language);
   }
 
   /** Fewest further bytes. */

@@ -16,16 +16,19 @@ const MAX_STATES = 16_384;
 const MAX_FORCED = 256;
 
 /** Steps of work for the tokens that may come: less than 50 ms. */
-const MASK_WORK = 50_000;
+const MASK_WORK = 40_000;
+
+/** The share of it that is left for them, at least, where nothing that leads to an end was found. */
+const LEAST_SHARE = 0.5;
 
 /** The same for a mask that would have nothing in it with less: a second. */
-const MOST_MASK_WORK = 40 * MASK_WORK;
+const MOST_MASK_WORK = 50 * MASK_WORK;
 
 /** Steps of work for finding out whether the end must be near. */
-const END_WORK = 12_500;
+const END_WORK = 10_000;
 
 /** The same for finding what leads there. With less, answers are cut off within strings. */
-const LEAD_WORK = 40_000;
+const LEAD_WORK = 24_000;
 
 /** The same for writing an end out: a second. */
 const COMPLETION_WORK = MOST_MASK_WORK;
@@ -140,10 +143,12 @@ export class Matcher {
    */
   mask({ remaining = Infinity }: MaskOptions = {}): Uint32Array<ArrayBuffer> {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
-    const { work } = this.#context.rules;
+    const { rules: { work }, maskWork } = this.#context;
+    const before = work.done;
     const near = remaining < Infinity ? this.#findNear(remaining) : undefined;
     if (near) return near.bits;
-    for (let steps = this.#context.maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
+    const left = Math.max(maskWork - (work.done - before), LEAST_SHARE * maskWork);
+    for (let steps = left; steps <= MOST_MASK_WORK; steps *= 2) {
       const { bits, isPartial } = work.limited(
         steps,
         () => unlessOutOfWork(() => this.#look(), this.#nothing),

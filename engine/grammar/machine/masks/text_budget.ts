@@ -7,6 +7,7 @@ import { BEYOND_ASCII, EVERY_CLASS, UNSAFE } from "../texts/character_classes.ts
 import type { TextPlace, TextRules } from "../texts/text_rules.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
 import { ESCAPE, MOST_CHARACTERS } from "../tokens/token_spans.ts";
+import { placeOf } from "../tokens/text_breaks.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
 import type { LocalMask } from "./local_masks.ts";
 
@@ -67,6 +68,8 @@ export class TextBudgetWalk {
   readonly #states: Int32Array;
   readonly #characters: Int32Array;
   readonly #avoided: Int32Array;
+  /** By depth, whether the way there from the root has neither quotes nor escapes. */
+  readonly #isPlain: Uint8Array;
   /** By text and state. */
   readonly #greatest = new Map<TextRules, (Greatest | undefined)[]>();
 
@@ -91,6 +94,7 @@ export class TextBudgetWalk {
     this.#states = new Int32Array(table.longest + 1);
     this.#characters = new Int32Array(table.longest + 1);
     this.#avoided = new Int32Array(table.longest + 1);
+    this.#isPlain = new Uint8Array(table.longest + 1);
   }
 
   /**
@@ -166,15 +170,29 @@ export class TextBudgetWalk {
    * fit. Returns the nodes of the quotes that end it.
    */
   add(bits: Uint32Array, node: number, place: TextPlace, budget: TextBudget): readonly number[] {
-    const { depths, ends } = this.#table;
-    const walk: BudgetWalk = { bits, text: place.text, budget, exits: [], greatest: 0 };
-    this.#states[depths[node]!] = place.state;
-    this.#characters[depths[node]!] = place.characters;
-    this.#avoided[depths[node]!] = place.avoided;
-    for (let child = node + 1; child < ends[node]!;) {
+    const { depths, ends, longest } = this.#table;
+    const { text, state, characters, avoided } = place;
+    const walk: BudgetWalk = { bits, text, budget, exits: [], greatest: 0 };
+    const depth = depths[node]!;
+    this.#states[depth] = state;
+    this.#characters[depth] = characters;
+    this.#avoided[depth] = avoided;
+    this.#isPlain[depth] = Number(node === 0);
+    const isSettled = node === 0 && avoided === NO_WORDS && text.automaton.isBoundary(state) &&
+      this.#isSettled(walk, state, characters, longest);
+    if (isSettled) this.#addPlain(node, walk);
+    else this.#scan(node + 1, ends[node]!, walk);
+    if (node === 0 && walk.greatest < Infinity) this.#keep(place, walk.greatest);
+    return walk.exits;
+  }
+
+  /** Walks the subtrees of the nodes from `first` to `end`; they lie side by side. */
+  #scan(first: number, end: number, walk: BudgetWalk): void {
+    const { ends } = this.#table;
+    for (let child = first; child < end;) {
       if (this.#isOver()) {
         walk.greatest = Infinity;
-        break;
+        return;
       }
       let isOver = true;
       try {
@@ -185,8 +203,49 @@ export class TextBudgetWalk {
       }
       child = isOver ? ends[child]! : child + 1;
     }
-    if (node === 0 && walk.greatest < Infinity) this.#keep(place, walk.greatest);
-    return walk.exits;
+  }
+
+  /** Whether the end is near enough after any plain text of so many characters at most. */
+  #isSettled(walk: BudgetWalk, state: number, characters: number, height: number): boolean {
+    const most = walk.text.mostBytesMissing(state, characters, height) + CUT;
+    if (most > walk.budget.limit) return false;
+    walk.budget.note(most);
+    walk.greatest = Math.max(walk.greatest, most);
+    return true;
+  }
+
+  /**
+   * Sets the bits of the plain tokens below a node, all of which fit, and walks where others leave
+   * plain text. The way to the node is plain.
+   */
+  #addPlain(node: number, walk: BudgetWalk): void {
+    const { breaks, depths, ends, firsts, longest, plain } = this.#table;
+    const { bits, text } = walk;
+    const { automaton } = text;
+    const depth = depths[node]!;
+    const [end, last] = [ends[node]!, firsts[ends[node]!]!];
+    this.#table.addTokensOf(plain.mask(text.classes, longest), bits, firsts[node + 1]!, last);
+    for (let at = placeOf(breaks, node + 1); at < breaks.length && breaks[at]!.node < end; at++) {
+      const { node: child, path, classes } = breaks[at]!;
+      if ((classes & ~text.classes) !== 0) continue;
+      let reached = this.#states[depth]!;
+      let counted = this.#characters[depth]!;
+      try {
+        for (let index = depth; index < path.length; index++) {
+          reached = automaton.step(reached, path[index]!);
+          counted = text.charactersAt(reached, counted);
+        }
+      } catch (error) {
+        this.#giveUp(error);
+        walk.greatest = Infinity;
+        continue;
+      }
+      this.#states[path.length] = reached;
+      this.#characters[path.length] = counted;
+      this.#avoided[path.length] = NO_WORDS;
+      this.#isPlain[path.length] = 0;
+      this.#scan(child, ends[child]!, walk);
+    }
   }
 
   /** A node of a walk. Returns whether nothing is left to be done below it. */
@@ -210,12 +269,25 @@ export class TextBudgetWalk {
     const mayGoOn = (!isBounded || text.isFeasible(next, counted)) &&
       (rest === NO_WORDS || this.#avoidance.isPossible(text, next, counted, rest));
     if (!mayGoOn) return true;
+    const height = heights[child]!;
+    const isPlain = this.#isPlain[before] === 1 && byte !== BACKSLASH;
+    states[before + 1] = next;
+    characters[before + 1] = counted;
+    avoided[before + 1] = rest;
+    this.#isPlain[before + 1] = Number(isPlain);
+    const isSettled = rest === NO_WORDS && below > child + MIN_BULK &&
+      automaton.isBoundary(next) && this.#isSettled(walk, next, counted, height);
+    if (isSettled) {
+      const isWhole = (classes[child]! & ~text.classes) === 0;
+      this.#table.addTokens(bits, firsts[child]!, firsts[isWhole ? below : child + 1]!);
+      if (!isWhole && isPlain) this.#addPlain(child, walk);
+      return isWhole || isPlain;
+    }
     const missing = this.#ends.length(text, next, counted, avoids ? rest : NO_WORDS);
     const isToken = firsts[child]! < firsts[child + 1]!;
     if (isToken) note(missing);
     walk.greatest = Math.max(walk.greatest, missing);
     if (missing <= limit) this.#table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
-    const height = heights[child]!;
     const isLoop = below > child + MIN_BULK && rest === NO_WORDS &&
       (classes[child]! & ~text.loopsAt(next)) === 0;
     const isWide = (classes[child]! & (BEYOND_ASCII | UNSAFE)) !== 0;
@@ -234,9 +306,6 @@ export class TextBudgetWalk {
       walk.greatest = Infinity;
       return true;
     }
-    states[before + 1] = next;
-    characters[before + 1] = counted;
-    avoided[before + 1] = rest;
     return false;
   }
 

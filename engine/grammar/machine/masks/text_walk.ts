@@ -8,7 +8,7 @@ import { BEYOND_ASCII, CLASS_OF, UNSAFE } from "../texts/character_classes.ts";
 import { CountRange } from "../texts/count_range.ts";
 import type { TextPlace, TextRules } from "../texts/text_rules.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
-import type { TextBreak } from "../tokens/text_breaks.ts";
+import { placeOf } from "../tokens/text_breaks.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
 
 /** What a text allows wherever it stands. */
@@ -310,7 +310,8 @@ export class TextWalk {
         for (let index = depth; index < path.length; index++) {
           reached = automaton.step(reached, path[index]!);
         }
-        if (counted + automaton.shortest(reached) > max) continue;
+        if (reached === 0) continue;
+        if (max < Infinity && counted + automaton.shortest(reached) > max) continue;
       } catch (error) {
         this.#giveUp(error);
         continue;
@@ -341,15 +342,4 @@ export class TextWalk {
 function plainClasses(text: TextRules, state: number, byte: number): number {
   if (text.mostMissing(state, byte) < Infinity) return text.classes;
   return text.automaton.isBoundary(state) && text.isClosed(state) ? text.loopsAt(state) : 0;
-}
-
-/** The place of the first of the breaks whose node is not below `least`. */
-function placeOf(sorted: readonly TextBreak[], least: number): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle]!.node < least) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

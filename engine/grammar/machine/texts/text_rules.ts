@@ -27,6 +27,8 @@ export interface TextAutomaton {
   isBoundary(state: number): boolean;
   /** The states one character on, or at the end of one that is begun, where that is told at once. */
   next?(state: number): readonly number[];
+  /** Whether a character may lead from a state back to it. */
+  mayRepeat?(state: number): boolean;
   /** Fewest characters to acceptance, counting one that is begun. */
   shortest(state: number): number;
   /** Fewest bytes to acceptance. */
@@ -37,6 +39,8 @@ export interface TextAutomaton {
   readonly isWithoutSeparators?: boolean;
   /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
   mostMissing?(state: number): number;
+  /** The same in bytes. */
+  mostBytesMissing?(state: number): number;
   /** The state that goes on as a state does of another automaton of the same language. */
   adopt?(other: TextAutomaton, state: number): number;
 }
@@ -186,6 +190,21 @@ export class TextRules {
     return missing;
   }
 
+  /**
+   * Most bytes that any text of all `classes` lacks, of so many characters at most from a state between
+   * characters on, beyond a character that is begun; Infinity: unknown.
+   */
+  mostBytesMissing(state: number, characters: number, height: number): number {
+    if (this.max < Infinity) {
+      // After the longest text, and what makes up the least number, there must be room for an end.
+      const most = this.mostMissing(state, 0);
+      if (Math.max(characters + height, this.min) + most > this.max) return Infinity;
+    }
+    // A character that only makes up the number takes one byte.
+    const padding = Math.max(this.min - characters, 0);
+    return padding + (this.automaton.mostBytesMissing?.(state) ?? Infinity);
+  }
+
   #missingAt(state: number): number {
     const missing = this.automaton.mostMissing?.(state) ?? Infinity;
     if (missing < Infinity || this.loopsAt(state) !== this.classes) return missing;
@@ -303,6 +322,7 @@ export class TextRules {
 
   #findLoops(state: number): number {
     let loops = 0;
+    if (this.automaton.mayRepeat?.(state) === false) return loops;
     for (let index = 0; 1 << index <= LINE_SEPARATORS; index++) {
       if (this.#targetOfClass(state, index) === state) loops |= 1 << index;
     }

@@ -80,3 +80,14 @@ export function findBreaks({ nodes, bytes, depths, ends }: Trie): TextBreak[] {
   }
   return found;
 }
+
+/** The place of the first of the breaks whose node is not below `least`. */
+export function placeOf(sorted: readonly TextBreak[], least: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]!.node < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -166,6 +166,19 @@ export class TokenTable {
     }
   }
 
+  /** Sets the bits of those of a range of the sorted tokens whose bits are set in `among`. */
+  addTokensOf(among: Uint32Array, bits: Uint32Array, first: number, end: number): void {
+    if (end - first === this.sorted.length) {
+      for (let word = 0; word < bits.length; word++) bits[word]! |= among[word]!;
+      return;
+    }
+    const { sorted } = this;
+    for (let place = first; place < end; place++) {
+      const token = sorted[place]!;
+      bits[token >>> 5]! |= among[token >>> 5]! & (1 << (token & 31));
+    }
+  }
+
   /** Clears the bits of a range of the sorted tokens. */
   removeTokens(bits: Uint32Array, first: number, end: number): void {
     const { sorted } = this;
