@@ -61,6 +61,11 @@ export class StringAutomaton {
     return this.#states.shortest(state);
   }
 
+  /** A number of characters that acceptance takes at least, told without a search. */
+  fewest(state: number): number {
+    return this.#states.fewest(state);
+  }
+
   /** The shortest continuation to acceptance, in bytes; none if that takes too long to find. */
   completion(state: number): Uint8Array {
     return this.#states.completion(state);
@@ -219,6 +224,12 @@ export class StringStates {
       !isEscape ? this.#boundary(target) : this.isBoundary(target) ? target : this.next(target)
     );
     return [...new Set(reached)].filter((next) => next !== 0);
+  }
+
+  /** A number of characters that acceptance takes at least. */
+  fewest(state: number): number {
+    const language = this.#languages[state]!;
+    return language < 0 ? 0 : this.#tools.expressions.store.min[language]!;
   }
 
   /** Whether a character leads from a state back to it. */

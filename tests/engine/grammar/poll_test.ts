@@ -13,27 +13,32 @@ const list = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
 const LETTERS = ["a", "b", "7", "0", ".", "-", " ", "é", '"'];
-const tokenizer = smallTokenizer(
-  [
-    ...new Set(
-      list(
-        3000,
-        (index) =>
-          list(
-            2 + index % 9,
-            (at) => LETTERS[(Math.imul(index + 7, 2654435761) >>> (3 * at + 1)) % LETTERS.length],
-          ).join(""),
-      ),
+/** Thousands of tokens of some letters. */
+const tokensFrom = (letters: readonly string[]) => [
+  ...new Set(
+    list(
+      3000,
+      (index) =>
+        list(
+          2 + index % 9,
+          (at) => letters[(Math.imul(index + 7, 2654435761) >>> (3 * at + 1)) % letters.length],
+        ).join(""),
     ),
-  ],
-  [],
-);
+  ),
+];
+const tokenizer = smallTokenizer(tokensFrom(LETTERS), []);
+
+/** As in the vocabularies of models, few of its tokens have a quote. */
+const fewQuotes = smallTokenizer([...tokensFrom(LETTERS.slice(0, -1)), '","', 'a"', '7":'], []);
 
 /** Steps of work between two looks, which are a few milliseconds: a look each 1024, and those of one count. */
 const MOST_STEPS = 8192;
 
-/** Steps of a mask, 300 ns each: its budget, a quarter to go on among what is known, and what is in its midst. */
-const MOST_MASK_STEPS = 200_000;
+/** Steps of a mask, 300 ns each: its budgets, a quarter to go on among what is known, and what is in its midst. */
+const MOST_MASK_STEPS = 90_000;
+
+/** Steps of a mask of a text that nothing can spoil. */
+const MOST_OPEN_STEPS = 6000;
 
 /** Steps of writing an end out: its budget, and what is in its midst. */
 const MOST_COMPLETION_STEPS = 2_200_000;
@@ -129,6 +134,14 @@ const CASES: Readonly<Record<string, unknown>> = {
   },
   "look-aheads": text(`^${list(12, (at) => `(?=.*a.{${at + 1}}b)`).join("")}.*$`),
   "long names": { type: "string", format: "idn-hostname", minLength: 20 },
+  "texts of which one matches": { oneOf: list(20, (at) => text(`a.{${at}}b`)) },
+  "constants of 200 objects": {
+    anyOf: list(200, (at) => ({
+      type: "object",
+      properties: { kind: { const: `k${at}` } },
+      required: ["kind"],
+    })),
+  },
 };
 
 for (const [name, schema] of Object.entries(CASES)) {
@@ -151,15 +164,75 @@ for (const [name, schema] of Object.entries(CASES)) {
   });
 }
 
-Deno.test("completion() of an end that is hard to find gives up after a bounded number of steps", () => {
-  for (const pattern of ["^.*a.{20}$", "^.*[ab].{40}b.{40}$"]) {
+/** Texts that can be completed whatever is written, though their patterns lead to thousands of states. */
+const OPEN: Readonly<Record<string, unknown>> = {
+  "look-aheads": CASES["look-aheads"],
+  "a distant past": text("a.{100}b.{100}c"),
+  "all of 20 distances": { allOf: list(20, (at) => text(`a.{${at}}b`)) },
+  "any of 20 distances": { anyOf: list(20, (at) => text(`a.{${at}}b`)) },
+  "distances in a text of 40 to 900 characters": {
+    allOf: list(9, (at) => text(`b.{${at + 2}}7|é{${at}}`)),
+    minLength: 40,
+    maxLength: 900,
+  },
+};
+
+for (const [name, schema] of Object.entries(OPEN)) {
+  Deno.test(`masks of ${name} take few steps and allow all that needs no escape`, () => {
     const watch = new Watch();
     counting(watch, () => {
-      const matcher = compileSchema(text(pattern, { minLength: 60 }), tokenizer).matcher();
+      const matcher = compileSchema(JSON.stringify(schema), fewQuotes).matcher();
+      matcher.accept(fewQuotes.encode('"')[0]!);
+      const plain = list(fewQuotes.vocabularySize, (token) => token)
+        .filter((token) => token >= 0x20 && /^[^"\\\p{C}\uFFFD]+$/u.test(fewQuotes.piece(token)))
+        .filter((token) => !fewQuotes.endOfGeneration.has(token));
+      for (let count = 0; count < 6; count++) {
+        const before = watch.total;
+        const tokens = new Set(tokensOf(matcher.mask()));
+        const steps = watch.total - before;
+        assert(steps <= MOST_OPEN_STEPS, `mask ${count} takes ${steps} steps`);
+        const missing = plain.filter((token) => !tokens.has(token));
+        assert(missing.length === 0, `${missing.length} tokens are missing`);
+        assert(matcher.accept(plain[Math.imul(count + 1, 40_503) % plain.length]!));
+      }
+    });
+  });
+}
+
+/** Texts that are begun, whose pattern remembers what came many characters ago. */
+const BEGUN: readonly (readonly [pattern: string, minLength: number, text: string])[] = [
+  ["^.*a.{20}$", 60, "abaab7a0ab"],
+  ["^.*a.{20}$", 60, "0aa.ba-aab7aaa"],
+  ["^.*a.{16}$", 48, "abaab7a0ab"],
+];
+
+Deno.test("completion() of a text that is begun finds an end in a bounded number of steps", () => {
+  for (const [pattern, minLength, begun] of BEGUN) {
+    const watch = new Watch();
+    counting(watch, () => {
+      const matcher = compileSchema(text(pattern, { minLength }), tokenizer).matcher();
+      const write = (bytes: Iterable<number>) => {
+        for (const byte of bytes) assert(matcher.accept(byte));
+      };
+      write(new TextEncoder().encode(`"${begun}`));
       const before = watch.total;
-      matcher.completion();
+      const end = matcher.completion();
       const steps = watch.total - before;
-      assert(steps <= MOST_COMPLETION_STEPS, `${pattern}: ${steps} steps`);
+      assert(steps <= MOST_COMPLETION_STEPS, `${pattern} after ${begun}: ${steps} steps`);
+      assert(end, `${pattern} after ${begun}: no end in ${steps} steps`);
+      write(end);
+      assert(matcher.isComplete);
     });
   }
+});
+
+Deno.test("completion() of an end that is not found gives up after a bounded number of steps", () => {
+  const watch = new Watch();
+  counting(watch, () => {
+    const pattern = text("^.*[ab].{40}b.{40}$", { minLength: 60 });
+    const matcher = compileSchema(pattern, tokenizer).matcher();
+    const before = watch.total;
+    matcher.completion();
+    assert(watch.total - before <= MOST_COMPLETION_STEPS, `${watch.total - before} steps`);
+  });
 });

@@ -219,15 +219,18 @@ export class TextBudgetWalk {
    * plain text. The way to the node is plain.
    */
   #addPlain(node: number, walk: BudgetWalk): void {
-    const { breaks, depths, ends, firsts, longest, plain } = this.#table;
+    const { breaks, bytes, depths, ends, firsts, longest, plain } = this.#table;
     const { bits, text } = walk;
     const { automaton } = text;
     const depth = depths[node]!;
+    const fewest = automaton.fewest?.(this.#states[depth]!) ?? 0;
     const [end, last] = [ends[node]!, firsts[ends[node]!]!];
     this.#table.addTokensOf(plain.mask(text.classes, longest), bits, firsts[node + 1]!, last);
     for (let at = placeOf(breaks, node + 1); at < breaks.length && breaks[at]!.node < end; at++) {
       const { node: child, path, classes } = breaks[at]!;
       if ((classes & ~text.classes) !== 0) continue;
+      // So few characters end no text: whatever they are, they need not be looked at.
+      if (bytes[child] === QUOTE && path.length - depth < fewest) continue;
       let reached = this.#states[depth]!;
       let counted = this.#characters[depth]!;
       try {

@@ -294,6 +294,7 @@ export class TextWalk {
   #breaks(first: number, end: number, depth: number, state: number, classes: number): void {
     const { breaks, bytes, depths, ends } = this.#table;
     const { automaton, max } = this.#text;
+    const fewest = automaton.fewest?.(state) ?? 0;
     for (let at = placeOf(breaks, first); at < breaks.length; at++) {
       const way = breaks[at]!;
       const { node, path } = way;
@@ -304,6 +305,8 @@ export class TextWalk {
         return;
       }
       if ((way.classes & ~classes) !== 0) continue;
+      // So few characters end no text: whatever they are, they need not be looked at.
+      if (bytes[node] === QUOTE && path.length - depth < fewest) continue;
       const counted = this.#characters[0]! + way.characters;
       let reached = state;
       try {

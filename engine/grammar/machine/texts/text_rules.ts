@@ -31,6 +31,8 @@ export interface TextAutomaton {
   mayRepeat?(state: number): boolean;
   /** Fewest characters to acceptance, counting one that is begun. */
   shortest(state: number): number;
+  /** A number of characters that acceptance takes at least, told without a search. */
+  fewest?(state: number): number;
   /** Fewest bytes to acceptance. */
   completion(state: number): Uint8Array;
   /** The number of these bytes, found without spelling them out. */
