@@ -1,6 +1,5 @@
-// The operations of the CPU device: what makes each of them, bound to its buffers. Nearly all run in
-// WebAssembly on threads; the others are plain TypeScript (plain/) on the host's thread, over the same
-// memory. They run when they are submitted, one after the other.
+// The operations of the CPU device: what makes each of them, bound to its buffers. They run in
+// WebAssembly on threads when they are submitted, one after the other.
 
 import type { OperationMakers } from "../deferred.ts";
 import { type Described, operands } from "../operands.ts";
@@ -39,7 +38,6 @@ import type { CpuMatrix, WeightMatrix } from "./matrix.ts";
 import { cpu } from "./memory.ts";
 import { type CpuExpertPairs, expertPairs, pairsBytes } from "./expert_pairs.ts";
 import { embed } from "./embed.ts";
-import * as experts from "./plain/experts.ts";
 import { expertLinear, linear } from "./products.ts";
 import * as norms from "./norms.ts";
 import { convolution } from "./recurrent/convolution.ts";
@@ -47,6 +45,7 @@ import { deltaRule } from "./recurrent/delta.ts";
 import { scan } from "./recurrent/scan.ts";
 import { rotate } from "./rotate.ts";
 import { rotateRows } from "./rotate_rows.ts";
+import { route } from "./route.ts";
 
 /** What is written in a pass: calls to be made when it is submitted. */
 export type Call = () => void;
@@ -133,7 +132,8 @@ export abstract class CpuOperations implements OperationMakers {
   }
 
   route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation {
-    return this.#plain(operands.route(logits, routing), experts.route(logits, routing, options));
+    const run = route(this.core, logits, routing, options);
+    return this.#bound(operands.route(logits, routing), run);
   }
 
   expertPairs(routing: Routing, rows: number): CpuExpertPairs {
@@ -223,14 +223,6 @@ export abstract class CpuOperations implements OperationMakers {
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {
     const run = norms.gatedNorm(this.core, x, y, options);
     return this.#bound(operands.gatedNorm(x, y, options), run);
-  }
-
-  /** An operation in plain TypeScript, which has to see what kernels made. */
-  #plain(described: Described, run: (...counts: number[]) => void): Operation {
-    return this.#bound(described, (...counts) => {
-      this.core.flush();
-      run(...counts);
-    });
   }
 
   #bound(described: Described, run: (...counts: number[]) => void): Operation {
