@@ -4,6 +4,7 @@
 
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
+import { inSlices } from "../async.ts";
 import { ModelClosedError, WorkerBusyError } from "../errors.ts";
 import { EventQueue } from "../generate/mod.ts";
 import type {
@@ -23,7 +24,8 @@ import type {
   TextToken,
 } from "../types.ts";
 import { BlockHost } from "./block_host.ts";
-import type { LoadedModel, Method, ModelHost, ToClient } from "./protocol.ts";
+import { type Piece, takeApart } from "./pieces.ts";
+import type { CallMessage, LoadedModel, Method, ModelHost, ToClient } from "./protocol.ts";
 
 /** How long a worker may take to respond. */
 export interface Patience {
@@ -57,6 +59,8 @@ type AnyRequest =
 interface Call {
   readonly events: EventQueue<unknown>;
   readonly cancelled: CancelFlag;
+  /** Whether the worker has all pieces of the request. */
+  isSent: boolean;
   end(error?: Error): void;
 }
 
@@ -189,17 +193,9 @@ export class HostedModel implements ChatModel {
     }
     const cancelled = new CancelFlag();
     const answering = answerNow && new CancelFlag();
-    this.#host.send({
-      kind: "call",
-      id,
-      method,
-      request,
-      cancelled: cancelled.memory,
-      ...(answering && { answering: answering.memory }),
-    });
     const answer = () => {
       answering?.set();
-      if (this.#calls.has(id) && !this.#closed) this.#host.send({ kind: "answer", id });
+      if (this.#calls.get(id)?.isSent) this.#host.send({ kind: "answer", id });
     };
     answerNow?.addEventListener("abort", answer, { once: true });
     // The caller's stream ends now. The worker's end of the call arrives later and changes nothing.
@@ -215,9 +211,34 @@ export class HostedModel implements ChatModel {
       answerNow?.removeEventListener("abort", answer);
       events.close({ error });
     };
-    this.#calls.set(id, { events, cancelled, end });
-    if (answerNow?.aborted) answer();
+    this.#calls.set(id, { events, cancelled, end, isSent: false });
+    const flags = {
+      cancelled: cancelled.memory,
+      ...(answering && { answering: answering.memory }),
+    };
+    // A large request takes several turns of the event loop, another none.
+    inSlices(this.#sendPieces({ id, method, ...flags }, request)).then(() => {
+      if (answerNow?.aborted) answer();
+    }).catch(end);
     return events;
+  }
+
+  /** Sends a request in pieces, the last one with the call, unless the call ends meanwhile. */
+  *#sendPieces(
+    call: Omit<CallMessage, "kind" | "request">,
+    request: object,
+  ): Generator<void, void> {
+    const { id } = call;
+    const pieces = takeApart(request);
+    let piece = pieces.next().value as Piece;
+    for (const next of pieces) {
+      this.#host.send({ kind: "piece", id, piece });
+      piece = next;
+      yield;
+      if (!this.#calls.has(id)) return;
+    }
+    this.#calls.get(id)!.isSent = true;
+    this.#host.send({ kind: "call", ...call, request: piece });
   }
 
   #cancel(id: number): void {
@@ -225,6 +246,7 @@ export class HostedModel implements ChatModel {
     if (!call || this.#closed) return;
     call.cancelled.set();
     this.#host.send({ kind: "cancel", id });
+    if (!call.isSent) return call.end();
     this.#cancelled.add(id);
     if (this.#silence === undefined) this.#watch();
   }

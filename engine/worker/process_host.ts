@@ -49,7 +49,7 @@ export class ProcessHost implements ModelHost {
       const { closing: _, blocks, ...rest } = message;
       this.#sender.send({ ...rest, blocks: { ...blocks, isMirrored: false } });
     } else if (message.kind === "call") {
-      const { cancelled: _, ...rest } = message;
+      const { cancelled: _cancelled, answering: _answering, ...rest } = message;
       this.#sender.send(rest);
     } else {
       this.#sender.send(message);

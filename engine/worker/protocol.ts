@@ -4,6 +4,7 @@
 
 import type { DiskOptions, FromStore, ToStore } from "../block_store/mod.ts";
 import type { ErrorRecord } from "../error_record.ts";
+import type { Piece } from "./pieces.ts";
 import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo, Occupancy } from "../types.ts";
 
 /** The methods of a model that can be called, by name. */
@@ -31,17 +32,22 @@ export type ToWorker =
     closing?: SharedArrayBuffer;
   }
   | { kind: "blocks"; message: FromStore }
+  | { kind: "piece"; id: number; piece: Piece }
   | {
     kind: "call";
     id: number;
     method: Method;
-    request: unknown;
+    /** The last piece of the request. Those before it came as messages of their own. */
+    request: Piece;
     cancelled?: SharedArrayBuffer;
     answering?: SharedArrayBuffer;
   }
   | { kind: "cancel"; id: number }
   | { kind: "answer"; id: number }
   | { kind: "close" };
+
+/** A call of a method. */
+export type CallMessage = Extract<ToWorker, { kind: "call" }>;
 
 /** Where blocks are kept that leave the KV cache. */
 export interface BlockKeeping {

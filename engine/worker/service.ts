@@ -16,7 +16,8 @@ import type {
   LoadOptions,
   TextToken,
 } from "../types.ts";
-import type { BlockKeeping, Method, ToClient, ToWorker } from "./protocol.ts";
+import { PieceJoiner } from "./pieces.ts";
+import type { BlockKeeping, CallMessage, Method, ToClient, ToWorker } from "./protocol.ts";
 
 /** Least time between two messages about what is taken while calls run, in milliseconds. */
 const OCCUPANCY_INTERVAL = 200;
@@ -25,8 +26,6 @@ const OCCUPANCY_INTERVAL = 200;
 export type LoadModel = (path: string, options: LoadOptions) => Promise<ChatModel>;
 
 type LoadMessage = Extract<ToWorker, { kind: "load" }>;
-
-type CallMessage = Extract<ToWorker, { kind: "call" }>;
 
 /** What a call yields: the events of a stream, or one result. */
 type Outcome = ChatEvent | EmbedResult | ImageEmbedding | TextToken[] | string | number;
@@ -55,6 +54,8 @@ export class ModelService {
   readonly #running = new Map<number, AbortController>();
   /** The flags of running calls that ask a model to answer now, without further thinking. */
   readonly #answering = new Map<number, CancelFlag>();
+  /** Requests of which the last piece is still to come. */
+  readonly #requests = new Map<number, PieceJoiner>();
   readonly #closing = new AbortController();
   /** When the client was last told what is taken. */
   #occupancyTold = 0;
@@ -78,11 +79,14 @@ export class ModelService {
     switch (message.kind) {
       case "load":
         return await (this.#loading = this.#open(message));
+      case "piece":
+        return this.#joinerOf(message.id).add(message.piece);
       case "call":
         return await this.#answer(message);
       case "blocks":
         return this.#mirror?.receive(message.message);
       case "cancel":
+        this.#requests.delete(message.id);
         return this.#running.get(message.id)?.abort();
       case "answer":
         return this.#answering.get(message.id)?.set();
@@ -135,8 +139,17 @@ export class ModelService {
     return { memory, ...(disk && { disk }), warn };
   }
 
+  #joinerOf(id: number): PieceJoiner {
+    const joiner = this.#requests.get(id) ?? new PieceJoiner();
+    this.#requests.set(id, joiner);
+    return joiner;
+  }
+
   async #answer({ id, method, request, cancelled, answering }: CallMessage): Promise<void> {
     const model = this.#model!;
+    const joiner = this.#joinerOf(id);
+    this.#requests.delete(id);
+    joiner.add(request);
     const abort = new AbortController();
     attachFlags(abort.signal, [new CancelFlag(cancelled), this.#closingFlag]);
     this.#running.set(id, abort);
@@ -145,7 +158,7 @@ export class ModelService {
     attachFlags(answerNow, [answer]);
     this.#answering.set(id, answer);
     try {
-      const steered = { ...request as object, answerNow };
+      const steered = { ...joiner.whole as object, answerNow };
       for await (const event of run(model, method, steered, abort.signal)) {
         this.#send({ kind: "event", id, event }, buffersOf(event));
         if (performance.now() > this.#occupancyTold + OCCUPANCY_INTERVAL) this.#tellOccupancy();

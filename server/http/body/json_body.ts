@@ -21,6 +21,8 @@ const BOUNDS: JsonBounds = {
   values: 1_000_000,
   // As many as 60,000 messages have, and more than any schema that could be compiled.
   members: 200_000,
+  // To list the names of so many takes 15 ms, whoever does it.
+  siblings: 65_536,
 };
 /** What a value takes in memory beside its text, in bytes, roughly. */
 const VALUE_BYTES = 32;

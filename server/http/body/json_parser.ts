@@ -12,6 +12,8 @@ export interface JsonBounds {
   values: number;
   /** Arrays, objects and members of objects, which take most memory and time for their length. */
   members: number;
+  /** Members of one object. To list their names takes one turn of the event loop. */
+  siblings: number;
 }
 
 /** A text that is no JSON. */
@@ -54,6 +56,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 interface Open {
   container: unknown[] | Record<string, unknown>;
   key: string | undefined;
+  /** Members so far. */
+  members: number;
 }
 
 /**
@@ -84,7 +88,7 @@ export function* parseJson(
       yield* reader.skipSpace();
       if (reader.next() !== (start === ARRAY ? ARRAY_END : OBJECT_END)) {
         const key = start === OBJECT ? yield* readKey(reader) : undefined;
-        open.push({ container: value as Open["container"], key });
+        open.push({ container: value as Open["container"], key, members: 1 });
         yield* reader.skipSpace();
         continue;
       }
@@ -110,6 +114,9 @@ export function* parseJson(
         reader.at++;
         yield* reader.skipSpace();
         if (key !== undefined) {
+          if (++last.members > bounds.siblings) {
+            throw new JsonBoundsError("siblings", `over ${bounds.siblings} members of one object`);
+          }
           last.key = yield* readKey(reader);
           yield* reader.skipSpace();
         }

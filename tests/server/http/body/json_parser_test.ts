@@ -7,7 +7,7 @@ import {
   parseJson,
 } from "../../../../server/http/body/json_parser.ts";
 
-const WIDE = { depth: 512, values: 1e9, members: 1e9 };
+const WIDE = { depth: 512, values: 1e9, members: 1e9, siblings: 1e9 };
 const encoder = new TextEncoder();
 
 function parse(text: string | Uint8Array, bounds = WIDE): unknown {
@@ -129,10 +129,13 @@ Deno.test("parseJson() stops at its bounds before they cost", () => {
   const nested = "[".repeat(10_000_000);
   assertThrows(() => parse(nested), JsonBoundsError, "nested over 512 levels");
   assertEquals(parse("[".repeat(512) + "]".repeat(512)) instanceof Array, true);
-  const bounds = { depth: 10, values: 100, members: 50 };
+  const bounds = { depth: 10, values: 100, members: 50, siblings: 3 };
   assertThrows(() => parse(`[${"1,".repeat(1e6)}`, bounds), JsonBoundsError, "over 100 values");
   const objects = `[${"{},".repeat(1e6)}`;
   assertThrows(() => parse(objects, bounds), JsonBoundsError, "over 50 arrays");
+  const siblings = `[{"a":1,"b":2,"c":3},{"d":{},"e":{},"f":6,"g":7}]`;
+  assertThrows(() => parse(siblings, bounds), JsonBoundsError, "over 3 members of one object");
+  assertEquals(Object.keys(parse(siblings.replace(',"g":7', ""), bounds) as object).length, 2);
   assertThrows(() => parse(`[${"1".repeat(1e6)}]`), JsonSyntaxError, "is no number");
 });
 
