@@ -1,6 +1,7 @@
 // One case of the attack set as it runs: asks the server, times every answer, and keeps what went wrong.
 
 import type { Draws } from "../engine/grammar/fuzz/draws.ts";
+import { CoreWaits } from "./core_waits.ts";
 import type { Server } from "./server.ts";
 
 /** What may go wrong, as the columns of the table have it. */
@@ -107,11 +108,13 @@ export class Trial {
   readonly faults: Fault[] = [];
   readonly #server: Server | undefined;
   readonly #patience: number;
+  readonly #waits: CoreWaits | undefined;
   #seenLines: number;
 
   constructor(server: Server | undefined, patience: number) {
     this.#server = server;
     this.#patience = patience;
+    this.#waits = server && new CoreWaits(server.pid);
     this.#seenLines = server?.lines.length ?? 0;
   }
 
@@ -126,9 +129,10 @@ export class Trial {
     this.faults.push({ kind, text: text.length > 600 ? `${text.slice(0, 600)} ...` : text });
   }
 
-  /** Whether so many seconds are more than may go by without work that explains them. */
+  /** Whether so many seconds of this case are more than may go by without work that explains them. */
   isLate(seconds: number): boolean {
-    return seconds > LIMIT * this.#patience;
+    const machine = (this.#waits?.longest() ?? 0) / 1000;
+    return seconds - machine > LIMIT * this.#patience;
   }
 
   /** Something is not as it should be. */
@@ -143,7 +147,9 @@ export class Trial {
     const start = performance.now();
     const seconds = () => (performance.now() - start) / 1000;
     const client = new AbortController();
-    const timer = setTimeout(() => client.abort(), (request.hangUpAfter ?? limit) * 1000);
+    const abort = () => client.abort();
+    const machine = request.hangUpAfter === undefined ? new CoreWaits(server.pid) : undefined;
+    using _timer = timeOut(request.hangUpAfter ?? limit, machine, abort);
     let status = 0;
     let text = "";
     try {
@@ -161,8 +167,6 @@ export class Trial {
       else if (status !== 0 || sizeOf(request.body) < LARGE) {
         this.fault("wrong", `${method} ${path}: ${(error as Error).message}`);
       }
-    } finally {
-      clearTimeout(timer);
     }
     this.judge(`${method} ${path}`, status, text);
     return { status, text, seconds: seconds() };
@@ -186,6 +190,19 @@ export class Trial {
     const isTold = this.faults.some(({ kind }) => kind === "status 500");
     if (at !== -1 && !isTold) this.fault("wrong", `logged: ${lines.slice(at, at + 4).join(" | ")}`);
   }
+}
+
+/** Calls `expire` after so many seconds, and those that the machine took. Disposal calls it off. */
+function timeOut(seconds: number, machine: CoreWaits | undefined, expire: () => void): Disposable {
+  const start = performance.now();
+  let timer: ReturnType<typeof setTimeout>;
+  const look = () => {
+    const left = seconds * 1000 + (machine?.longest() ?? 0) - (performance.now() - start);
+    if (left <= 0) expire();
+    else timer = setTimeout(look, left);
+  };
+  timer = setTimeout(look, seconds * 1000);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 function bodyOf(body: unknown): RequestInit {

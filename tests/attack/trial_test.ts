@@ -1,6 +1,7 @@
 // The attack set finds what it looks for: each kind of fault, in a server that has it.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { CoreWaits } from "./core_waits.ts";
 import type { Server } from "./server.ts";
 import { type Ask, Trial } from "./trial.ts";
 
@@ -55,4 +56,24 @@ Deno.test("an ERROR in the log is a fault, a line of access is none", async () =
   const sound = () => Response.json({});
   assertEquals(await faultsOf(sound, {}, ["x INFO  POST /api/chat 400 - 0.1 s"]), []);
   assertEquals(await faultsOf(sound, {}, ["x ERROR /api/chat: TypeError"]), ["wrong"]);
+});
+
+Deno.test({
+  name: "what a process waits for a core while others have it is known",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    // More processes that compute than there are cores.
+    const script = "const end = Date.now() + 1500; while (Date.now() < end);";
+    const count = 2 * navigator.hardwareConcurrency;
+    const busy = Array.from(
+      { length: count },
+      () => new Deno.Command(Deno.execPath(), { args: ["eval", script] }).spawn(),
+    );
+    const waits = busy.map(({ pid }) => new CoreWaits(pid));
+    await new Promise((done) => setTimeout(done, 1000));
+    const longest = Math.max(...waits.map((wait) => wait.longest()));
+    await Promise.all(busy.map(({ status }) => status));
+    assert(longest > 100 && longest < 1500, `${longest} ms`);
+    assertEquals(waits[0]!.longest(), 0, "a process that has ended waits for nothing");
+  },
 });

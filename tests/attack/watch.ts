@@ -11,9 +11,12 @@ export const BYSTANDER_TOKENS = 400;
 export interface Sight {
   /** Of all answers of /health. */
   slowest: number;
-  /** The same, less what a server that does nothing took at the same moment. */
+  /**
+   * The same, less what a server that does nothing took at the same moment, or what those who
+   * answer waited for a core, whichever is more.
+   */
   beyondMachine: number;
-  /** Between two pieces of the bystander's stream. */
+  /** Between two pieces of the bystander's stream, less what the server waited for a core. */
   longestPause: number;
   /** Pieces of its streams. */
   pieces: number;
