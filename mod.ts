@@ -143,6 +143,7 @@ export type {
   TokenProbability,
   Tool,
   ToolCall,
+  TuningOptions,
   Usage,
   WindowOptions,
   Work,

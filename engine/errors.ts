@@ -12,6 +12,8 @@ export class GgufError extends EngineError {
   /** Name of the class. */
   override name = "GgufError";
   /**
+   * The message names the file and the field.
+   *
    * @param file path or URL of the file
    * @param field the header field or tensor at fault
    * @param state the fault, as words after a colon
@@ -61,7 +63,11 @@ export class RequestError extends EngineError {
 export class NotFiniteError extends EngineError {
   /** Name of the class. */
   override name = "NotFiniteError";
-  /** @param what the value that is not finite, such as "logits" */
+  /**
+   * The message names the value, and what makes values infinite.
+   *
+   * @param what the value that is not finite, such as "logits"
+   */
   constructor(what: string) {
     super(
       `Cannot go on: the model's ${what} are not finite (NaN or infinite); ` +
@@ -76,7 +82,12 @@ export class NotFiniteError extends EngineError {
 export class TapError extends EngineError {
   /** Name of the class. */
   override name = "TapError";
-  /** @param what the part that failed, such as `the tap of "norm"` */
+  /**
+   * The message is that of the cause, after the part's name.
+   *
+   * @param what the part that failed, such as `the tap of "norm"`
+   * @param cause what the part has thrown
+   */
   constructor(what: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     super(`Cannot go on with ${what}: ${reason}`, { cause });
@@ -94,6 +105,8 @@ export class AdapterError extends EngineError {
   /** Name of the class. */
   override name = "AdapterError";
   /**
+   * The message names the file and the fault.
+   *
    * @param path path of the adapter
    * @param state the fault, as words after a colon
    */
@@ -127,6 +140,8 @@ export class WorkerBusyError extends EngineError {
   /** Name of the class. */
   override name = "WorkerBusyError";
   /**
+   * The message names the time and what follows.
+   *
    * @param milliseconds how long it has not answered
    * @param ended settles when it answers again, or has ended
    * @param consequence what happens to it, if anything

@@ -20,6 +20,8 @@ export class GpuMemoryError extends GpuError {
   /** Name of the class. */
   override name = "GpuMemoryError";
   /**
+   * The message names the buffer, its size and the reason.
+   *
    * @param label label of the buffer
    * @param bytes its size
    * @param state the reason, as words after a colon

@@ -18,7 +18,11 @@ export class ChatTemplateError extends Error {
   /** Name of the class. */
   override name = "ChatTemplateError";
 
-  /** @param fault why there is no prompt */
+  /**
+   * The message is the caller's, which knows the template.
+   *
+   * @param fault why there is no prompt
+   */
   constructor(readonly fault: ChatTemplateFault, message: string, options?: ErrorOptions) {
     super(message, options);
   }

@@ -63,6 +63,8 @@ export class ImageError extends RequestError {
   /** Name of the class. */
   override name = "ImageError";
   /**
+   * The message names the picture and the reason.
+   *
    * @param state the reason, as words after a colon
    * @param which the picture, if there are several
    */
