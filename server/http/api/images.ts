@@ -18,7 +18,8 @@ export function imageReader(
   { readsImages }: Pick<ModelInfo, "readsImages">,
 ): ReadImage {
   return (base64, place) => {
-    const fault = findBase64Fault(base64);
+    const bytes = decodeAtOnce(base64);
+    const fault = bytes ? undefined : findBase64Fault(base64);
     if (fault !== undefined) {
       throw new HttpError(
         400,
@@ -42,8 +43,22 @@ export function imageReader(
         place,
       );
     }
-    return Uint8Array.fromBase64(base64);
+    return bytes ?? Uint8Array.fromBase64(base64);
   };
+}
+
+/**
+ * The bytes, as nearly all clients write them, in a tenth of the time that the search for faults takes.
+ * Undefined for what is no base64, and for what V8 and Go take differently.
+ */
+function decodeAtOnce(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  // V8 passes over these, Go does not.
+  if ([" ", "\t", "\f"].some((space) => base64.includes(space))) return undefined;
+  try {
+    return Uint8Array.fromBase64(base64, { lastChunkHandling: "strict" });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Index of the first character that standard base64 cannot have there. */
@@ -51,7 +66,8 @@ function findBase64Fault(data: string): number | undefined {
   const end = data.search(/[^A-Za-z0-9+/\r\n]/);
   const good = end < 0 ? data : data.slice(0, end);
   const rest = data.slice(good.length).replace(/[\r\n]/g, "");
-  const count = good.replace(/[\r\n]/g, "").length;
+  const hasBreaks = good.includes("\n") || good.includes("\r");
+  const count = hasBreaks ? good.replace(/[\r\n]/g, "").length : good.length;
   const padding = ["", undefined, "==", "="][count % 4];
   return rest === padding ? undefined : good.length;
 }

@@ -105,15 +105,16 @@ async function answerTo(
 
 /** What is wrong with an answer of so many tokens. */
 function faultOf(content: string, format: string, tokens: number): string | undefined {
-  let document: unknown;
+  let fault: string | undefined;
   try {
-    document = JSON.parse(content);
+    const document = JSON.parse(content);
+    if (format.length <= JUDGED_LENGTH) fault = judgeOf(JSON.parse(format))?.(document);
   } catch (error) {
-    const fits = tokens === Infinity || endsWithin(format, tokens);
-    return fits ? `no JSON, ${(error as Error).message}` : undefined;
+    fault = `no JSON, ${(error as Error).message}`;
   }
-  if (format.length > JUDGED_LENGTH) return undefined;
-  return judgeOf(JSON.parse(format))?.(document);
+  // The beginning of a document may be another document, such as 37 of 3700.
+  const mayBeCut = fault !== undefined && tokens !== Infinity && !endsWithin(format, tokens);
+  return mayBeCut ? undefined : fault;
 }
 
 /** Whether a short document of the schema has at most so many bytes: at most a token each. */
