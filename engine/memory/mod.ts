@@ -11,7 +11,7 @@ export {
   memoryUse,
   totalOf,
 } from "./estimate.ts";
-export { type DeviceProfiles, deviceProfiles, gpuProfile, isGpuFaster } from "./devices.ts";
+export { type DeviceProfiles, gpuProfile, isGpuFaster } from "./devices.ts";
 export { type FitLimits, fitLoad, type FittedLoad } from "./fit_load.ts";
 export {
   type BudgetOptions,

@@ -19,7 +19,6 @@ export { RowReadback } from "./row_readback.ts";
 export { loadSparseFeedForward } from "./sparse_feed_forward.ts";
 export {
   allocateStep,
-  overRows,
   type StepLimits,
   type StepOperation,
   stepOperation,

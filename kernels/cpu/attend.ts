@@ -39,7 +39,7 @@ function tileSizeOf(
 }
 
 /** The positions that a query sees, from the first to before the last. */
-export function seenBy(
+function seenBy(
   { window, causal = true, wholeImages = false }: AttentionOptions,
   position: number,
   end: number,

@@ -9,7 +9,7 @@ const MULTIPLIER = 0x2c1b3c6d;
 const SPREAD = 0x9e3779b1;
 
 /** A polynomial hash of `text[start, end)`. */
-export function hashText(text: string, start: number, end: number): number {
+function hashText(text: string, start: number, end: number): number {
   let hash = 0;
   for (let index = start; index < end; index++) {
     hash = Math.imul(hash, MULTIPLIER) + text.charCodeAt(index) + 1 | 0;

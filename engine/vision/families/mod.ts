@@ -9,7 +9,7 @@ import * as families from "./list.ts";
 const FAMILIES: readonly VisionFamily[] = Object.values(families);
 
 /** The supported projector types. */
-export const PROJECTOR_TYPES: readonly string[] = FAMILIES.map(({ projector }) => projector);
+const PROJECTOR_TYPES: readonly string[] = FAMILIES.map(({ projector }) => projector);
 
 /** The type of a projector whose file names none. */
 const OLDEST_TYPE = "mlp";

@@ -17,7 +17,7 @@ export interface Image extends Size {
 /**
  * Most pixels of a picture. A small file can claim any size, and decoding allocates memory for it.
  */
-export const MAX_PIXELS = 100_000_000;
+const MAX_PIXELS = 100_000_000;
 
 /**
  * Most pixels of a picture that the platform decodes, which takes 12 bytes per pixel. With this

@@ -17,4 +17,4 @@ export {
   v128,
 } from "./instructions.ts";
 export { type Memory } from "./memory.ts";
-export { IMPORTS, MAXIMUM_PAGES, ModuleBuilder } from "./module.ts";
+export { IMPORTS, ModuleBuilder } from "./module.ts";

@@ -16,13 +16,13 @@ import { FunctionBuilder, type Local, localAt } from "./function.ts";
 import { Memory } from "./memory.ts";
 
 /** Pages of 64 KiB that one memory may have: 4 GiB. */
-export const MAXIMUM_PAGES = 65536;
+const MAXIMUM_PAGES = 65536;
 
 /**
  * Pages that it has at least. An offset below that is known to be within the memory, so that an
  * engine which checks bounds in code (Deno 2.9.6 does) has one comparison per access, not two.
  */
-export const MINIMUM_PAGES = 1;
+const MINIMUM_PAGES = 1;
 
 /** Where an import is found: WebAssembly.instantiate(module, { [IMPORTS]: { ...memories } }). */
 export const IMPORTS = "quern";

@@ -6,11 +6,4 @@ export { toJson } from "./values/json.ts";
 export { type RenderOptions, renderStatements } from "./renderer.ts";
 export { parseTemplate } from "./parser.ts";
 export type { Statement } from "./syntax.ts";
-export {
-  CallArguments,
-  Dictionary,
-  isText,
-  JinjaError,
-  toValue,
-  type Value,
-} from "./values/values.ts";
+export { CallArguments, Dictionary, isText, toValue, type Value } from "./values/values.ts";

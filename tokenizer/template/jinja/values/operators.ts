@@ -99,7 +99,7 @@ export function applySign(sign: string, value: Value): Value {
 }
 
 /** Python's `//` for numbers. */
-export function floorDivide(left: number, right: number): number {
+function floorDivide(left: number, right: number): number {
   return Math.floor(left / right);
 }
 

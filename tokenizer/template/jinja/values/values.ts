@@ -256,7 +256,7 @@ export function toKey(value: Value): Key {
 const SURROGATE = /[\ud800-\udfff]/;
 
 /** Whether each UTF-16 unit of a text is a character. */
-export function hasUnitsOnly(text: Text): boolean {
+function hasUnitsOnly(text: Text): boolean {
   countRead(text.length);
   return !SURROGATE.test(plain(text));
 }
