@@ -52,8 +52,8 @@ export class ModelService {
   readonly #load: LoadModel;
   readonly #send: (message: ToClient, transfer?: Transferable[]) => void;
   readonly #running = new Map<number, AbortController>();
-  /** The flags of running calls that ask a model to answer now, without further thinking. */
-  readonly #answering = new Map<number, CancelFlag>();
+  /** By running call: aborted where the answer is wanted now, without further thinking. */
+  readonly #answering = new Map<number, AbortController>();
   /** Requests of which the last piece is still to come. */
   readonly #requests = new Map<number, PieceJoiner>();
   readonly #closing = new AbortController();
@@ -89,7 +89,7 @@ export class ModelService {
         this.#requests.delete(message.id);
         return this.#running.get(message.id)?.abort();
       case "answer":
-        return this.#answering.get(message.id)?.set();
+        return this.#answering.get(message.id)?.abort();
       case "close":
         this.#closing.abort();
         await this.#loading;
@@ -153,9 +153,10 @@ export class ModelService {
     const abort = new AbortController();
     attachFlags(abort.signal, [new CancelFlag(cancelled), this.#closingFlag]);
     this.#running.set(id, abort);
-    const answer = new CancelFlag(answering);
-    const { signal: answerNow } = new AbortController();
-    attachFlags(answerNow, [answer]);
+    // The flag is seen within a step. The signal reaches the worker of a process, which has no flag.
+    const answer = new AbortController();
+    const { signal: answerNow } = answer;
+    attachFlags(answerNow, [new CancelFlag(answering)]);
     this.#answering.set(id, answer);
     try {
       const steered = { ...joiner.whole as object, answerNow };

@@ -1,7 +1,12 @@
 // Thinking that is ended after a budget of tokens, or once somebody wants the answer: with a model of
 // random weights, which would never end it itself.
 
-import { type ChatRequest, loadModel } from "../../../engine/mod.ts";
+import {
+  type ChatRequest,
+  loadModel,
+  openModelInProcess,
+  openModelInWorker,
+} from "../../../engine/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { TOOL_TEMPLATE } from "../../tiny_model.ts";
 import { folder, readAnswer, tinyLoad } from "../harness.ts";
@@ -67,16 +72,27 @@ Deno.test("a budget changes nothing where a chat does not think", async () => {
   assertEquals(answer.text, expected.text);
 });
 
-Deno.test("who wants the answer now gets it at the next step", async () => {
-  const now = new AbortController();
-  let [thinking, text, events] = ["", "", 0];
-  for await (const event of model.chat({ ...CHAT, maxTokens: 300, answerNow: now.signal })) {
-    if (event.type === "thinking") thinking += event.text;
-    if (event.type === "text") text += event.text;
-    if (event.type === "thinking" && ++events === 5) now.abort();
-  }
-  assert(text.length > thinking.length, `${thinking.length} of thinking, ${text.length} of text`);
-});
+/** Where a model may run: a request for its answer has to reach it there. */
+const PLACES = {
+  "in this thread": () => Promise.resolve(model),
+  "in a worker": () => openModelInWorker(path, { ...tinyLoad, contextLength: 512 }),
+  "in a process": () => openModelInProcess(path, { ...tinyLoad, contextLength: 512 }),
+};
+
+for (const [place, open] of Object.entries(PLACES)) {
+  Deno.test(`who wants the answer now gets it at the next step ${place}`, async () => {
+    const model = await open();
+    const now = new AbortController();
+    let [thinking, text, events] = ["", "", 0];
+    for await (const event of model.chat({ ...CHAT, maxTokens: 300, answerNow: now.signal })) {
+      if (event.type === "thinking") thinking += event.text;
+      if (event.type === "text") text += event.text;
+      if (event.type === "thinking" && ++events === 5) now.abort();
+    }
+    assert(text.length > thinking.length, `${thinking.length} of thinking, ${text.length} of text`);
+    if (place !== "in this thread") await model.close();
+  });
+}
 
 Deno.test("an answer that is wanted before it begins does not think on", async () => {
   const answer = await readAnswer(model.chat({ ...CHAT, answerNow: AbortSignal.abort() }));
