@@ -35,6 +35,7 @@ export {
   type BlockStoreOptions,
   type BlockViewer,
   type DiskOptions,
+  measureBlocks,
   MemoryStore,
   type StoredBlock,
   type SystemMemory,

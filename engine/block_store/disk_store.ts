@@ -41,6 +41,24 @@ interface Found {
   readonly time: number;
 }
 
+/** Bytes of all files of blocks in a folder, of all models; 0 if there is no such folder. */
+export async function measureBlocks(folder: string): Promise<number> {
+  let bytes = 0;
+  try {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      if (!isDirectory) continue;
+      for await (const { name: file } of Deno.readDir(join(folder, name))) {
+        if (!file.endsWith(WITH_STATES!) && !file.endsWith(PLAIN!)) continue;
+        const info = await Deno.stat(join(folder, name, file)).catch(() => undefined);
+        bytes += info?.size ?? 0;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return bytes;
+}
+
 /** The blocks of a model in a folder. */
 export class DiskStore {
   readonly #root: string;

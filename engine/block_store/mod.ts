@@ -3,7 +3,7 @@
 // there.
 
 export { nameAfter, rootName } from "./block_name.ts";
-export { DiskStore } from "./disk_store.ts";
+export { DiskStore, measureBlocks } from "./disk_store.ts";
 export { type BlockViewer, MemoryStore, type SystemMemory } from "./memory_store.ts";
 export { type FromStore, MirroredStore, MirrorHost, type ToStore } from "./mirrored_store.ts";
 export {

@@ -1,6 +1,6 @@
 // What the HTTP application is built from: what its caller gives, and what its routes get.
 
-import type { ModelManager, ModelStore } from "../../engine/mod.ts";
+import type { CacheTypes, ModelManager, ModelStore } from "../../engine/mod.ts";
 import type { Drain } from "./drain.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -27,12 +27,23 @@ export interface Section {
   }[];
 }
 
+/** What leaves the models' KV caches, in bytes. */
+export interface BlockTiers {
+  readonly memory: { bytes: number; limit: number };
+  /** The files on disk when they were last measured; absent where nothing is kept there. */
+  readonly onDisk?: { bytes: number; limit: number } | undefined;
+  /** Measures the files on disk. */
+  measureDisk?(): Promise<void>;
+}
+
 /** What the application is made from. */
 export interface AppOptions {
   store: ModelStore;
   manager: Pick<ModelManager, "acquire" | "unload" | "plan" | "running" | "busyWorkers">;
   /** What leaves the models' KV caches; absent where that is not kept. */
-  blocks?: { readonly memory: { bytes: number; limit: number } };
+  blocks?: BlockTiers;
+  /** What keys and values are in the KV caches of models. Default: f16. */
+  cacheTypes?: CacheTypes;
   log: Log;
   /** The version of Quern; /api/version tells that of Ollama's API as well. */
   version: string;

@@ -93,6 +93,7 @@ export function assemble(options: AssembleOptions): ServerParts {
     store,
     manager,
     blocks,
+    ...given({ cacheTypes: settings.cacheTypes }),
     log,
     version: VERSION,
     origins: settings.origins,

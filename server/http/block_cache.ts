@@ -1,8 +1,16 @@
 // What leaves the KV caches of a server's models: the memory that all of them share for it, and the
 // folder, as the settings say.
 
-import { type BlockStoreOptions, defaultCacheMemory, MemoryStore } from "../../engine/mod.ts";
+import {
+  type BlockStoreOptions,
+  defaultCacheMemory,
+  measureBlocks,
+  MemoryStore,
+} from "../../engine/mod.ts";
 import type { Settings } from "../settings/settings.ts";
+
+/** Least milliseconds between two measurements of the folder: it may have many files. */
+const MEASURING_INTERVAL = 5000;
 
 /** The blocks of a server's models that are on no device. */
 export class BlockCache {
@@ -10,6 +18,8 @@ export class BlockCache {
   readonly #warn: (text: string) => void;
   #memory: Promise<MemoryStore> | undefined;
   #known: MemoryStore | undefined;
+  #diskBytes = 0;
+  #measured = -Infinity;
 
   /** @param warn hears of damaged files and full disks */
   constructor(
@@ -24,6 +34,20 @@ export class BlockCache {
   get memory(): { bytes: number; limit: number } {
     const { bytes, limit } = this.#known ?? { bytes: 0, limit: 0 };
     return { bytes, limit };
+  }
+
+  /** Bytes of the files on disk when they were last measured, and most of them; absent without a folder. */
+  get onDisk(): { bytes: number; limit: number } | undefined {
+    const { cacheDisk: disk } = this.#settings;
+    return disk && { bytes: this.#diskBytes, limit: disk.bytes };
+  }
+
+  /** Measures the files on disk, at most every few seconds. */
+  async measureDisk(): Promise<void> {
+    const { cacheDisk: disk } = this.#settings;
+    if (!disk || performance.now() < this.#measured + MEASURING_INTERVAL) return;
+    this.#measured = performance.now();
+    this.#diskBytes = await measureBlocks(disk.folder).catch(() => this.#diskBytes);
   }
 
   /** How a model keeps what leaves its KV cache. */

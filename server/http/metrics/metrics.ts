@@ -11,7 +11,10 @@ export interface MetricsSources {
   manager: Pick<ModelManager, "running" | "busyWorkers">;
   queue: Pick<WaitingQueue, "length">;
   /** Of the system's memory for what leaves KV caches. */
-  blocks?: { readonly memory: { bytes: number; limit: number } };
+  blocks?: {
+    readonly memory: { bytes: number; limit: number };
+    readonly onDisk?: { bytes: number; limit: number } | undefined;
+  };
   version: string;
 }
 
@@ -182,6 +185,14 @@ function gaugesOf({ manager, queue, blocks, version }: MetricsSources): Metric[]
       () => [
         [{ kind: "used" }, blocks?.memory.bytes ?? 0],
         [{ kind: "limit" }, blocks?.memory.limit ?? 0],
+      ],
+    ),
+    createGauge(
+      "quern_cache_disk_bytes",
+      "Files on disk that hold what left KV caches, and the most that they may be.",
+      () => [
+        [{ kind: "used" }, blocks?.onDisk?.bytes ?? 0],
+        [{ kind: "limit" }, blocks?.onDisk?.limit ?? 0],
       ],
     ),
     createGauge("quern_info", "Always 1; tells the version.", () => [[{ version }, 1]]),

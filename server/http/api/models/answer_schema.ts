@@ -113,6 +113,10 @@ export const showAnswerSchema = record({
   modified_at: time,
 }, {
   license: text,
+  kv_cache_type: {
+    ...text,
+    description: "What keys and values are in the KV cache, as in OLLAMA_KV_CACHE_TYPE.",
+  },
   parameters: { ...text, description: "A line per value." },
   template: text,
   system: text,

@@ -3,6 +3,7 @@
 
 import { Hono } from "../../../dependencies.ts";
 import {
+  type CacheTypes,
   type FileHeader,
   formatModelfile,
   formatParameters,
@@ -32,7 +33,12 @@ const CHAT_TEMPLATE = "tokenizer.chat_template";
 const LEFT_OUT = ["general.name", CHAT_TEMPLATE];
 
 /** The answer. Members that would be empty are left out. */
-function toShow(shown: StoreEntry, headers: ShownHeaders, body: ShowBody): OllamaShow {
+function toShow(
+  shown: StoreEntry,
+  headers: ShownHeaders,
+  body: ShowBody,
+  { keys, values }: CacheTypes,
+): OllamaShow {
   const entry = overridden(shown, body);
   const { defaults, info, source } = entry;
   const { license, system, renderer, parser, requires, messages, parameters } = defaults;
@@ -50,6 +56,7 @@ function toShow(shown: StoreEntry, headers: ShownHeaders, body: ShowBody): Ollam
     ...(headers.projector && { projector_info: toInfo(headers.projector) }),
     ...(headers.model && { tensors: headers.model.tensors }),
     capabilities: capabilitiesOf(info),
+    ...(headers.model && { kv_cache_type: keys === values ? keys : `${keys}/${values}` }),
     modified_at: entry.modified.toISOString(),
     ...filled({ requires }),
   };
@@ -78,8 +85,10 @@ const LONGEST_ARRAY = 5;
 
 const validate = createValidator(showSchema);
 
+const F16: CacheTypes = { keys: "f16", values: "f16" };
+
 /** The route that shows a model. */
-export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
+export function showRoutes({ store, cacheTypes = F16 }: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   app.post("/api/show", async (context) => {
     const body = await validate(await readJson(context));
@@ -87,7 +96,7 @@ export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
     context.set("model", name);
     const entry = await store.find(name);
     const headers = await readHeaders(entry, body.verbose ?? false);
-    return longJson<OllamaShow>(toShow(entry, headers, body));
+    return longJson<OllamaShow>(toShow(entry, headers, body, cacheTypes));
   });
   return app;
 }

@@ -42,6 +42,7 @@ Deno.test("POST /api/show tells all of a model, by either word for its name", as
     },
     messages: [{ role: "user", content: "Hi" }],
     capabilities: ["completion"],
+    kv_cache_type: "f16",
     requires: "0.14.0",
   });
   assert((template as string).includes("<|im_start|>"));
@@ -77,6 +78,7 @@ Deno.test("POST /api/show leaves out what a model does not have", async () => {
     "model_info",
     "tensors",
     "capabilities",
+    "kv_cache_type",
     "modified_at",
   ]);
 });

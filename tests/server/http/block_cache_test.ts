@@ -1,0 +1,33 @@
+// What leaves KV caches is measured, on disk as well, and told in /metrics.
+
+import { BlockCache } from "../../../server/http/block_cache.ts";
+import { Metrics } from "../../../server/http/metrics/metrics.ts";
+import { assert, assertEquals } from "@std/assert";
+
+Deno.test("the files of blocks on disk are measured and told in /metrics", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${folder}/model`);
+    for (const [name, bytes] of [["a.block", 1000], ["b.states", 500], ["c.part", 7]] as const) {
+      await Deno.writeFile(`${folder}/model/${name}`, new Uint8Array(bytes));
+    }
+    const blocks = new BlockCache({ cacheDisk: { folder, bytes: 4096 } }, () => {});
+    assertEquals(blocks.onDisk, { bytes: 0, limit: 4096 });
+    await blocks.measureDisk();
+    assertEquals(blocks.onDisk, { bytes: 1500, limit: 4096 });
+    const metrics = new Metrics({
+      manager: { running: () => [], busyWorkers: { current: [], total: 0 } },
+      queue: { length: 0 },
+      blocks,
+      version: "0",
+    });
+    assert(metrics.text().includes('quern_cache_disk_bytes{kind="used"} 1500\n'), metrics.text());
+    assert(metrics.text().includes('quern_cache_disk_bytes{kind="limit"} 4096\n'));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+  const none = new BlockCache({ cacheDisk: { folder, bytes: 4096 } }, () => {});
+  await none.measureDisk(); // A folder that is not there has no files.
+  assertEquals(none.onDisk, { bytes: 0, limit: 4096 });
+  assertEquals(new BlockCache({}, () => {}).onDisk, undefined);
+});
