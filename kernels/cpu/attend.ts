@@ -1,5 +1,5 @@
-// Attention on the host's side: the span of positions that each row sees, and the kernel over all rows,
-// heads and parts of positions, or over tiles where those have several rows.
+// Attention on the host's side: the span of positions that each row attends to, and the kernel over
+// all rows, heads and parts of positions, or over tiles if these have several rows.
 
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import { alibiSlopes, type AttentionOptions, type AttentionTiling } from "../ops/attention.ts";

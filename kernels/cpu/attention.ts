@@ -1,7 +1,7 @@
-// Attention over the paged KV cache in WebAssembly, for rows alone: one item is a part of the positions
-// that a row sees (softmax.ts), a key-value head and a group of query heads, which share each key and value
-// that is read. Which positions a row sees is the host's business: it writes a span for each. Rows of
-// prompts go in tiles (attention_tile.ts), with the same bits.
+// Attention over the paged KV cache in WebAssembly, for single rows. One item is a part of the
+// positions that a row attends to (softmax.ts), a key-value head and a group of query heads, which
+// share each key and value that is read. The host determines the positions and writes a span for
+// each row. Rows of prompts are in tiles (attention_tile.ts), with the same bits.
 
 import {
   f32,

@@ -1,5 +1,5 @@
-// The parts of positions that rows see (softmax.ts), where several items computed them: adds up their results
-// in the order of the parts. One item is a query head of a row.
+// Adds up the results of a row's parts of positions (softmax.ts), which several items computed, in
+// the order of the parts. One item is a query head of a row.
 
 import { f32x4, i32, type Memory, type ModuleBuilder } from "./wasm/mod.ts";
 import { RecordLayout } from "../record.ts";

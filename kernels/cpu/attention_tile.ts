@@ -1,7 +1,7 @@
-// Attention of prompts: one item is a tile of rows of one sequence and a key-value head. A block of keys
-// and values becomes floats in the thread's memory once for all rows and query heads of the tile. Sums
-// are made in the order of attention.ts, so that a row has the same bits alone and in a tile: what a
-// row does not see of a block has weight zero.
+// Attention of prompts: one item is a tile of rows of one sequence and a key-value head. A block of
+// keys and values is converted to floats in the thread's memory once for all rows and query heads
+// of the tile. Sums are made in the order of attention.ts, so that a row has the same bits alone
+// and in a tile; keys that a row does not attend to have weight zero.
 
 import {
   type Expression,

@@ -1,6 +1,7 @@
 // What products with int8 and with float activations share. An item of a product is a band of eight
-// rows, of the whole matrix or of an expert: its sums for some tokens at a time grow in the thread's
-// own memory, and once they are complete each row's factor and bias come in, and they go to y.
+// rows, of the whole matrix or of an expert. Its sums for some tokens at a time are in the thread's
+// own memory; when complete, each row's scale and bias are applied, and the results are written to
+// y.
 
 import {
   f32x4,

@@ -1,5 +1,5 @@
-// Kernels that read or write keys and values, which lie in memories apart from the one that steps work in
-// (CacheMemories): modules import those of a layer's keys and of its values.
+// Kernels that read or write keys and values, which are in memories of their own (CacheMemories).
+// Their modules import the memories of a layer's keys and values.
 
 import type { LayerCache } from "../ops/kv_cache.ts";
 import type { CpuCore, Kernels } from "./core.ts";

@@ -1,5 +1,5 @@
-// Small operations on the vectors of rows in WebAssembly: elementwise ones, weighted sums, lengths, and
-// Gaussian top-k. One item is a row, or a vector of one.
+// Small operations on the vectors of rows in WebAssembly: elementwise ones, weighted sums, lengths,
+// and Gaussian top-k. One item is a row, or a vector of a row.
 
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
 import type { FloatRows } from "../ops/activation.ts";

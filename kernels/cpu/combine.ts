@@ -1,4 +1,4 @@
-// The weighted sum of what a row's experts give, in WebAssembly. One item is a row.
+// The weighted sum of the outputs of a row's experts, in WebAssembly. One item is a row.
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { CombineOptions, Routing } from "../ops/experts.ts";

@@ -1,5 +1,5 @@
-// What the threads of a pool share beside the memories that they work in: a block of words through
-// which a step is handed out and ended. Only atomic operations touch what may change during a step.
+// The control block that the threads of a pool share: words through which a step is started and
+// ended. Words that may change during a step are only accessed by atomic operations.
 
 /** Places of the words. */
 export const Word = {

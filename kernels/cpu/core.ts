@@ -1,5 +1,5 @@
 // What all operations of a CPU device share: its memories, its threads, the kernels of each weight
-// format, and memory for what lives no longer than an operation.
+// format, and scratch memory for single operations.
 
 import { GpuMemoryError } from "../errors.ts";
 import { MAXIMUM_OPERATIONS } from "./control.ts";

@@ -1,5 +1,5 @@
-// The device interface on the CPU: its memory, its threads, and steps. Needs no driver. operations.ts
-// makes the operations; they run when they are submitted, one after the other.
+// The device interface on the CPU: its memory, its threads, and steps. It needs no driver.
+// operations.ts makes the operations, which run when they are submitted, one after the other.
 
 import type {
   Commands,

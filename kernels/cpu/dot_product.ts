@@ -1,7 +1,7 @@
-// Dot products of int8 activations and codes, exact on every machine. What
-// i32x4.relaxed_dot_i8x16_i7x16_add_s does with codes of more than seven bits is left to the engine
-// (WebAssembly's relaxed SIMD), so a probe asks it: it is one instruction where it is VNNI's or ARM's,
-// but on other x86 it goes through sums of 16 bits that saturate.
+// Dot products of int8 activations and codes, exact on every machine. WebAssembly's relaxed SIMD
+// leaves open what i32x4.relaxed_dot_i8x16_i7x16_add_s does with codes of more than seven bits, so
+// a probe tries it. It is a single instruction with VNNI or on ARM; other x86 machines use sums of
+// 16 bits that saturate.
 
 import { type FunctionBuilder, i16x8, i32x4, ModuleBuilder } from "./wasm/mod.ts";
 import { type Local, shuffleLanes, type V128, v128 } from "./wasm/mod.ts";

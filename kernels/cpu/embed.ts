@@ -1,6 +1,6 @@
-// Look-ups by token or position, and the beginning of a step, which resolves its rows: see
-// kernels/ops/embed.ts. Tables are read where they lie in bands, as products read them, so that a table
-// that is the output's matrix, too, stands in memory once.
+// Look-ups by token or position, and the beginning of a step, which resolves its rows; see
+// kernels/ops/embed.ts. Tables are read from bands, as in products, so that a table that is also
+// the output matrix is in memory once.
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { EmbedOptions, StepRows } from "../ops/embed.ts";

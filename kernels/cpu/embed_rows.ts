@@ -1,4 +1,4 @@
-// Look-ups in a table that lies in bands, as products read it, in WebAssembly. One item is a row.
+// Look-ups in a table in bands, as products have it, in WebAssembly. One item is a row.
 
 import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { STEP_ROW } from "../ops/step_records.ts";

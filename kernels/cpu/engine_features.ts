@@ -1,8 +1,10 @@
-// What an engine's WebAssembly can do beyond the standard, by trying what it accepts.
+// Finds out which WebAssembly features beyond the standard the engine has, by trying what it
+// accepts.
 //
-// V8 joins two neighbouring vectors of 128 bits into one of 256 on x86 with AVX2, where it was started
-// with `--experimental-wasm-revectorize`. Nothing tells of that but time, so it is passed together with
-// `--experimental-wasm-fp16` (server/cli/setup/v8_flags.ts), whose instructions either are accepted or are not.
+// V8 joins two neighbouring vectors of 128 bits into one of 256 on x86 with AVX2, if it was started
+// with `--experimental-wasm-revectorize`. Only the speed shows that, so the flag is always passed
+// together with `--experimental-wasm-fp16` (server/cli/setup/v8_flags.ts), whose instructions are
+// either accepted or not.
 
 import { f32x4, i32, ModuleBuilder } from "./wasm/mod.ts";
 

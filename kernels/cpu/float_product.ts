@@ -1,7 +1,7 @@
-// Products of a weight matrix with float activations: y = W x, of F32, F16 and BF16 weights, and of
-// integer formats where products are to be exact. Each result is summed column after column, so that
-// a token has the same bits in every tile. Few tokens read a band where it lies; for many, its weights
-// become floats in a panel first (product.ts).
+// Products of a weight matrix with float activations: y = W x, for F32, F16 and BF16 weights, and
+// for integer formats if products have to be exact. Each result is summed column after column, so
+// that a token has the same bits in every tile. For few tokens a band is read in place; for many,
+// its weights are first converted to floats in a panel (product.ts).
 
 import {
   f32x4,

@@ -1,5 +1,5 @@
-// Kernels as modules have them: functions over items `first` to `last` of an operation that read their
-// arguments, words by their names, from memory.
+// Kernels in modules: functions over items `first` to `last` of an operation. They read their
+// arguments, words with names, from memory.
 
 import type { FunctionBuilder, Local, Memory, ModuleBuilder } from "./wasm/mod.ts";
 

@@ -1,5 +1,5 @@
-// The CPU as a device describes itself: how many threads, which dot product, how much memory, and how
-// fast that is read.
+// The CPU's description as a device: number of threads, kind of dot product, size of the memory and
+// its bandwidth.
 
 import type { DeviceOptions, DeviceProfile } from "../device.ts";
 import type { DotProduct } from "./dot_product.ts";

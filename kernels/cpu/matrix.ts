@@ -1,6 +1,6 @@
-// Weight matrices on the CPU. The blocks of the file are kept as they are, for look-ups and products
-// with f32; for products with int8 they are laid out anew, in bands of eight rows (formats/format.ts),
-// and the blocks let go at once, unless look-ups read them.
+// Weight matrices on the CPU. The blocks of the file are kept as they are for look-ups and products
+// with f32. For products with int8 they are rearranged into bands of eight rows
+// (formats/format.ts), and the blocks are freed at once unless look-ups read them.
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";

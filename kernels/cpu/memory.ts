@@ -1,6 +1,6 @@
-// The memory of a CPU device: one WebAssembly memory for all that steps work on, given out in pieces,
-// and others for weights, keys and values, since one memory ends at 4 GiB. All are shared, so that
-// threads see them.
+// The memories of a CPU device: one WebAssembly memory for all that steps work on, divided by an
+// allocator, and others for weights, keys and values, since a memory ends at 4 GiB. All are shared
+// between threads.
 
 import { GpuMemoryError } from "../errors.ts";
 import type { Buffer } from "../operation.ts";

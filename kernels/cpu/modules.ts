@@ -1,6 +1,6 @@
 // The modules of the CPU device: one with what all models need, and one for each weight format. All
-// import the memory that work is done in; those of formats also the memory of the weights, which can
-// be the same, or one of several, since one memory ends at 4 GiB.
+// import the memory of steps; those of formats also import a memory of weights, which can be the
+// same one or one of several, since a memory ends at 4 GiB.
 
 import { ACTIVATION_FUNCTIONS } from "../ops/activation_function.ts";
 import { addQuantize } from "./activations.ts";

@@ -1,5 +1,5 @@
-// The operations of the CPU device: what makes each of them, bound to its buffers. They run in
-// WebAssembly on threads when they are submitted, one after the other.
+// The operations of the CPU device, each bound to its buffers. They run in WebAssembly on threads
+// when they are submitted, one after the other.
 
 import type { OperationMakers } from "../deferred.ts";
 import { type Described, operands } from "../operands.ts";

@@ -1,5 +1,6 @@
-// Laying a matrix out for the CPU: rows of GGUF blocks become bands of eight rows (formats/format.ts).
-// Sixteen columns of four rows are four vectors; transposed by words they are four steps.
+// Rearranges a matrix for the CPU: rows of GGUF blocks become bands of eight rows
+// (formats/format.ts). Sixteen columns of four rows are four vectors; transposed by words they are
+// four steps.
 
 import type { FunctionBuilder, Local, Memory, ModuleBuilder, V128 } from "./wasm/mod.ts";
 import { i32, shuffleLanes, v128 } from "./wasm/mod.ts";

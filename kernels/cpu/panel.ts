@@ -1,7 +1,7 @@
-// The panel of a product: codes and scales of some groups of a band, spread out in the thread's memory
-// for all tokens to read. They are read in a loop, or at constant addresses: there engines check no
-// bounds, and V8 may join two neighbouring vectors into one of 256 bits, which a check between them
-// would forbid (README.md).
+// The panel of a product: codes and scales of some groups of a band, expanded in the thread's
+// memory for all tokens. They are read in a loop, or at constant addresses. For the latter, engines
+// need no bounds checks, which would prevent V8 from joining two neighbouring vectors into one of
+// 256 bits (README.md).
 
 import { codeBytes } from "./activations.ts";
 import { sumDots, sumWidePairs, widenPairs } from "./dot_product.ts";

@@ -1,7 +1,8 @@
-// Threads that work through steps together: the host's own, and workers. A step is a list of phases, a
-// phase a list of operations that need not wait for each other; an operation is a kernel over a number
-// of items. Threads take items from a shared counter (share.ts), so that a slow core takes fewer; which
-// thread computes an item has no influence on it.
+// A pool of threads that work through steps together: the host's own thread and workers. A step is
+// a list of phases, and a phase is a list of operations that are independent of each other. An
+// operation is a kernel over a number of items, which threads take from a shared counter
+// (share.ts), so that a slow core takes fewer. Results do not depend on which thread computes an
+// item.
 
 import {
   advance,

@@ -1,6 +1,6 @@
-// Products of a weight matrix with int8 activations: y = W x. Few tokens read a band's codes where they
-// lie; for many, the codes of some groups are spread out in a panel first, which all tokens then read
-// (panel.ts).
+// Products of a weight matrix with int8 activations: y = W x. For few tokens the codes of a band
+// are read in place. For many, the codes of some groups are first expanded in a panel (panel.ts),
+// which all tokens then read.
 
 import { forBands, forTiles, PRODUCT_ARGUMENTS, type TilePlace } from "./bands.ts";
 import { i32, type Local, type ModuleBuilder } from "./wasm/mod.ts";

@@ -1,6 +1,6 @@
-// Matrix products of a CPU device by the kernels of the format on all threads. Factors and biases of
-// rows, sums with what is there and partial bands are the kernels' business (bands.ts); the gate of a
-// pair and int8 groups are made of complete rows.
+// Matrix products of a CPU device, by the kernels of the format on all threads. The kernels handle
+// scales and biases of rows, accumulation and partial bands (bands.ts). The gate of a pair and int8
+// groups are computed from complete rows.
 
 import { type Activation, GROUP, isQuantized } from "../ops/activation.ts";
 import type { ActivationFunction } from "../ops/activation_function.ts";

@@ -1,4 +1,4 @@
-// Rotation on the host's side: what the kernel is made for, and where things are.
+// Rotation on the host's side: chooses the kernel, and passes it the addresses of its operands.
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { AttentionState, LayerCache } from "../ops/kv_cache.ts";

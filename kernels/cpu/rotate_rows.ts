@@ -1,5 +1,4 @@
-// Turns of heads by angles that each row brings along, as encoders of images have them, in WebAssembly.
-// One item is a row.
+// Rotation of heads by angles of each row, as for images, in WebAssembly. One item is a row.
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { RotateRowsOptions } from "../ops/rotate.ts";

@@ -1,7 +1,7 @@
-// RoPE in WebAssembly: queries turn in place, keys on their way into the paged KV cache, where the values
-// go too. One item is a row. Angles come from two tables of unit vectors, position = 256 * high + low, as
-// kernels/ops/rope_tables.ts makes them. With M-RoPE (Wang et al. 2024) the pairs of a row of an image turn
-// by different parts of its position.
+// RoPE in WebAssembly: queries are rotated in place, keys on their way into the paged KV cache,
+// which also takes the values. One item is a row. Angles come from two tables of (cos, sin),
+// position = 256 * high + low, as kernels/ops/rope_tables.ts makes them. With M-RoPE (Wang et al.
+// 2024) the pairs of an image's row rotate by different components of its position.
 
 import {
   f32x4,

@@ -1,5 +1,5 @@
-// The choice of experts and their weights, in WebAssembly: see kernels/ops/experts.ts. One item is a
-// row, whose probabilities and scores lie in the thread's memory meanwhile.
+// The choice of experts and their weights, in WebAssembly; see kernels/ops/experts.ts. One item is
+// a row, whose probabilities and scores are kept in the thread's memory.
 
 import type { FloatRows } from "../ops/activation.ts";
 import { type Gating, ONE_GROUP, type RouteOptions, type Routing } from "../ops/experts.ts";

@@ -1,5 +1,6 @@
-// A thread's share of a step: it takes items of each operation until none are left, and goes on to the
-// next phase once all threads have. The pool's host does so itself, and each of its workers.
+// A thread's part of a step: it takes items of each operation until none are left, and continues
+// with the next phase when all threads have finished this one. The pool's host and its workers run
+// the same code.
 
 import { advance, OPERATION_WORDS, OPERATIONS, type SpinWait, Word } from "./control.ts";
 import type { Kernel } from "./modules.ts";

@@ -1,10 +1,10 @@
-// The online softmax that attention goes through (Milakov and Gimelshein 2018), on what each query has in
-// a thread's memory: scores of a block of keys, which become weights; the results so far, the greatest
-// score and the sum of weights that they belong to.
+// The online softmax of attention (Milakov and Gimelshein 2018) on each query's data in a thread's
+// memory: the scores of a block of keys, which become weights; the results so far, and the greatest
+// score and the sum of weights to which they belong.
 //
-// Positions are divided into parts of PART, counted from a sequence's beginning. Each part has a softmax of
-// its own, and their results are added in the order of the parts: threads can then share one row's
-// parts, and a row has the same bits wherever it is computed.
+// Positions are divided into parts of PART, counted from a sequence's beginning. Each part has a
+// softmax of its own, and their results are added in the order of the parts. So threads can share
+// one row's parts, and a row has the same bits wherever it is computed.
 
 import {
   type Expression,

@@ -1,6 +1,6 @@
-// How many threads compute: one for each physical core that the process may use, since two threads
-// of one core share the units that kernels keep busy, and wait for each other at the end of each
-// phase. Linux tells which CPUs are of one core; elsewhere each CPU counts as one.
+// The number of threads: one for each physical core that the process may use, since two threads of
+// one core share the units that kernels occupy, and wait for each other at the end of each phase.
+// Linux tells which CPUs belong to one core; elsewhere each CPU counts as one.
 
 import { GpuError } from "../errors.ts";
 import { namesIn, readText, readVariable } from "../process.ts";

@@ -1,6 +1,6 @@
-// One tile of a product: some tokens by the eight rows of a band. The sums of a group's products are
-// exact integers; its scales make floats of them, which are added up group after group, so that every
-// tile gives a token the same bits.
+// One tile of a product: some tokens by the eight rows of a band. The sums of a group's products
+// are exact integers. Multiplied by the group's scales they become floats, which are added group
+// after group, so that every tile gives a token the same bits.
 
 import {
   f32x4,

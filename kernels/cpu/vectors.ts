@@ -1,5 +1,5 @@
-// What kernels over rows of floats share: going through a vector four elements at a time, the last of
-// which need not be four, or through columns that are known, and adding up the lanes of a sum.
+// What kernels over rows of floats share: loops over a vector four elements at a time, of which the
+// last may be fewer, loops over a constant number of columns, and the sum of a vector's lanes.
 
 import {
   type Expression,

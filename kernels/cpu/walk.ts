@@ -1,5 +1,5 @@
-// Going through the groups of a band where they lie: codes that are laid out in planes are taken apart
-// step by step, rows that lie as in the file are decoded one after the other and then transposed.
+// Loops over the groups of a band in place: codes in planes are extracted step by step; rows that
+// are as in the file are decoded one after the other and then transposed.
 
 import { DECODED } from "./bands.ts";
 import { type DotMethod, sumDots } from "./dot_product.ts";

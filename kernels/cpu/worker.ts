@@ -1,5 +1,5 @@
-// A thread of a pool beside the host's: does its share of steps and sleeps between them. Kernels come
-// as modules by message, which it only hears where it is told to listen.
+// A worker thread of a pool: does its part of steps and sleeps between them. Kernels come as
+// modules in messages, which it only receives when it is told to listen.
 
 import { advance, SpinWait, Task, Word } from "./control.ts";
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";

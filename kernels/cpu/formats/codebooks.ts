@@ -1,6 +1,6 @@
-// The formats whose codes are numbers of vectors of a codebook, IQ1 to IQ3, and TQ1_0, whose bytes
-// hold five digits to the base 3. Rows of a band stay as they are in the file, block by block; what a
-// product reads of them is decoded row by row. Their blocks are described in kernels/quants.
+// The formats whose codes are numbers of codebook vectors, IQ1 to IQ3, and TQ1_0, whose bytes hold
+// five digits in base 3. Rows of a band stay as they are in the file, block by block, and are
+// decoded row by row for products. kernels/quants describes their blocks.
 
 import { iq1_m } from "../../quants/iq1_m.ts";
 import { iq1_s } from "../../quants/iq1_s.ts";

@@ -1,5 +1,5 @@
-// F32, F16 and BF16 on the CPU: the eight rows of a band lie column by column. Halves become floats by
-// integer arithmetic, which reads one that is infinite or NaN as a number from 65536 on.
+// F32, F16 and BF16 on the CPU: the eight rows of a band are stored column by column. Halves are
+// converted to floats by integer arithmetic, which reads infinity and NaN as numbers from 65536 on.
 
 import { bf16 } from "../../quants/bf16.ts";
 import { f16 } from "../../quants/f16.ts";

@@ -1,11 +1,12 @@
-// What a weight format is to the CPU: how eight rows of a matrix lie side by side, so that the lanes
-// of a vector are rows. Columns go in groups of 32, rows in bands of 8; a group of a band is eight
-// steps of four columns, each step two vectors: four columns of rows 0 to 3, and of rows 4 to 7.
+// Weight formats on the CPU: how eight rows of a matrix are arranged side by side, so that the
+// lanes of a vector are rows. Columns are in groups of 32, rows in bands of 8. A group of a band is
+// eight steps of four columns; a step is two vectors: four columns of rows 0 to 3, and of rows 4 to
+// 7.
 //
 //     vector:  row 0: c c c c | row 1: c c c c | row 2: c c c c | row 3: c c c c     (bytes)
 //
-// In memory codes are as narrow as in the file (planes.ts). A block of a band, as many columns as a
-// block of the file, is a head with what the block's rows have once, and then its groups.
+// In memory codes are as narrow as in the file (planes.ts). A block of a band has as many columns
+// as a block of the file: first what the block's rows have once, then its groups.
 
 import type { QuantFormat } from "../../quants/mod.ts";
 import type { Expression, FunctionBuilder, Local, Memory, V128 } from "../wasm/mod.ts";

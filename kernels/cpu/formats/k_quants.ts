@@ -1,5 +1,5 @@
-// The K-quants and what is built like them: 256 weights with factors in halves, and scales of few
-// bits for every 16 or 32; IQ4_XS and TQ2_0. Their blocks in the file are described in kernels/quants.
+// The K-quants and similar formats: 256 weights with half-precision factors, and scales of few bits
+// for every 16 or 32; IQ4_XS and TQ2_0. kernels/quants describes their blocks in the file.
 
 import { q4_k } from "../../quants/q4_k.ts";
 import { q5_k } from "../../quants/q5_k.ts";

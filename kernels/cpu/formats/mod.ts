@@ -1,4 +1,4 @@
-// The formats that the CPU reads.
+// The weight formats of the CPU device.
 
 import { type FloatFormat, floatFormats, floatGroupBytes } from "./floats.ts";
 import { blockBytes, GROUP, type PackedFormat } from "./format.ts";

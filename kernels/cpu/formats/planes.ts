@@ -1,6 +1,6 @@
-// Codes of one to eight bits in memory, as planes of fields of 8, 4, 2 or 1 bits: a code of six bits
-// is a nibble in one plane and two bits in another. A byte of a plane has a field of each of several
-// vectors of a group in turn (format.ts), so that a shift and a mask give a whole vector back.
+// Codes of one to eight bits in memory, as planes of fields of 8, 4, 2 or 1 bits: a code of six
+// bits is a nibble in one plane and two bits in another. A byte of a plane has one field of each of
+// several vectors of a group (format.ts), so that a shift and a mask extract a whole vector.
 
 import { type FunctionBuilder, i16x8, i8x16, type V128, v128 } from "../wasm/mod.ts";
 import { BAND, GROUP, type Place, type Quads } from "./format.ts";

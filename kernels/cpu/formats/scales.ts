@@ -1,6 +1,7 @@
-// The layouts of scales: a half or two per block, bytes with factors of their blocks, exponents.
-// Halves stay halves in memory and become floats by integer arithmetic, where WebAssembly has no halves.
-// Those that are no numbers are written as NO_NUMBER, whatever their sign, and read as NaN.
+// The layouts of scales: one or two halves per block, bytes with factors of their blocks,
+// exponents. Halves stay halves in memory, and are converted to floats by integer arithmetic if
+// WebAssembly has no halves. Infinity and NaN are stored as NO_NUMBER, whatever their sign, and
+// read as NaN.
 
 import {
   type Expression,

@@ -1,5 +1,5 @@
-// Formats whose blocks have one scale (and minimum): Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL, MXFP4, NVFP4,
-// Q1_0, Q2_0. Their blocks in the file are described in kernels/quants.
+// Formats whose blocks have one scale (and minimum): Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL, MXFP4,
+// NVFP4, Q1_0, Q2_0. kernels/quants describes their blocks in the file.
 
 import { fp4Doubles } from "../../quants/fp4.ts";
 import { iq4Values } from "../../quants/codebooks/iq4.ts";

@@ -1,4 +1,4 @@
-// Look-ups by token or position in plain TypeScript, for tables that no kernel reads: rows of f32 that a
+// Look-ups by token or position in plain TypeScript, for tables without kernels: rows of f32 that a
 // step made, and formats without kernels. See kernels/ops/embed.ts.
 
 import type { FloatRows } from "../../ops/activation.ts";

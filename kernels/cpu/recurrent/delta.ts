@@ -1,5 +1,5 @@
-// The gated delta rule in WebAssembly. An item is a sequence, a head, and some rows of the head's state,
-// [slots, heads, values, keys], each of which changes by itself.
+// The gated delta rule in WebAssembly. An item is a sequence, a head, and some rows of the head's
+// state, [slots, heads, values, keys], which are independent of each other.
 
 import type { FloatRows } from "../../ops/activation.ts";
 import type {

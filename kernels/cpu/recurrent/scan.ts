@@ -1,6 +1,7 @@
-// The selective scan of Mamba and Mamba 2 in WebAssembly. An item is a sequence and some heads. States of
-// a channel, [slots, channels, states], stay in variables while rows go by, as many as there is room for;
-// the sums over the others, time steps and decays are kept for a block of rows in the thread's memory.
+// The selective scan of Mamba and Mamba 2 in WebAssembly. An item is a sequence and some heads. The
+// states of a channel, [slots, channels, states], are kept in local variables over the rows, as
+// many as fit. Sums over the others, time steps and decays are kept in the thread's memory for a
+// block of rows.
 
 import type { FloatRows } from "../../ops/activation.ts";
 import type { ScanInputs, ScanShape, ScanWeights, StepSegments } from "../../ops/recurrent/mod.ts";

@@ -1,4 +1,4 @@
-// The sequences of a step as recurrent kernels see them, and the functions that gates are made of.
+// The sequences of a step as recurrent kernels see them, and the functions of gates.
 
 import type { StepSegments } from "../../ops/recurrent/mod.ts";
 import { STEP_ROW, STEP_SEGMENT } from "../../ops/step_records.ts";

@@ -1,6 +1,6 @@
-// What top_k and top_p keep of a vocabulary, found without sorting: logits are counted in bins below the
-// greatest, and the one bin that the cut falls into is halved until one value is left. Weights are e to
-// the power of the distance to the greatest logit, added up in doubles.
+// The part of a vocabulary that top_k and top_p keep, found without sorting: logits are counted in
+// bins below the greatest, and the bin that contains the cut is halved until one value is left.
+// Weights are exp(logit - greatest logit), added up in doubles.
 
 import { NO_TOKEN } from "../../ops/sampling/mod.ts";
 import { exponential } from "../elementwise.ts";

@@ -1,6 +1,6 @@
-// The draw of a token, in chunks of the vocabulary: the greatest of logit / temperature + Gumbel variate
-// (in doubles) among those that the cut keeps. A variate is computed only where the random word can be
-// enough for it.
+// The draw of a token, in chunks of the vocabulary: the greatest logit / temperature + Gumbel
+// variate (in doubles) among the tokens that the cut keeps. A variate is only computed if the
+// random word can be large enough.
 
 import { NO_TOKEN } from "../../ops/sampling/options.ts";
 import { SAMPLING, STEP_ROW } from "../../ops/step_records.ts";

@@ -1,5 +1,5 @@
-// The choice of tokens in WebAssembly, as kernels/ops/sampling/reference.ts has it: penalties, a survey of
-// the logits, the cut (cut.ts finds what is kept), the draw (draw.ts), and the choice among its chunks.
+// Sampling in WebAssembly, the same as in kernels/ops/sampling/reference.ts: penalties, a survey of
+// the logits, the cut (cut.ts), the draw (draw.ts), and the choice among its chunks.
 
 import { NO_TOKEN } from "../../ops/sampling/options.ts";
 import { SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";

@@ -1,5 +1,5 @@
 // What all kernels of a sampler read: its memory, the options of a slot, an output's logits, and a
-// vocabulary in chunks, which threads share out.
+// vocabulary in chunks, which are divided among threads.
 
 import { LEAST_TEMPERATURE, NO_TOKEN } from "../../ops/sampling/options.ts";
 import { SAMPLING, STEP_ROW } from "../../ops/step_records.ts";

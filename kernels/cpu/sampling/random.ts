@@ -1,5 +1,6 @@
-// Random numbers in WebAssembly, as kernels/ops/sampling/philox.ts has them: Philox4x32-10 (Salmon et al.,
-// "Parallel random numbers: as easy as 1, 2, 3", SC11) and Gumbel variates of its words, in doubles.
+// Random numbers in WebAssembly, the same as in kernels/ops/sampling/philox.ts: Philox4x32-10
+// (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11) and Gumbel variates of its
+// words, in doubles.
 
 import { logarithm } from "../elementwise.ts";
 import { type Expression, f64, type FunctionBuilder, i32, i64, type Local } from "../wasm/mod.ts";

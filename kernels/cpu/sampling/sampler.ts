@@ -1,4 +1,4 @@
-// The choice of tokens on the host's side: memory of a sampler, and its kernels one after the other.
+// Sampling on the host's side: the memory of a sampler, and its kernels one after the other.
 
 import type { Allocator, Buffer } from "../../operation.ts";
 import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/mod.ts";

@@ -1,6 +1,6 @@
-// Expressions: what computes one value, as the instructions that leave it on WebAssembly's stack.
-// An expression is code, not a value: used twice, it is computed twice. What is to be computed once
-// goes into a local (FunctionBuilder.let).
+// Expressions: the instructions that compute one value on WebAssembly's stack. An expression is
+// code, not a value: if it is used twice, it is computed twice. A local keeps a value that is
+// computed once (FunctionBuilder.let).
 
 import { type Bytes, float32, float64, signed, unsigned, type ValueType } from "./encoding.ts";
 

@@ -1,6 +1,6 @@
-// WebAssembly's instructions on numbers and vectors, under the names that the specification gives
-// them, as functions from operands to expressions. Only those that kernels use are listed.
-// Opcodes: https://webassembly.github.io/spec/core/appendix/index-instructions.html
+// WebAssembly's instructions on numbers and vectors, under their names in the specification, as
+// functions from operands to expressions. Only those that kernels use are listed. Opcodes:
+// https://webassembly.github.io/spec/core/appendix/index-instructions.html
 
 import {
   binary,

@@ -1,5 +1,5 @@
-// A memory as functions see it: loads, stores and atomic accesses under the specification's names.
-// A module may have several memories (multi-memory); each instruction says which it means.
+// A memory in functions: loads, stores and atomic accesses, under their names in the specification.
+// A module may have several memories (multi-memory); each instruction names one.
 
 import { type Bytes, unsigned } from "./encoding.ts";
 import {

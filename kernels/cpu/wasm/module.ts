@@ -1,5 +1,5 @@
-// A module: memories that it imports, functions that it exports. Its bytes go to
-// WebAssembly.compile, which checks them; there are no tables or globals.
+// A module: the memories that it imports and the functions that it exports. WebAssembly.compile
+// checks its bytes. There are no tables or globals.
 
 import {
   type Bytes,
