@@ -27,7 +27,9 @@ export function activate(
       accumulate: 0,
     });
     const name = `activate_${activation}`;
-    core.run([{ kernels: core.common, name, arguments: words, items: rows }]);
-    if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);
+    const then = isQuantized(y)
+      ? core.quantizing(to, cpu(y.groups), rows, y.stride / GROUP)
+      : undefined;
+    core.run([{ kernels: core.common, name, arguments: words, items: rows, then }]);
   };
 }

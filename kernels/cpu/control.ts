@@ -26,8 +26,13 @@ export const Task = { Run: 1, Listen: 2, Close: 3 } as const;
 
 /** Where the operations begin, and the words of each. */
 export const OPERATIONS = 16;
-/** Kernel, arguments, items, items that are taken at once at most, next item, phase. */
-export const OPERATION_WORDS = 6;
+/**
+ * Kernel, arguments, items, items that are taken at once at most, next item, phase; the kernel that
+ * follows over the same items, or NO_KERNEL, and its arguments.
+ */
+export const OPERATION_WORDS = 8;
+/** The number of no kernel. */
+export const NO_KERNEL = -1;
 
 /** Operations that a step may have. */
 export const MAXIMUM_OPERATIONS = 16384;

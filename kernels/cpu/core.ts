@@ -50,15 +50,21 @@ export type Kernels = Readonly<Record<string, number>>;
 /** What a device that runs nothing has: making kernels takes longer than all else of an estimate. */
 const NO_KERNELS: Kernels = {};
 
-/** A kernel over items. */
-export interface KernelCall {
+/** A kernel with its arguments. */
+export interface BoundKernel {
   readonly kernels: Kernels;
   readonly name: string;
-  /** Its arguments, words in memory. */
+  /** Words in memory. */
   readonly arguments: readonly number[];
+}
+
+/** A kernel over items. */
+export interface KernelCall extends BoundKernel {
   readonly items: number;
   /** How many items a thread takes at once; by default a part of its share. */
   readonly grain?: number;
+  /** A kernel over the same items: a thread runs it for those that it has just done. */
+  readonly then?: BoundKernel | undefined;
 }
 
 /** The parts of an open device. */
@@ -153,10 +159,15 @@ export class CpuCore implements Quantizer, Packer {
   }
 
   quantize(from: CpuBuffer, to: CpuBuffer, rows: number, groups: number): void {
+    this.run([{ ...this.quantizing(from, to, rows, groups), items: rows }]);
+  }
+
+  /** The kernel that makes rows of f32 int8 groups: [rows, groups]. An item is a row. */
+  quantizing(from: CpuBuffer, to: CpuBuffer, rows: number, groups: number): BoundKernel {
     const [narrow, wide] = [to.address, this.wideAddress(to)];
     const values = { x: from.address, tokens: rows, narrow, wide, groups };
     const words = QUANTIZE_ARGUMENTS.map((name) => values[name]);
-    this.run([{ kernels: this.common, name: "quantize", arguments: words, items: rows }]);
+    return { kernels: this.common, name: "quantize", arguments: words };
   }
 
   /** Bytes of an int8 group in both forms that products may read. */
@@ -219,16 +230,24 @@ export class CpuCore implements Quantizer, Packer {
    */
   run(calls: readonly KernelCall[]): void {
     const { pool } = this;
-    for (const { kernels, name, arguments: words, items, grain } of calls) {
-      const end = this.#argumentWords + words.length;
+    for (const { kernels, name, arguments: words, items, grain, then } of calls) {
+      const end = this.#argumentWords + words.length + (then?.arguments.length ?? 0);
       if (4 * end > this.#arguments.size || pool.operations === MAXIMUM_OPERATIONS) this.flush();
-      const first = this.#argumentWords;
-      for (let i = 0; i < words.length; i++) this.#arguments.words[first + i] = words[i]!;
-      this.#argumentWords += words.length;
-      pool.add(kernels[name]!, this.#arguments.address + 4 * first, items, grain);
+      const record = this.#recordOf(words);
+      const follower = then &&
+        { kernel: then.kernels[then.name]!, record: this.#recordOf(then.arguments) };
+      pool.add(kernels[name]!, record, items, grain, follower);
     }
     pool.endPhase();
     if (!this.#waits) this.flush();
+  }
+
+  /** Writes the arguments of a kernel that waits; returns their address. */
+  #recordOf(words: readonly number[]): number {
+    const first = this.#argumentWords;
+    for (let i = 0; i < words.length; i++) this.#arguments.words[first + i] = words[i]!;
+    this.#argumentWords += words.length;
+    return this.#arguments.address + 4 * first;
   }
 
   /** Leaves out the rest of what `work` runs together once nobody wants it. */

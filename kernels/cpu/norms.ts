@@ -39,8 +39,15 @@ export function norm(
   });
   return (rows: number) => {
     const items = rows * count;
-    core.run([{ kernels: core.common, name: "norm", arguments: words, items }]);
-    if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);
+    const call = { kernels: core.common, name: "norm", arguments: words, items };
+    const then = isQuantized(y)
+      ? core.quantizing(to, cpu(y.groups), rows, y.stride / GROUP)
+      : undefined;
+    if (count === 1) core.run([{ ...call, then }]);
+    else {
+      core.run([call]); // A row is complete only after all its vectors.
+      if (then) core.run([{ ...then, items: rows }]);
+    }
   };
 }
 

@@ -8,6 +8,7 @@ import {
   advance,
   CONTROL_WORDS,
   MAXIMUM_OPERATIONS,
+  NO_KERNEL,
   OPERATION_WORDS,
   OPERATIONS,
   SpinWait,
@@ -111,8 +112,15 @@ export class ThreadPool {
    * @param items how many items there are: rows, or bands of a matrix
    * @param most how many are taken at once at most; by default so many that every thread takes about
    *   eight times
+   * @param then a kernel that threads run over the same items when they have done these
    */
-  add(kernel: number, record: number, items: number, most?: number): void {
+  add(
+    kernel: number,
+    record: number,
+    items: number,
+    most?: number,
+    then?: { kernel: number; record: number },
+  ): void {
     const control = this.#control;
     const at = this.#end;
     if (this.operations >= MAXIMUM_OPERATIONS) {
@@ -124,6 +132,8 @@ export class ThreadPool {
     control[at + 3] = most ?? mostItems(items, this.threads);
     control[at + 4] = 0;
     control[at + 5] = this.#phase;
+    control[at + 6] = then?.kernel ?? NO_KERNEL;
+    control[at + 7] = then?.record ?? 0;
     this.#end = at + OPERATION_WORDS;
   }
 

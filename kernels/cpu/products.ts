@@ -8,7 +8,7 @@ import type { ExpertLinearOptions } from "../ops/experts.ts";
 import type { LinearOptions } from "../ops/linear.ts";
 import { activationBytes } from "./activations.ts";
 import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./bands.ts";
-import type { CpuCore } from "./core.ts";
+import type { BoundKernel, CpuCore } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
 import type { CpuExpertPairs } from "./expert_pairs.ts";
 import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
@@ -52,11 +52,24 @@ class Product {
     this.#packed = matrix.packed(this.#format, core);
   }
 
-  /** y = x W^T, or y += x W^T; of a pair the activation of one times the other. */
-  run(work: Work, y: Rows, options: { accumulate: boolean; activation: ActivationFunction }): void {
+  /**
+   * y = x W^T, or y += x W^T; of a pair the activation of one times the other.
+   *
+   * @param then a kernel over complete rows
+   */
+  run(
+    work: Work,
+    y: Rows,
+    options: { accumulate: boolean; activation: ActivationFunction },
+    then: BoundKernel | undefined,
+  ): void {
     const { sides, unit } = this.#matrix;
     const accumulate = Number(options.accumulate);
-    if (sides === 1) return this.#multiply(work, [{ ...y, accumulate }]);
+    if (sides === 1) {
+      this.#multiply(work, [{ ...y, accumulate }]);
+      if (then) this.#core.run([{ ...then, items: work.tokens }]);
+      return;
+    }
     // Rows of both sides, whole bands each: what is behind the last row is zero and stays so.
     const stride = 4 * BAND * this.#bands;
     const { address } = this.#core.results(2 * work.tokens * stride);
@@ -68,7 +81,7 @@ class Product {
     });
     const name = `activate_${options.activation}`;
     const { common } = this.#core;
-    this.#core.run([{ kernels: common, name, arguments: words, items: work.tokens }]);
+    this.#core.run([{ kernels: common, name, arguments: words, items: work.tokens, then }]);
   }
 
   /** The product of each side. */
@@ -143,8 +156,7 @@ export function linear(
     const work = { tokens: rows, all: rows };
     const target = targetOf(core, y, rows, first + matrix.rows);
     const to = { address: target.address + 4 * first, stride: 4 * y.stride };
-    product.run(work, to, { accumulate, activation });
-    if (isQuantized(y)) core.quantize(target, cpu(y.groups), rows, y.stride / GROUP);
+    product.run(work, to, { accumulate, activation }, quantizing(core, target, y, rows));
   };
 }
 
@@ -166,8 +178,8 @@ export function expertLinear(
     const work = { tokens: pairs, all, experts: { chosen, share, pairs } };
     const target = targetOf(core, y, pairs, matrix.unit);
     const to = { address: target.address, stride: 4 * y.stride };
-    product.run(work, to, { accumulate: false, activation });
-    if (isQuantized(y)) core.quantize(target, cpu(y.groups), pairs, y.stride / GROUP);
+    const then = quantizing(core, target, y, pairs);
+    product.run(work, to, { accumulate: false, activation }, then);
   };
 }
 
@@ -176,6 +188,11 @@ function kernelFormat({ label, format: { name } }: WeightMatrix): CpuFormat {
   const format = cpuFormat(name);
   if (!format) throw new RangeError(`Cannot multiply by "${label}": ${name} has no kernels`);
   return format;
+}
+
+/** The kernel that quantizes complete rows, if that is wanted of y. */
+function quantizing(core: CpuCore, rows: CpuBuffer, y: Activation, count: number) {
+  return isQuantized(y) ? core.quantizing(rows, cpu(y.groups), count, y.stride / GROUP) : undefined;
 }
 
 /** Notes the memory that rows take before they are quantized, and those of a pair before its gate. */

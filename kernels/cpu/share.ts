@@ -2,7 +2,7 @@
 // with the next phase when all threads have finished this one. The pool's host and its workers run
 // the same code.
 
-import { advance, OPERATION_WORDS, OPERATIONS, type SpinWait, Word } from "./control.ts";
+import { advance, NO_KERNEL, OPERATION_WORDS, OPERATIONS, type SpinWait, Word } from "./control.ts";
 import type { Kernel } from "./modules.ts";
 
 /** How many times a thread comes back for items of an operation, about. */
@@ -73,6 +73,8 @@ function takePhase(
   for (; control[at + 5] === phase; at += OPERATION_WORDS) {
     const [kernel, record] = [kernels[control[at]!]!, control[at + 1]!];
     const [items, most] = [control[at + 2]!, control[at + 3]!];
+    const [follower, thenRecord] = [control[at + 6]!, control[at + 7]!];
+    const then = follower === NO_KERNEL ? undefined : kernels[follower]!;
     const least = Math.floor(items / (LEAST_PART * threads));
     const next = at + 4;
     watch?.begun();
@@ -85,7 +87,9 @@ function takePhase(
         first = found; // Another thread has taken these.
         continue;
       }
-      kernel(record, first, Math.min(items, first + count));
+      const last = Math.min(items, first + count);
+      kernel(record, first, last);
+      then?.(thenRecord, first, last);
       watch?.taken();
       first = Atomics.load(control, next);
     }

@@ -63,6 +63,19 @@ Deno.test("all threads together compute every item of every phase once", async (
   }
 });
 
+Deno.test("a kernel that follows another sees what that made of the same items", async () => {
+  for (const threads of [1, 3]) {
+    const { pool, kernels: { double }, items } = await open(threads);
+    pool.add(double!, 0, 1000, undefined, { kernel: double!, record: 0 });
+    pool.add(double!, 8000, 5, 1, { kernel: double!, record: 12_000 });
+    assertEquals(pool.run(), true);
+    assertEquals(items.subarray(0, 1001), new Int32Array(1001).fill(3).fill(0, 1000));
+    assertEquals([...items.subarray(2000, 2006)], [1, 1, 1, 1, 1, 0]);
+    assertEquals([...items.subarray(3000, 3006)], [1, 1, 1, 1, 1, 0]);
+    await pool.close();
+  }
+});
+
 Deno.test("kernels may be loaded between steps", async () => {
   const { pool, kernels, items } = await open(2);
   run(pool, [[[kernels.double!, 0, 4]]]);
