@@ -10,7 +10,7 @@ import { clear } from "./vectors.ts";
 /** Floats of a part's results beside its values: maximum, sum, and two for whole vectors. */
 export const PARTIAL_EXTRA = 4;
 
-/** What a row sees; the host writes it for each row. */
+/** The positions that a row attends to, which the host writes for each row. */
 export const SPAN = new RecordLayout("Span", {
   /** The first position. */
   begin: "u32",
@@ -24,12 +24,15 @@ export const SPAN = new RecordLayout("Span", {
   position: "u32",
 });
 
-/** What adding parts takes; `heads`: of a row. */
+/** The arguments for adding parts; `heads` is per row. */
 export const COMBINE_PARTS_ARGUMENTS = [
   ...["spans", "partials", "parts", "heads", "y", "yStride"] as const,
 ] as const;
 
-/** Adds `combine_parts(record, first, last)`, row * heads + head: adds up the results of parts, in y. */
+/**
+ * Adds `combine_parts(record, first, last)` for items row * heads + head: adds up the results of
+ * parts in y.
+ */
 export function addCombineParts(
   module: ModuleBuilder,
   work: Memory,

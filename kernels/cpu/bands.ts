@@ -38,45 +38,51 @@ export const PRODUCT_ARGUMENTS = [
 /** Arguments of a product. */
 export type ProductArgument = (typeof PRODUCT_ARGUMENTS)[number];
 
-/** What those arguments are where nothing special is asked for. */
+/** Default values of these arguments. */
 export const PLAIN_PRODUCT = {
   ...{ accumulate: 0, affine: 0, pairs: 0, unitBytes: 0 },
   ...{ share: 1, vectors: 1, vectorBytes: 0 },
   ...{ panelX: 0, panelTokenBytes: 0, panelVectorBytes: 0 },
 };
 
-/** Tokens that are multiplied at a time: with what is spread out of a band their sums fit a first cache. */
+/**
+ * Tokens that are multiplied at a time. Their sums fit a first-level cache, together with the
+ * expanded part of a band.
+ */
 const MOST_TOKENS = 256;
 /** Bytes of a token's sums. */
 const SUM_BYTES = 4 * BAND;
 
-/** Where a product keeps things in the memory of its thread; what it spreads out begins at 0. */
+/** Offset of the sums in a thread's memory. The expanded part of a band begins at 0. */
 const SUMS = 32768;
 const INPUTS = SUMS + MOST_TOKENS * SUM_BYTES;
 const OUTPUTS = INPUTS + 4 * MOST_TOKENS;
 
-/** Where a group of eight rows is decoded: before the sums, behind what is spread out. */
+/** Offset of a decoded group of eight rows: before the sums, after the expanded part. */
 export const DECODED = SUMS - 2048;
-/** Where the sums of a tile are while its groups are read at constant addresses: before that. */
+/**
+ * Offset of the sums of a tile while its groups are read at constant addresses: before the decoded
+ * group.
+ */
 const TILE_SUMS = DECODED - 1024;
 
-/** Bytes of the factors and biases of so many bands: eight of each, band after band. */
+/** Bytes of the scales and biases of a number of bands: eight of each, band after band. */
 export function affineBytes(bands: number): number {
   return 2 * SUM_BYTES * bands;
 }
 
-/** A band and tokens that it is multiplied with. */
+/** A band and the tokens that it is multiplied with. */
 export interface BandShare {
-  /** Where the band's blocks begin and end. */
+  /** Beginning and end of the band's blocks. */
   readonly begin: Local<"i32">;
   readonly end: Local<"i32">;
-  /** How many tokens there are. */
+  /** Number of tokens. */
   readonly tokens: Local<"i32">;
-  /** Whether they are so few that they are read from `x`, not from `panelX`. */
+  /** Whether there are so few tokens that they are read from `x` instead of `panelX`. */
   readonly isFew: Local<"i32">;
 }
 
-/** Adds code that goes through items; `multiply` has to set all sums, by tiles of tokens. */
+/** Adds code that loops over items. `multiply` has to set all sums, by tiles of tokens. */
 export function forBands(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
@@ -85,7 +91,7 @@ export function forBands(
     first: Local<"i32">;
     last: Local<"i32">;
     blockBytes: number;
-    /** How many tokens are few; without it all are. */
+    /** Most tokens that count as few. Default: all do. */
     few?: number;
   },
   multiply: (share: BandShare) => void,
@@ -128,10 +134,12 @@ export function forBands(
   });
 }
 
-/** Bytes of an expert among pairs: its number, where its pairs are, and how many. */
+/**
+ * Bytes of an expert in the list of pairs: its number, the address of its pairs, and their count.
+ */
 export const PAIRS_ENTRY = 12;
 
-/** Writes down where tokens `next` and those that follow read and write. */
+/** Writes the addresses of x and y for the tokens from `next` on. */
 function listTokens(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
@@ -170,7 +178,7 @@ function listTokens(
   });
 }
 
-/** Brings complete sums to y. */
+/** Writes complete sums to y. */
 function finish(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
@@ -205,7 +213,7 @@ function finish(
   });
 }
 
-/** Brings a lone token's complete sums of a band to y, where there are no experts. */
+/** Writes a single token's complete sums of a band to y, without experts. */
 export function finishLone(
   f: FunctionBuilder,
   memories: { work: Memory; panel: Memory },
@@ -225,14 +233,14 @@ export function finishLone(
   finish(f, memories, given, { band, bandOfAll: band, tokens, adds });
 }
 
-/** Tokens of a tile: where each begins in x, and where its sums are. */
+/** The tokens of a tile: their addresses in x, and the addresses of their sums. */
 export interface TilePlace {
   readonly inputs: readonly Local<"i32">[];
   /** The sums of the first token in the thread's memory. */
   readonly sums: Local<"i32">;
 }
 
-/** Adds a tile for every size, the greatest first; each takes as many tokens as it can. */
+/** Adds a tile of every size, the largest first. Each takes as many tokens as it can. */
 export function forTiles(
   f: FunctionBuilder,
   panel: Memory,
@@ -258,12 +266,12 @@ export function forTiles(
   }
 }
 
-/** What a tile adds up, four rows a vector: [token][quad]. */
+/** The sums of a tile, four rows in a vector: [token][quad]. */
 export type Totals = readonly (readonly Local<"v128">[])[];
 
 /**
- * As accumulate(), with a tile's sums at constant addresses from its first load to its last store: then
- * no check of bounds stands between neighbouring vectors.
+ * accumulate() with a tile's sums at constant addresses from its first load to its last store, so
+ * that no bounds check is between neighbouring vectors.
  */
 export function accumulateInPlace(
   f: FunctionBuilder,
@@ -301,7 +309,7 @@ export function accumulateInPlace(
   );
 }
 
-/** Adds code that begins with zeros, or with the sums so far, adds to that in `body`, and keeps it. */
+/** Adds code that starts with zeros or the sums so far, adds to them in `body`, and stores them. */
 export function accumulate(
   f: FunctionBuilder,
   panel: Memory,

@@ -3,21 +3,21 @@
 
 /** Places of the words. */
 export const Word = {
-  /** Counts commands; threads wait for it to change. */
+  /** Counts commands. Threads wait until it changes. */
   Command: 0,
   /** What to do: a value of Task. */
   Task: 1,
-  /** Threads that have done what the host waits for: taken a module, or ended. */
+  /** Number of threads that have completed a command: loaded a module, or ended. */
   Answers: 2,
-  /** Not zero where the rest of the step is to be left out. */
+  /** Not zero if the rest of the step has to be skipped. */
   Abort: 3,
-  /** Threads that have reached the end of the phase. */
+  /** Number of threads at the end of the phase. */
   Arrived: 4,
-  /** Counts phases; threads that have reached the end of one wait for it to change. */
+  /** Counts phases. Threads at the end of a phase wait until it changes. */
   Phase: 5,
-  /** Phases of the step. */
+  /** Number of phases of the step. */
   Phases: 6,
-  /** Threads whose kernels threw, or that could not load them. */
+  /** Number of threads whose kernels failed, or that could not load them. */
   Faults: 7,
 } as const;
 
@@ -27,8 +27,8 @@ export const Task = { Run: 1, Listen: 2, Close: 3 } as const;
 /** Where the operations begin, and the words of each. */
 export const OPERATIONS = 16;
 /**
- * Kernel, arguments, items, items that are taken at once at most, next item, phase; the kernel that
- * follows over the same items, or NO_KERNEL, and its arguments.
+ * Words of an operation: kernel, arguments, items, most items that are taken at once, next item,
+ * phase; the kernel that follows over the same items, or NO_KERNEL, and its arguments.
  */
 export const OPERATION_WORDS = 8;
 /** The number of no kernel. */
@@ -40,22 +40,25 @@ export const MAXIMUM_OPERATIONS = 16384;
 /** Words of the block, with room for what ends the operations. */
 export const CONTROL_WORDS = OPERATIONS + OPERATION_WORDS * (MAXIMUM_OPERATIONS + 1);
 
-/** How often a thread looks before it sleeps: about 10 microseconds, which is what waking costs. */
+/** Checks before a thread sleeps: about 10 microseconds, the time that waking takes. */
 const SPINS = 600;
-/** The same on a calm machine: about 100 microseconds, twice as long as it takes until one is awake. */
+/** Checks on a calm machine: about 100 microseconds, twice the time until a thread is awake. */
 const CALM_SPINS = 6000;
 /**
- * Milliseconds. Who waits as long waits for a thread that another program keeps from running: threads
- * seldom have more than a fraction of that to do when others have finished.
+ * Milliseconds of a long wait. It means that another program keeps a thread from running, because
+ * threads seldom have more than a fraction of that to do when others have finished.
  */
 const LONG_WAIT = 0.5;
-/** Milliseconds without a long wait after which a machine is calm: programs take turns every few. */
+/**
+ * Milliseconds without a long wait after which a machine is calm. Programs are switched every few
+ * milliseconds.
+ */
 const CALM_AFTER = 250;
 
 /**
- * A thread's way to wait: it looks for a while, then it sleeps. On a machine with free cores, looking
- * saves the time that waking takes. Where other programs want the cores, looking takes time from the
- * threads that are waited for, and those that sleep much get a core sooner.
+ * How a thread waits: it spins for a while, then sleeps. On a machine with free cores, spinning
+ * saves the time of waking. If other programs need the cores, spinning takes time from the threads
+ * that are waited for, and threads that sleep a lot get a core sooner.
  */
 export class SpinWait {
   /** When the last long wait ended. */
@@ -63,7 +66,7 @@ export class SpinWait {
   #spins = SPINS;
 
   /**
-   * Waits until a word is no longer what it was.
+   * Waits until a word has another value.
    *
    * @param look called every `interval` milliseconds while it sleeps
    */
@@ -84,7 +87,7 @@ export class SpinWait {
   }
 }
 
-/** Changes a word by one and wakes those who wait for it. */
+/** Adds one to a word and wakes the threads that wait for it. */
 export function advance(control: Int32Array, word: number): void {
   Atomics.add(control, word, 1);
   Atomics.notify(control, word);

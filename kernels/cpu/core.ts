@@ -30,7 +30,10 @@ import type { Quantizer } from "./plain/rows.ts";
 import { CpuError, ThreadPool } from "./pool.ts";
 import { panelsReadWide, readsWide } from "./product.ts";
 
-/** Rows that are packed at a time: they pass through the working memory, and fit a large cache. */
+/**
+ * Bytes of rows that are packed at a time. They pass through the working memory, and fit a large
+ * cache.
+ */
 const STAGING_BYTES = 2 ** 22;
 
 /** The bits of a float as a word, for arguments. */
@@ -38,7 +41,7 @@ export function floatBits(value: number): number {
   return new Int32Array(Float32Array.of(value).buffer)[0]!;
 }
 
-/** Raised where the rest of a step is left out, and caught where it was begun. */
+/** Thrown when the rest of a step is skipped, and caught where the step was begun. */
 const LEFT_OUT = new CpuError("Cannot finish the step: nobody wants it any more");
 
 /** Bytes of the arguments of kernels that wait to be run together. */
@@ -47,7 +50,10 @@ const ARGUMENT_BYTES = 2 ** 20;
 /** Numbers of a module's kernels in the pool, by name. */
 export type Kernels = Readonly<Record<string, number>>;
 
-/** What a device that runs nothing has: making kernels takes longer than all else of an estimate. */
+/**
+ * The kernels of a dry device, which runs nothing. Making kernels would take longer than the rest
+ * of an estimate.
+ */
 const NO_KERNELS: Kernels = {};
 
 /** A kernel with its arguments. */
@@ -61,7 +67,7 @@ export interface BoundKernel {
 /** A kernel over items. */
 export interface KernelCall extends BoundKernel {
   readonly items: number;
-  /** How many items a thread takes at once; by default a part of its share. */
+  /** Most items that a thread takes at once. Default: a fraction of its part. */
   readonly grain?: number;
   /** A kernel over the same items: a thread runs it for those that it has just done. */
   readonly then?: BoundKernel | undefined;
@@ -83,7 +89,7 @@ export class CpuCore implements Quantizer, Packer {
   readonly common: Kernels;
   readonly #arguments: CpuBuffer;
   #argumentWords = 0;
-  /** Whether kernels wait for others. */
+  /** Whether kernels are being collected to run together. */
   #waits = false;
   #isUnwanted: (() => boolean) | undefined;
   readonly #kept = new Map<string, CpuBuffer>();
@@ -91,9 +97,9 @@ export class CpuCore implements Quantizer, Packer {
   #results: CpuBuffer | undefined;
   readonly #expected = { temporary: 0, results: 0 };
   readonly pool = new ThreadPool();
-  /** Why there are no threads, where they did not start. */
+  /** Why threads did not start, if they did not. */
   fault: Error | undefined;
-  /** Milliseconds in kernels so far, while somebody asks. */
+  /** Milliseconds in kernels so far; undefined while nobody measures. */
   #inKernels: number | undefined;
 
   /** @param isDry whether nothing is ever run, so that weights need no memory */
@@ -103,29 +109,29 @@ export class CpuCore implements Quantizer, Packer {
   }
 
   /**
-   * Starts threads; until they are there, the host computes alone. Where the host is a worker itself,
-   * Deno takes a second to start one, as it waits for a debugger: longer than a small model takes to
-   * load and answer.
+   * Starts threads. Until they are there, the host computes alone. If the host is a worker, Deno
+   * takes a second to start a thread, since it waits for a debugger: longer than a small model
+   * takes to load and answer.
    *
-   * @param threads the host's among them
+   * @param threads number of threads, including the host's
    */
   startThreads(threads: number): Promise<void> {
     return this.pool.start(threads);
   }
 
-  /** Ends the threads, those too that are being started. */
+  /** Ends the threads, including those that are being started. */
   close(): Promise<void> {
     return this.pool.close();
   }
 
   temporary(bytes: number): CpuBuffer {
     if (this.#temporary && this.#temporary.size >= bytes) return this.#temporary;
-    this.flush(); // what waits has its address
+    this.flush(); // waiting calls contain its address
     if (this.#temporary) giveBuffer(this.work, this.#temporary);
     return this.#temporary = takeBuffer(this.work, "temporary", bytes);
   }
 
-  /** Notes how much `temporary` and `results` will have to give to an operation at most. */
+  /** Records the most bytes that `temporary` and `results` have to give to an operation. */
   expect({ temporary = 0, results = 0 }: { temporary?: number; results?: number }): void {
     this.#expected.temporary = Math.max(this.#expected.temporary, temporary);
     this.#expected.results = Math.max(this.#expected.results, results);
@@ -150,10 +156,12 @@ export class CpuCore implements Quantizer, Packer {
     return buffer;
   }
 
-  /** Memory for the results of products, apart from `temporary`, which those that follow may want. */
+  /**
+   * Memory for the results of products, separate from `temporary`, which later operations may use.
+   */
   results(bytes: number): CpuBuffer {
     if (this.#results && this.#results.size >= bytes) return this.#results;
-    this.flush(); // what waits has its address
+    this.flush(); // waiting calls contain its address
     if (this.#results) giveBuffer(this.work, this.#results);
     return this.#results = takeBuffer(this.work, "results", bytes);
   }
@@ -225,8 +233,9 @@ export class CpuCore implements Quantizer, Packer {
   }
 
   /**
-   * Runs kernels that need not wait for each other, after all that were run before. Between
-   * {@linkcode CpuCore.together} and the next flush they wait: threads then take them in one go.
+   * Runs kernels that are independent of each other, after all that were run before. Between
+   * {@linkcode CpuCore.together} and the next flush they are collected, so that threads run them in
+   * one step.
    */
   run(calls: readonly KernelCall[]): void {
     const { pool } = this;
@@ -250,7 +259,7 @@ export class CpuCore implements Quantizer, Packer {
     return this.#arguments.address + 4 * first;
   }
 
-  /** Leaves out the rest of what `work` runs together once nobody wants it. */
+  /** Skips the rest of what `work` runs together once it is not wanted any more. */
   unless(isUnwanted: () => boolean, work: () => void): void {
     this.#isUnwanted = isUnwanted;
     try {
@@ -260,7 +269,7 @@ export class CpuCore implements Quantizer, Packer {
     }
   }
 
-  /** Has kernels wait for each other's company while `work` adds some. */
+  /** Collects the kernels that `work` runs, to run them together. */
   together(work: () => void): void {
     this.#waits = true;
     try {
@@ -274,7 +283,7 @@ export class CpuCore implements Quantizer, Packer {
     }
   }
 
-  /** Runs the kernels that wait: to be called before the host looks at what they make. */
+  /** Runs the collected kernels. To be called before the host reads their results. */
   flush(): void {
     const { pool } = this;
     if (pool.operations === 0) return this.#clear();
@@ -290,7 +299,7 @@ export class CpuCore implements Quantizer, Packer {
     this.#argumentWords = 0;
   }
 
-  /** Does work, and tells how many milliseconds of it kernels ran. */
+  /** Runs work, and gives the milliseconds of it that were in kernels. */
   timed(work: () => void): number {
     this.#inKernels = 0;
     try {

@@ -17,13 +17,14 @@ import type { Quads } from "./formats/format.ts";
 export type DotProduct = "unsigned" | "signed" | "pairs" | "widened";
 
 /**
- * How the codes of a format are multiplied; "magnitudes": |x| is the operand of seven bits, and w with
- * all its bits turned where x is negative the signed one. That is -w - 1, so |x| is missing as often.
- * "turned" is the same with x and w exchanged, for panels, where each |w| is made once for all tokens.
+ * How the codes of a format are multiplied. "magnitudes": |x| is the operand of seven bits, and w
+ * is the signed one, with all its bits inverted where x is negative. That is -w - 1, so |x| has to
+ * be added for each such code. "turned" is the same with x and w exchanged, for panels, in which
+ * each |w| is made once for all tokens.
  */
 export type DotKind = DotProduct | "magnitudes" | "turned";
 
-/** The dot product that this engine has, by trying it. */
+/** The kind of dot product that this engine has, found by trying. */
 export function probeDotProduct(): DotProduct {
   const splat = (value: number) => v128.const(new Uint8Array(16).fill(value));
   const module = new ModuleBuilder();
@@ -50,17 +51,24 @@ export const MAXIMUM_CODE = 127;
 /** How the codes of a format are multiplied on a machine. */
 export interface DotMethod {
   readonly kind: DotKind;
-  /** Whether codes are made signed first: their offset is subtracted from each. */
+  /** Whether codes are made signed first, by subtracting their offset. */
   readonly isSigned: boolean;
-  /** Whether activations are read in their second form, as 16-bit codes or as magnitudes and signs. */
+  /**
+   * Whether activations are read in their second form: as 16-bit codes, or as magnitudes and signs.
+   */
   readonly isWide: boolean;
-  /** Whether the machine has relaxed SIMD, and with it a multiplication and addition in one. */
+  /**
+   * Whether the machine has relaxed SIMD, and so a multiplication and addition in one instruction.
+   */
   readonly isRelaxed: boolean;
-  /** Steps whose sums of pairs fit 16 bits ("pairs"). */
+  /** Number of steps whose sums of pairs fit 16 bits ("pairs"). */
   readonly run: number;
 }
 
-/** The method for codes from 0 to `maximum`; `wide` is how those are multiplied that are too wide for pairs. */
+/**
+ * The method for codes from 0 to `maximum`. `wide` is the method for codes that are too wide for
+ * pairs.
+ */
 export function dotMethodOf(
   machine: DotProduct,
   maximum: number,
@@ -74,26 +82,28 @@ export function dotMethodOf(
   return { kind, isSigned, isWide, isRelaxed: machine !== "widened", run };
 }
 
-/** What sums of products are over: some tokens by the rows of a band. */
+/** The operands of sums of products: some tokens by the rows of a band. */
 export interface DotOperands {
-  /** Where the activations of each token begin. */
+  /** The activations of each token. */
   readonly tokens: readonly Activations[];
-  /** Steps of the group: from `first` up to `end`. */
+  /** Steps of the group, from `first` up to `end`. */
   readonly first: number;
   readonly end: number;
-  /** Codes of a step, as bytes, or where method and source are wide, of a pair of columns. */
+  /** Codes of a step as bytes or, if method and source are wide, of a pair of columns. */
   load(step: number): Quads;
-  /** Bytes that go with the magnitudes of a step's codes ("turned"): 255 where a code is negative, or 0. */
+  /** The signs of a step's magnitudes ("turned"), as bytes: 255 where a code is negative, or 0. */
   signs?(step: number): Quads;
-  /** What the sums of a token begin with. */
+  /** Initial values of a token's sums. */
   start(token: number): Quads;
 }
 
-/** The activations of a token in a group: codes of a step, or of a pair of columns where they are wide. */
+/**
+ * The activations of a token in a group: codes of a step, or of a pair of columns if they are wide.
+ */
 export interface Activations {
-  /** The four bytes of a step in every lane; of magnitudes, those. */
+  /** The four bytes of a step in every lane. For magnitudes, these. */
   step(step: number): V128;
-  /** The bytes that go with a step's magnitudes: 255 where x is negative, or 0. */
+  /** The signs of a step's magnitudes, as bytes: 255 where x is negative, or 0. */
   signs(step: number): V128;
   /** The two 16-bit codes of a pair in every lane. */
   pair(pair: number): V128;
@@ -101,7 +111,7 @@ export interface Activations {
   wideStep(step: number): V128;
 }
 
-/** Sums over the steps, [token][quad], four rows a vector. */
+/** Sums over the steps, [token][quad]. A vector has four rows. */
 export function sumDots(
   f: FunctionBuilder,
   method: DotMethod,
@@ -138,12 +148,12 @@ function sumFours(f: FunctionBuilder, operands: DotOperands): V128[][] {
   return sums;
 }
 
-/** Two sums for each token, for the two quads. */
+/** Initial values of each token's two sums, for the two quads. */
 function startSums(f: FunctionBuilder, tokens: number, start: (token: number) => Quads) {
   return Array.from({ length: tokens }, (_, t) => start(t).map((sum) => f.let(sum)));
 }
 
-/** Sums of 16 bits over a run of steps, two in each row's lane, and then of 32. */
+/** Sums of 16 bits over a run of steps, two in each row's lane, then added in 32 bits. */
 function sumPairs(
   f: FunctionBuilder,
   { tokens, first, end, load, start }: DotOperands,
@@ -174,7 +184,7 @@ function sumPairs(
   return totals!;
 }
 
-/** Pairs of products with |x| fit 16 bits, but no sum of them does. */
+/** Pairs of products with |x| fit 16 bits, but sums of several pairs do not. */
 function sumMagnitudes(f: FunctionBuilder, operands: DotOperands, ones: V128): V128[][] {
   const { tokens, first, end, load, start } = operands;
   const sums = startSums(f, tokens.length, start);
@@ -193,7 +203,7 @@ function sumMagnitudes(f: FunctionBuilder, operands: DotOperands, ones: V128): V
   return sums;
 }
 
-/** Pairs of products with |w| fit 16 bits, but no sum of them does. */
+/** Pairs of products with |w| fit 16 bits, but sums of several pairs do not. */
 function sumTurned(f: FunctionBuilder, operands: DotOperands, ones: V128): V128[][] {
   const { tokens, first, end, load, signs, start } = operands;
   const sums = startSums(f, tokens.length, start);
@@ -212,7 +222,10 @@ function sumTurned(f: FunctionBuilder, operands: DotOperands, ones: V128): V128[
   return sums;
 }
 
-/** Codes of a band's steps as 16-bit integers: each sum is in two vectors of two rows until the end. */
+/**
+ * Codes of a band's steps as 16-bit integers. Until the end, each sum is in two vectors of two
+ * rows.
+ */
 function sumWidened(
   f: FunctionBuilder,
   { tokens, first, end, load, start }: DotOperands,
@@ -239,7 +252,7 @@ function sumWidened(
   );
 }
 
-/** Sums over pairs of columns whose 16-bit codes are side by side: panels of wide plans. */
+/** Sums over pairs of columns whose 16-bit codes are side by side, as in panels of wide codes. */
 export function sumWidePairs(f: FunctionBuilder, operands: DotOperands): V128[][] {
   const { tokens, first, end, load, start } = operands;
   const sums = startSums(f, tokens.length, start);
@@ -262,7 +275,7 @@ export function widenPairs(f: FunctionBuilder, quad: V128): V128[] {
 
 const ZERO = v128.const(new Uint8Array(16));
 
-/** A whole factor times the lanes; a shift where the factor is a power of two. */
+/** The lanes times an integer, by a shift if it is a power of two. */
 export function times(vector: V128, factor: number): V128 {
   if (factor === 0) return ZERO;
   const log = Math.log2(factor);

@@ -10,7 +10,7 @@ import { f32x4, i32, ModuleBuilder } from "./wasm/mod.ts";
 
 let acceptsHalves: boolean | undefined;
 
-/** Whether the engine has an instruction that makes floats of halves. */
+/** Whether the engine has an instruction that converts halves to floats. */
 export function convertsHalves(): boolean {
   if (acceptsHalves !== undefined) return acceptsHalves;
   const module = new ModuleBuilder();
@@ -22,7 +22,7 @@ export function convertsHalves(): boolean {
   return acceptsHalves = WebAssembly.validate(module.bytes());
 }
 
-/** Whether the engine joins neighbouring vectors, as far as can be told. */
+/** Whether the engine joins neighbouring vectors, as far as that can be known. */
 export function joinsVectors(): boolean {
   return convertsHalves();
 }

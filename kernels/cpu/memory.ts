@@ -12,7 +12,7 @@ const PAGE = 65536;
 /** Pieces begin on whole cache lines. */
 const LINE = 64;
 
-/** What of a memory can be given out: the last page stays unused. */
+/** Bytes of a memory that can be allocated. The last page stays unused. */
 export const MOST_BYTES = (MOST_PAGES - 1) * PAGE - LINE;
 
 /** A piece of a memory, seen as bytes, words and floats. */
@@ -26,17 +26,17 @@ export interface CpuBuffer extends Buffer {
   readonly halves: Float16Array<SharedArrayBuffer>;
 }
 
-/** A WebAssembly memory whose pieces are given out and taken back. */
+/** A WebAssembly memory with an allocator. */
 export class SharedMemory {
   readonly memory = new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES, shared: true });
   static #count = 0;
-  /** Tells memories of this process apart. */
+  /** Number that identifies the memory in this process. */
   readonly number = SharedMemory.#count++;
   /** Free pieces by their address, none next to another. */
   readonly #free = new Map<number, number>();
-  /** Bytes that are given out, or that a device which only counts would have given out. */
+  /** Allocated bytes, or those that a dry device would have allocated. */
   taken = 0;
-  /** Address 0 is never given out: kernels take it for "none". */
+  /** Address 0 is never allocated, because kernels take it for "none". */
   #end = LINE;
 
   /** Zeroed memory, or undefined where there is none left. @param bytes a multiple of 64 */
@@ -66,7 +66,7 @@ export class SharedMemory {
       [...this.#free.values()].some((size) => size >= bytes);
   }
 
-  /** Takes a piece back. */
+  /** Frees a piece. */
   give(address: number, bytes: number): void {
     this.taken -= bytes;
     let [start, size] = [address, bytes];
@@ -140,7 +140,7 @@ export class CacheMemories {
   }
 }
 
-/** Takes a buffer back. */
+/** Frees a buffer. */
 export function giveBuffer(memory: SharedMemory, { address, size }: CpuBuffer): void {
   memory.give(address, wholeLines(size));
 }
@@ -158,7 +158,7 @@ export function partOf(buffer: CpuBuffer, size: number): CpuBuffer {
   };
 }
 
-/** A buffer that has a size and no memory; it is only counted. */
+/** A buffer that has a size but no memory, for counting. */
 export function dryBuffer(home: SharedMemory, label: string, size: number): CpuBuffer {
   const none = new SharedArrayBuffer(0);
   home.taken += wholeLines(size);
@@ -174,12 +174,12 @@ export function dryBuffer(home: SharedMemory, label: string, size: number): CpuB
   };
 }
 
-/** Takes back what {@linkcode dryBuffer} counted. */
+/** Frees the count of {@linkcode dryBuffer}. */
 export function giveDryBuffer({ home, size }: CpuBuffer): void {
   home.taken -= wholeLines(size);
 }
 
-/** A buffer of a CPU device, as the interface hands it around. */
+/** A buffer of a CPU device, from its type in the interface. */
 export function cpu(buffer: Buffer): CpuBuffer {
   return buffer as CpuBuffer;
 }

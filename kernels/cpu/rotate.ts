@@ -9,7 +9,7 @@ import { inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
 import { addRotation, ROTATION_ARGUMENTS, type RotationShape } from "./rotation.ts";
 
-/** RoPE, and keys and values into the cache. */
+/** RoPE on queries and keys. Keys and values go into the cache. */
 export function rotate(
   core: CpuCore,
   qkv: FloatRows,
@@ -58,7 +58,10 @@ export function rotate(
   return (rows: number) => core.run([{ kernels, name: "rotate", arguments: words, items: rows }]);
 }
 
-/** The part of an M-RoPE position that rotates each pair; undefined where it is the position in the cache. */
+/**
+ * The component of an M-RoPE position that rotates each pair; undefined if it is the position in
+ * the cache.
+ */
 function partsOf(
   pairs: number,
   { sections = [], interleaved = false }: RotarySections,

@@ -31,7 +31,7 @@ const ROUTE_ARGUMENTS = [
   ...["experts", "topK", "groups", "size", "used", "scale"] as const,
 ] as const;
 
-/** What a kernel is made for. */
+/** The properties for which a kernel is made. */
 interface RouteShape {
   readonly gating: Gating;
   readonly hasBias: boolean;
@@ -124,7 +124,7 @@ function addRoute(
       });
     }
 
-    /** Leaves the scores of the best groups alone; those of others become the lowest there is. */
+    /** Keeps the scores of the best groups; the scores of others become the lowest possible. */
     function maskGroups(): void {
       const groupBytes = f.let(i32.mul(given.size, 4));
       const lowest = f32.const(-Infinity);
@@ -165,8 +165,8 @@ function addRoute(
 }
 
 /**
- * The address of the greatest of some floats, of equal ones the first; in its place comes what is no
- * number, so that it is found once. Where none is a number, the first address.
+ * The address of the greatest of some floats, of equal ones the first. It is replaced by NaN, so
+ * that it is found only once. If all are NaN, the first address.
  */
 function takeBest(
   f: FunctionBuilder,

@@ -5,28 +5,36 @@
 import { advance, NO_KERNEL, OPERATION_WORDS, OPERATIONS, type SpinWait, Word } from "./control.ts";
 import type { Kernel } from "./modules.ts";
 
-/** How many times a thread comes back for items of an operation, about. */
+/** About how many times a thread takes items of an operation. */
 const TURNS = 8;
-/** By how many takes of each thread the rest of an operation is finished: they get smaller towards it. */
+/**
+ * The rest of an operation is divided into this many takes for each thread, so that takes get
+ * smaller towards the end.
+ */
 const LAST_TURNS = 2;
-/** The least part of a thread's items that it takes: less would cost more than unequal ends do. */
+/**
+ * The smallest take is this fraction of a thread's items. Smaller ones would cost more than threads
+ * that end at different times.
+ */
 const LEAST_PART = 64;
 
 /** A thread that takes part in steps. */
 export interface Participant {
   readonly control: Int32Array<SharedArrayBuffer>;
-  /** By their numbers. */
+  /** Kernels by their numbers. */
   readonly kernels: readonly Kernel[];
-  /** All threads that take part. */
+  /** Number of threads that take part. */
   readonly threads: number;
   readonly wait: SpinWait;
-  /** Takes what a kernel threw. */
+  /** Receives the error of a kernel. */
   fault(error: unknown): void;
-  /** Looks whether somebody still wants the step: `begun` before each operation, `taken` after items. */
+  /**
+   * Checks whether the step is still wanted: `begun` before each operation, `taken` after items.
+   */
   readonly watch?: Watch | undefined;
 }
 
-/** What a thread does beside its share of a step. */
+/** What a thread does besides its part of a step. */
 export interface Watch {
   readonly interval: number;
   begun(): void;
@@ -34,12 +42,15 @@ export interface Watch {
   call(): void;
 }
 
-/** How many items of so many are taken at once at most, so that threads come back for more. */
+/** Most items that are taken at once, so that threads take several times. */
 export function mostItems(items: number, threads: number): number {
   return Math.max(1, Math.floor(items / (TURNS * threads)));
 }
 
-/** Does a thread's share of the step; returns where all have done theirs, or, of a worker, this one has. */
+/**
+ * Does a thread's part of the step. Returns when all threads have finished, or for a worker when it
+ * has finished itself.
+ */
 export function takeShare(thread: Participant, isHost: boolean): void {
   const { control, threads, wait } = thread;
   const phases = Atomics.load(control, Word.Phases);
@@ -63,7 +74,7 @@ export function takeShare(thread: Participant, isHost: boolean): void {
   }
 }
 
-/** Takes items of each operation of the phase; returns where the next phase begins. */
+/** Takes items of each operation of the phase. Returns where the next phase begins. */
 function takePhase(
   { control, kernels, threads, watch }: Participant,
   from: number,
@@ -84,7 +95,7 @@ function takePhase(
       const count = Math.min(most, Math.max(1, least, part));
       const found = Atomics.compareExchange(control, next, first, first + count);
       if (found !== first) {
-        first = found; // Another thread has taken these.
+        first = found; // another thread has taken these
         continue;
       }
       const last = Math.min(items, first + count);

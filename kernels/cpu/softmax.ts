@@ -27,8 +27,8 @@ import { forColumns } from "./vectors.ts";
 export const PART = 256;
 
 /**
- * What is no logit: its exponential is zero. A sum of weights that is zero comes with it, so that what is
- * added to it stays as it is.
+ * The score of masked positions, whose exponential is zero. Their sum of weights is zero, too, so
+ * that adding them changes nothing.
  */
 export const LOWEST = -3e38;
 
@@ -40,7 +40,7 @@ export interface PanelPlace {
   readonly offset: number;
 }
 
-/** What a query has in a thread's memory: offsets from where it begins. */
+/** The data of a query in a thread's memory, as offsets. */
 export interface QueryLayout {
   readonly query: number;
   readonly results: number;
@@ -71,7 +71,7 @@ export function queryLayout(headDim: number, valueDim: number): QueryLayout {
   };
 }
 
-/** Vectors whose code stands one after the other, without a loop. */
+/** Most vectors whose code is unrolled. */
 const MOST_UNROLLED = 16;
 
 /** Runs `body` for the vectors of columns that lie at an address: with an address and a number beside it. */
@@ -100,7 +100,7 @@ export function clearResults(
   f.do(panel.f32.store(at, f32.const(0), sum));
 }
 
-/** Adds cap * tanh(score / cap) of a block's scores; what is no score stays that. */
+/** Replaces a block's scores by cap * tanh(score / cap). Masked ones stay masked. */
 export function capScores(
   f: FunctionBuilder,
   panel: Memory,
@@ -142,7 +142,7 @@ export function biasScores(
   });
 }
 
-/** Scores of positions before `from` and from `to` on, counted from the block's first, become none. */
+/** Masks the scores of positions before `from` and from `to` on, counted from the block's first. */
 export function maskScores(
   f: FunctionBuilder,
   panel: Memory,
@@ -162,9 +162,9 @@ export function maskScores(
 }
 
 /**
- * Turns a query's scores into weights, and what was there before to the new maximum.
+ * Converts a query's scores into weights, and rescales the earlier results to the new maximum.
  *
- * @param factor of the weights that are stored, a power of two; their sum is without it
+ * @param factor factor of the stored weights, a power of two; it is not part of their sum
  */
 export function weighScores(
   f: FunctionBuilder,

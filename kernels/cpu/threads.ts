@@ -5,21 +5,24 @@
 import { GpuError } from "../errors.ts";
 import { namesIn, readText, readVariable } from "../process.ts";
 
-/** Most threads that can be asked for: what the largest machines have. */
+/** Most threads that can be requested, as many as the largest machines have. */
 export const MOST_THREADS = 1024;
 
-/** Where a system tells of its CPUs, so that tests can have others. */
+/**
+ * The files in which a system describes its CPUs, as an interface, so that tests can simulate
+ * others.
+ */
 export interface CpuFiles {
-  /** The text of a file; undefined where there is none. */
+  /** The text of a file; undefined if there is none. */
   readText(path: string): string | undefined;
-  /** Names in a folder; undefined where there is none. */
+  /** Names in a folder; undefined if there is none. */
   namesIn(path: string): string[] | undefined;
 }
 
 /**
- * What QUERN_THREADS says, else as many as there are cores. Errors: GpuError.
+ * The number of threads: QUERN_THREADS, or else the number of cores. Errors: GpuError.
  *
- * @param said what it says; empty where it is not set
+ * @param said value of the variable; empty if it is not set
  */
 export function defaultThreads(said = readVariable("QUERN_THREADS")): number {
   if (said === "") return countCores(navigator.hardwareConcurrency, { readText, namesIn });
@@ -49,7 +52,7 @@ export function countCores(concurrency: number, files: CpuFiles): number {
   return Math.max(1, cores.size > 0 ? Math.min(cores.size, concurrency) : concurrency);
 }
 
-/** Numbers of the CPUs that the process may run on; undefined where that is not known. */
+/** Numbers of the CPUs on which the process may run; undefined if they are not known. */
 function allowedCpus({ readText }: CpuFiles): Set<number> | undefined {
   const list = /^Cpus_allowed_list:\s*([\d,-]+)$/m.exec(readText("/proc/self/status") ?? "")?.[1];
   if (list === undefined) return undefined;

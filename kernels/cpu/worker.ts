@@ -5,17 +5,17 @@ import { advance, SpinWait, Task, Word } from "./control.ts";
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";
 import { takeShare } from "./share.ts";
 
-/** What a pool tells a thread first. */
+/** The first message of a pool to a thread. */
 export interface ThreadOptions {
   control: Int32Array<SharedArrayBuffer>;
-  /** How many there are, the host's among them. */
+  /** Number of threads, including the host's. */
   threads: number;
 }
 
 /** A module of kernels. */
 export interface ModuleMessage {
   module: WebAssembly.Module;
-  /** Memories that threads share; each has a panel of its own. */
+  /** Memories that threads share. Each thread has a panel of its own. */
   memories: Record<string, WebAssembly.Memory>;
 }
 
@@ -26,7 +26,7 @@ const kernels: Kernel[] = [];
 const panel = panelMemory();
 const [betweenSteps, betweenPhases] = [new SpinWait(), new SpinWait()];
 let options: ThreadOptions;
-/** Commands that this thread has followed. */
+/** Number of commands that this thread has followed. */
 let followed = 0;
 
 scope.onmessage = ({ data }: MessageEvent<Message>) => {
@@ -47,7 +47,7 @@ function load({ module, memories }: ModuleMessage): void {
   advance(options.control, Word.Answers);
 }
 
-/** Does what is commanded until it is to listen or to close. */
+/** Follows commands until it has to receive messages or to end. */
 function serve(): void {
   const { control, threads } = options;
   const thread = { control, kernels, threads, wait: betweenPhases, fault };
