@@ -4,6 +4,11 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
+import { systemDependencies } from "../server/cli/wiring.ts";
+import { assemble } from "../server/http/assemble.ts";
+import { createLog } from "../server/log.ts";
+import { readSettings } from "../server/settings/settings.ts";
+import { portWay } from "./server/tiny_app.ts";
 import { PROJECT_ROOT } from "./source_files.ts";
 
 const DOCS = new URL("docs/", PROJECT_ROOT);
@@ -26,38 +31,6 @@ function blocksOf({ text }: Page, language: string): string[] {
     .map(([, , , code]) => code!);
 }
 
-/** Runs a server with an empty store, and gives its address. */
-async function startServer(home: string) {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "mod.ts", "serve"],
-    cwd: PROJECT_ROOT,
-    env: { HOME: home, OLLAMA_MODELS: home, QUERN_CACHE: home, OLLAMA_HOST: "127.0.0.1:0" },
-    stderr: "piped",
-    stdout: "null",
-  }).spawn();
-  let log = "";
-  const address = Promise.withResolvers<string>();
-  const reading = child.stderr.pipeThrough(new TextDecoderStream()).pipeTo(
-    new WritableStream({
-      write(text) {
-        log += text;
-        const [, url] = /listening on (\S+),/.exec(log) ?? [];
-        if (url) address.resolve(url);
-      },
-      close: () => address.reject(new Error(`The server ended:\n${log}`)),
-    }),
-  );
-  const url = await address.promise;
-  return {
-    url,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await child.status;
-      await reading;
-    },
-  };
-}
-
 /** Packages as these tests have them, and the library as a checkout has it. */
 function resolved(code: string): string {
   return code
@@ -75,7 +48,14 @@ function resolvedName(name: string): string {
 Deno.test("the examples of the documentation run", async (test) => {
   const home = await Deno.makeTempDir();
   try {
-    await using server = await startServer(home);
+    // On a port of this process, which loads the modules for the library's examples anyway.
+    const { app, manager } = assemble({
+      dependencies: systemDependencies(),
+      settings: readSettings({ HOME: home, OLLAMA_MODELS: home, QUERN_CACHE: home }),
+      log: createLog({ write() {} }),
+    });
+    await using _ = { [Symbol.asyncDispose]: () => manager.closeAll() };
+    const server = portWay({ app });
     for (const page of pages) {
       for (const [index, code] of blocksOf(page, "ts").entries()) {
         await test.step(`${page.name}, TypeScript ${index + 1}`, async () => {
