@@ -128,40 +128,43 @@ function Requests({ requests }: { requests: readonly PastRequest[] }) {
   return (
     <section class="card" aria-label={text.machine.last}>
       <h2>{text.machine.last}</h2>
-      {requests.length === 0
-        ? <p class="aside">{text.machine.none}</p>
-        : (
-          <div class="table-frame" tabIndex={0} role="region" aria-label={text.machine.last}>
-            <table>
-              <thead>
-                <tr>
-                  {text.machine.columns.map((name) => <th key={name} scope="col">{name}</th>)}
+      {requests.length === 0 ? <p class="aside">{text.machine.none}</p> : (
+        <div
+          class="table-frame requests"
+          tabIndex={0}
+          role="region"
+          aria-label={text.machine.last}
+        >
+          <table>
+            <thead>
+              <tr>
+                {text.machine.columns.map((name) => <th key={name} scope="col">{name}</th>)}
+              </tr>
+            </thead>
+            <tbody>
+              {requests.slice(0, 20).map((one, index) => (
+                <tr key={index}>
+                  <td>{new Date(one.at).toLocaleTimeString("en-GB")}</td>
+                  <td>{one.model}</td>
+                  <td>{one.path}</td>
+                  <td>
+                    <span class={`badge ${one.status < 400 ? "on" : "bad"}`}>{one.status}</span>
+                  </td>
+                  <td>{formatSeconds(one.seconds)}</td>
+                  <td>{one.first_token_seconds ? formatSeconds(one.first_token_seconds) : ""}</td>
+                  <td>
+                    {one.prompt_tokens !== undefined &&
+                      formatCount(one.prompt_tokens) +
+                        (one.cached_tokens ? ` (${formatCount(one.cached_tokens)})` : "")}
+                  </td>
+                  <td>{one.completion_tokens}</td>
+                  <td>{one.tokens_per_second?.toFixed(1)}</td>
                 </tr>
-              </thead>
-              <tbody>
-                {requests.slice(0, 20).map((one, index) => (
-                  <tr key={index}>
-                    <td>{new Date(one.at).toLocaleTimeString("en-GB")}</td>
-                    <td>{one.model}</td>
-                    <td>{one.path}</td>
-                    <td>
-                      <span class={`badge ${one.status < 400 ? "on" : "bad"}`}>{one.status}</span>
-                    </td>
-                    <td>{formatSeconds(one.seconds)}</td>
-                    <td>{one.first_token_seconds ? formatSeconds(one.first_token_seconds) : ""}</td>
-                    <td>
-                      {one.prompt_tokens !== undefined &&
-                        formatCount(one.prompt_tokens) +
-                          (one.cached_tokens ? ` (${formatCount(one.cached_tokens)})` : "")}
-                    </td>
-                    <td>{one.completion_tokens}</td>
-                    <td>{one.tokens_per_second?.toFixed(1)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
     </section>
   );
 }
