@@ -1,12 +1,13 @@
-// `deno task bench:offline [decode] [kernels] [roofline] [--families navi31,...] [--formats Q4_K,...] [--rows 1]`:
+// `deno task bench:offline [decode] [load] [kernels] [roofline] [--families navi31,...] [--formats Q4_K,...] [--rows 1]`:
 // what of the speed on real GPUs can be told without one. `decode`: what a token takes of the host, on
-// a GPU that takes no time. `kernels`: the machine code that AMD's GPUs would run. `roofline`: what
+// a GPU that takes no time. `load`: what loading takes of it. `kernels`: the machine code that AMD's GPUs would run. `roofline`: what
 // follows for tokens per second. Tables of Markdown.
 
 import { parseArgs } from "node:util";
 import { load, print } from "../report.ts";
 import type { DecodeReport } from "./decode.ts";
 import { type KernelCode, parseKernels } from "./isa.ts";
+import type { LoadReport } from "./load.ts";
 import { DEFAULT_FAMILY, findNullGpu, runOnNullGpu } from "./null_gpu.ts";
 import { roofline } from "./roofline.ts";
 
@@ -14,6 +15,8 @@ import { roofline } from "./roofline.ts";
 const FAMILIES = "navi10,navi31,gfx1201,vega10,renoir";
 
 const FORMATS = "Q4_K,Q6_K,Q8_0,Q4_0,F16";
+
+const LOADED_FORMATS = ["Q4_K", "Q6_K", "Q8_0"];
 
 /** The machine code of all kernels on one GPU. */
 export async function kernelsOn(
@@ -49,6 +52,17 @@ function printDecode({ architecture, layers, ways }: DecodeReport): void {
   const head =
     "tokens/s,CPU ms a token,first token ms,dispatches a token,by layers,barriers,submits,idle ms a submit";
   printTable([`${architecture}, ${layers} layers`, ...head.split(",")], rows);
+}
+
+function printLoads(loads: readonly LoadReport[]): void {
+  const rows = loads.map(({ format, bytes, bytesPerSecond, cpu, peak }) => [
+    format,
+    (bytes / 1e6).toFixed(0),
+    (bytesPerSecond / 1e9).toFixed(2),
+    (1 / cpu).toFixed(2),
+    (peak / 2 ** 20).toFixed(0),
+  ]);
+  printTable(["load", "MB", "GB/s", "GB a second of the processor", "peak MiB"], rows);
 }
 
 function printKernels(family: string, kernels: readonly KernelCode[]): void {
@@ -95,6 +109,14 @@ if (import.meta.main) {
         const { stdout } = await runOnNullGpu(gpu, "decode.ts", { args: [architecture] });
         printDecode(JSON.parse(stdout));
       }
+    }
+    if (wants("load")) {
+      const loads: LoadReport[] = [];
+      for (const format of LOADED_FORMATS) {
+        const { stdout } = await runOnNullGpu(gpu, "load.ts", { args: [format] });
+        loads.push(JSON.parse(stdout));
+      }
+      printLoads(loads);
     }
     if (wants("kernels")) {
       const isWanted = ({ name }: KernelCode) =>
