@@ -88,12 +88,12 @@ export function flagsOf(signal: AbortSignal | undefined): readonly CancelFlag[] 
 }
 
 /** Whether the work of a signal is cancelled: by the signal, or by one of its flags. */
-export function isCalledOff(signal: AbortSignal | undefined): boolean {
+export function isCancelled(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true || flagsOf(signal).some(({ isSet }) => isSet);
 }
 
 /** Throws the signal's reason, or CancelledError, if the work of a signal is cancelled. */
-export function throwIfCalledOff(signal: AbortSignal | undefined): void {
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
   signal?.throwIfAborted();
   for (const flag of flagsOf(signal)) flag.throwIfAborted();
 }

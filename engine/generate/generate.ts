@@ -3,7 +3,7 @@
 // many.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
-import { flagsOf, isCalledOff } from "../cancellation.ts";
+import { flagsOf, isCancelled } from "../cancellation.ts";
 import { EngineError, RequestError } from "../errors.ts";
 import type { DoneReason, GenerateEvent, TokenLogprob } from "../event_types.ts";
 import {
@@ -207,7 +207,7 @@ function limitOf(
 ): ThinkingLimit | undefined {
   if (Number.isNaN(thinkBudget) || thinkBudget < 0) thinkBudget = Infinity;
   if (thinkBudget === Infinity && !answerNow) return undefined;
-  return new ThinkingLimit(thinking, tokenizer, thinkBudget, () => isCalledOff(answerNow));
+  return new ThinkingLimit(thinking, tokenizer, thinkBudget, () => isCancelled(answerNow));
 }
 
 /** Whether the answer is the beginning of a text, because the prompt is at most a BOS. */

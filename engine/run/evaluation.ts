@@ -3,7 +3,7 @@
 // long for others that wait for it. Each step takes the device's lock for itself, so that other
 // sequences decode in between.
 
-import { isCalledOff, throwIfCalledOff } from "../cancellation.ts";
+import { isCancelled, throwIfCancelled } from "../cancellation.ts";
 import type { OutputKind } from "../nn/mod.ts";
 import type { PromptItem } from "../prompt/mod.ts";
 import { byRows, type Chunk, fittingTokens, layOut, type WantedRows } from "./planner.ts";
@@ -127,10 +127,10 @@ async function step(
 ): Promise<void> {
   if (chunks.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
   const plan = layOut(chunks.map(({ chunk }) => chunk), executor.tileRows, wanted);
-  const isUnwanted = () => isCalledOff(signal);
+  const isUnwanted = () => isCancelled(signal);
   const evaluate: StepExecutor["evaluate"] = async (plan, output) => {
     const outputs = await executor.evaluate(plan, output, isUnwanted);
-    throwIfCalledOff(signal); // The rest of the step may have been left out.
+    throwIfCancelled(signal); // The rest of the step may have been left out.
     return outputs;
   };
   distribute(await evaluateStep(evaluate, executor.limits.outputs, plan, output), chunks, wanted);

@@ -137,8 +137,8 @@ export class ModelDrafter implements Drafter {
 
   /** How many tokens are to be drafted for a sequence now. */
   #wanted(target: Sequence): number {
-    const { tokens, underWay, isCalledOff, lookup, draftLength, request } = target;
-    if (underWay > 0 || this.#isReading(target) || isCalledOff || !draftLength) return 0;
+    const { tokens, underWay, isCancelled, lookup, draftLength, request } = target;
+    if (underWay > 0 || this.#isReading(target) || isCancelled || !draftLength) return 0;
     const { constraint } = request;
     if (constraint && !constraint.fork) return 0;
     if (lookup.draft(tokens, 1).length > 0) return 0; // What stood before goes first while it pays.

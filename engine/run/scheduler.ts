@@ -239,7 +239,7 @@ export class Scheduler {
 
   #dropAborted(): void {
     for (const sequence of [...this.#running, ...this.#waiting]) {
-      if (sequence.isCalledOff) this.#end(sequence, "aborted");
+      if (sequence.isCancelled) this.#end(sequence, "aborted");
     }
   }
 

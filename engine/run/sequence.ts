@@ -190,7 +190,7 @@ export class Sequence {
   }
 
   /** Whether nobody wants it any more; its flags are set by other threads, at any time. */
-  get isCalledOff(): boolean {
+  get isCancelled(): boolean {
     return this.aborted || (this.request.flags ?? []).some(({ isSet }) => isSet);
   }
 

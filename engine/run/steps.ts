@@ -169,7 +169,7 @@ export class Steps {
     const plan = this.#plans.layOut(chunks);
     plan.shape.decodeContext += repeats - 1;
     const isStepwise = chunks.some(({ sequence, output }) => output && sequence.isStepwise);
-    const isUnwanted = () => chunks.every(({ sequence }) => sequence.isCalledOff);
+    const isUnwanted = () => chunks.every(({ sequence }) => sequence.isCancelled);
     const { isObserved, isTapped } = this.#executor;
     const keeps: (() => void)[] = [];
     const fitting = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
@@ -183,7 +183,7 @@ export class Steps {
       sequence.underWay++;
       sequence.wasTapped ||= isTapped;
       // The mask could not be made, or the step was dropped.
-      if (sequence.ended || sequence.isCalledOff) continue;
+      if (sequence.ended || sequence.isCancelled) continue;
       const stop = this.#pool.stop(sequence);
       sequence.submitted += count * repeats;
       if (output) sequence.decoding = true;
@@ -330,7 +330,7 @@ export class Steps {
     const { tokens } = sequence;
     const known = tokens.length;
     let accepted = 0;
-    const isOver = () => sequence.ended || sequence.isCalledOff || accepted >= reliable;
+    const isOver = () => sequence.ended || sequence.isCancelled || accepted >= reliable;
     while (!isOver() && accepted === tokens.length - known) {
       takeOutput(firstOutput + accepted);
       while (known + accepted < tokens.length && tokens[known + accepted] === draft[accepted]) {
@@ -351,7 +351,7 @@ export class Steps {
   }
 
   #take(sequence: Sequence, token: number, logits?: Float32Array): void {
-    if (sequence.ended || sequence.isCalledOff) return;
+    if (sequence.ended || sequence.isCancelled) return;
     if (token === NO_TOKEN) {
       return this.#owner.end(sequence, { error: new NotFiniteError("logits") });
     }

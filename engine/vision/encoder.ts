@@ -5,7 +5,7 @@
 import type { Device } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { nextTask } from "../async.ts";
-import { isCalledOff, throwIfCalledOff } from "../cancellation.ts";
+import { isCancelled, throwIfCancelled } from "../cancellation.ts";
 import { RowReadback } from "../nn/mod.ts";
 import type { LoadProgress } from "../types.ts";
 import { wholeOn } from "../weights/mod.ts";
@@ -160,7 +160,7 @@ export class ImageEncoder implements Disposable {
     size: ImageSize,
     signal: AbortSignal | undefined,
   ): Promise<Float32Array> {
-    throwIfCalledOff(signal);
+    throwIfCancelled(signal);
     const { family } = this.#parts;
     const grid = new PatchGrid(size, layoutOf(this.#parts));
     const expected = 3 * size.width * size.height;
@@ -178,10 +178,10 @@ export class ImageEncoder implements Disposable {
       commands.pass(encode);
       if (!device.profile.capabilities.software) continue;
       const part = commands.finish();
-      device.unless(() => isCalledOff(signal), () => device.submit(part));
+      device.unless(() => isCancelled(signal), () => device.submit(part));
       await device.idle();
       await nextTask();
-      throwIfCalledOff(signal);
+      throwIfCancelled(signal);
       commands = device.record();
     }
     readback.copy(commands, 0, grid.tokens);
