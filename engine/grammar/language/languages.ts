@@ -19,7 +19,8 @@ import {
 import { patternLanguage } from "./pattern_language.ts";
 import { OpenEnds } from "./open_ends.ts";
 import { parsePattern } from "./pattern_parser.ts";
-import { type StringAutomaton, StringStates } from "./string_automaton.ts";
+import type { StringAutomaton } from "./string_automaton.ts";
+import { StringStates } from "./string_states.ts";
 import { Work } from "./work.ts";
 
 /** A language of one {@linkcode Languages}; equal construction gives equal ids. */
