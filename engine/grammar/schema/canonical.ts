@@ -1,6 +1,13 @@
-// Values as texts that are equal where the values are, whatever the order of keys and the spelling of numbers.
+// Values as texts that are equal where the values are, whatever the order of keys and the spelling of
+// numbers; and the scalars of shapes that have few of them, as such texts.
 
 import { Decimal, type JsonValue } from "../json/mod.ts";
+import type { Languages } from "../language/mod.ts";
+import { finiteNumbers } from "../number/mod.ts";
+import type { Shape } from "./shape.ts";
+
+/** Values as canonical texts; undefined if they are many, or not easily told. */
+export type FewValues = ReadonlySet<string> | undefined;
 
 /** One text per value: keys sorted, numbers by value. */
 export function canonical(value: JsonValue): string {
@@ -14,4 +21,20 @@ export function canonical(value: JsonValue): string {
     return `{${members.sort().join(",")}}`;
   }
   return `[${(value as readonly JsonValue[]).map(canonical).join(",")}]`;
+}
+
+/** The strings, numbers and booleans of a shape without arrays and objects, at most `limit` of a kind. */
+export function fewScalars(languages: Languages, shape: Shape, limit: number): FewValues {
+  const { strings, numbers } = shape;
+  const texts = strings ? languages.finite(strings.language, limit) : [];
+  const values = numbers ? finiteNumbers(numbers, limit) : [];
+  if (texts === undefined || values === undefined) return undefined;
+  const fitting = texts.filter((text) => {
+    const length = [...text].length;
+    return length >= strings!.min && length <= strings!.max;
+  });
+  return new Set([
+    ...(shape.null ? ["null"] : []),
+    ...[...shape.booleans, ...values, ...fitting].map(canonical),
+  ]);
 }

@@ -8,7 +8,7 @@ import { childrenOf, type ClosedShape, type SplitArray } from "./collect.ts";
 import { FiniteValues } from "./finite.ts";
 import { undeclared } from "./objects.ts";
 import { canBePresent } from "./presence_search.ts";
-import type { FewValues } from "./scalars.ts";
+import type { FewValues } from "./canonical.ts";
 import { AlgebraError } from "./schema_error.ts";
 import type { ObjectShape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";

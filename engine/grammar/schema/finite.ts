@@ -3,7 +3,7 @@
 import type { Languages } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
 import type { ClosedShape, SplitArray } from "./collect.ts";
-import { fewScalars, type FewValues } from "./scalars.ts";
+import { fewScalars, type FewValues } from "./canonical.ts";
 import type { ObjectShape } from "./shape.ts";
 
 /** Most values that are listed. */

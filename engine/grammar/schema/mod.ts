@@ -2,5 +2,4 @@
 
 export { type ReadSchema, readSchema } from "./read.ts";
 export { SchemaError } from "./schema_error.ts";
-export { schemaValue } from "./schema_value.ts";
-export type { SchemaOptions } from "./schema_options.ts";
+export { type SchemaOptions, schemaValue } from "./schema_input.ts";

@@ -10,7 +10,7 @@ import { Inhabited } from "./emptiness.ts";
 import { explainEmptiness } from "./explain.ts";
 import { lowerTypes } from "./lower.ts";
 import { isLimit, SchemaError } from "./schema_error.ts";
-import type { SchemaOptions } from "./schema_options.ts";
+import type { SchemaOptions } from "./schema_input.ts";
 import { SchemaReader } from "./schema_reader.ts";
 import { TypeGraph } from "./type_graph.ts";
 

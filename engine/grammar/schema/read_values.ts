@@ -8,7 +8,7 @@ import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";
 import { canonical } from "./canonical.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
-import type { SchemaOptions } from "./schema_options.ts";
+import type { SchemaOptions } from "./schema_input.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);

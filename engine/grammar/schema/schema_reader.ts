@@ -12,7 +12,7 @@ import { withKey, withoutKey } from "./presence.ts";
 import { readArrays } from "./read_arrays.ts";
 import { readObjects } from "./read_objects.ts";
 import { readNumbers, readStrings, readTypes } from "./read_values.ts";
-import type { SchemaOptions } from "./schema_options.ts";
+import type { SchemaOptions } from "./schema_input.ts";
 import { isLimit, SchemaError } from "./schema_error.ts";
 import { ANY, NONE } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";

@@ -35,9 +35,9 @@ export class ArrayEnds {
   #measure(ledger: ArrayLedger): number {
     const { prefix, min, rest, contains } = this.#rules.type;
     if (contains.length > 0) {
-      const plan = this.#rules.plan(ledger, this.#weight);
-      return plan
-        ? plan.reduce((sum, { type, times }) => sum + times * (1 + this.#weight(type)), 0)
+      const items = this.#rules.remainingItems(ledger, this.#weight);
+      return items
+        ? items.reduce((sum, { type, times }) => sum + times * (1 + this.#weight(type)), 0)
         : Infinity;
     }
     const count = Math.min(this.#rules.count(ledger), min);

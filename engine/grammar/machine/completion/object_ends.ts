@@ -4,14 +4,14 @@
 
 import type { Work } from "../../language/mod.ts";
 import type { ObjectLedger, ObjectRules } from "../rules/object_rules.ts";
-import type { ObjectPlace, ObjectPlan } from "../solvers/mod.ts";
+import type { ObjectPlace, RemainingKeys } from "../solvers/mod.ts";
 import { lightestKeys, type WeighedKeys } from "./other_keys.ts";
 
 /** Keys that only make up the number of keys; with more than these an end is too far away. */
 const MAX_FILLERS = 65_536;
 
-/** Plans that are made for the keys that may come next. */
-const MAX_PLANS = 64;
+/** Searches that are made for the keys that may come next. */
+const MAX_SEARCHES = 64;
 
 /** Bytes of a brace. */
 const BRACE = 1;
@@ -190,30 +190,30 @@ export class ObjectEnds {
 
   /** Bytes of the keys that clauses ask for, and of those that make up the least number with them. */
   #ofClauses(ledger: ObjectLedger, position: number, used: number): number {
-    return this.#planAt(ledger, position, used)?.weight ?? Infinity;
+    return this.#remainingAt(ledger, position, used)?.weight ?? Infinity;
   }
 
-  #planAt(ledger: ObjectLedger, position: number, used: number): ObjectPlan | undefined {
-    return this.#rules.plan(ledger, position, {
+  #remainingAt(ledger: ObjectLedger, position: number, used: number): RemainingKeys | undefined {
+    return this.#rules.remainingKeys(ledger, position, {
       weight: (property) => this.#weights[property]!,
       otherWeight: this.other(used),
     });
   }
 
   /**
-   * What must follow each key where clauses speak of some. Of so many plans as there is time for:
+   * What must follow each key where clauses speak of some. Of so many searches as there is time for:
    * that which the whole object is measured by, and that of the last key that may come, are among them.
    */
   #afterEachOfClauses(ledger: ObjectLedger, used: number): (property: number) => number {
     const rules = this.#rules;
     const place = rules.placeOf(ledger);
     const [bytes] = this.#requiredAt(place);
-    const [planned] = this.#planAt(ledger, place.position, used)?.properties ?? [];
+    const [first] = this.#remainingAt(ledger, place.position, used)?.properties ?? [];
     const inOrder = rules.allowed(ledger);
     const after = new Map<number, number>();
     const skipping = new Map<number, number>();
-    let plans = MAX_PLANS;
-    for (const property of [planned, inOrder.at(-1), ...inOrder]) {
+    let searches = MAX_SEARCHES;
+    for (const property of [first, inOrder.at(-1), ...inOrder]) {
       if (property === undefined || after.has(property)) continue;
       const position = rules.isOrdered ? property + 1 : 0;
       const weight = this.#weights[property]!;
@@ -227,7 +227,7 @@ export class ObjectEnds {
       const passed = rules.boundBefore(position);
       let clauses = isBound ? undefined : skipping.get(passed);
       if (clauses === undefined) {
-        if (plans-- <= 0) continue;
+        if (searches-- <= 0) continue;
         clauses = this.#ofClauses(isBound ? rules.after(ledger, property) : ledger, position, used);
         if (!isBound) skipping.set(passed, clauses);
       }

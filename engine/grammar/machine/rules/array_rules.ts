@@ -3,7 +3,7 @@
 
 import { Work } from "../../language/mod.ts";
 import type { ArrayType, ItemPart, TypeId } from "../../types.ts";
-import { type CountedItems, type ItemRun, planItems } from "../solvers/mod.ts";
+import { type CountedItems, type ItemRun, remainingItems } from "../solvers/mod.ts";
 import { IntegerLists } from "../collections/integer_lists.ts";
 import { MachineError } from "../errors.ts";
 
@@ -23,7 +23,7 @@ export class ArrayRules implements CountedItems {
   readonly #ledgers = new IntegerLists();
   readonly #feasible = new Map<ArrayLedger, boolean>();
 
-  /** @param work counts what is done to plan items */
+  /** @param work counts what is done to find the items that complete an array */
   constructor(type: ArrayType, work = new Work()) {
     this.type = type;
     this.work = work;
@@ -71,15 +71,18 @@ export class ArrayRules implements CountedItems {
     if (this.type.contains.length === 0) return this.type.min <= this.most;
     let feasible = this.#feasible.get(ledger);
     if (feasible === undefined) {
-      feasible = this.plan(ledger, () => 1) !== undefined;
+      feasible = this.remainingItems(ledger, () => 1) !== undefined;
       this.#feasible.set(ledger, feasible);
     }
     return feasible;
   }
 
   /** Items that complete the array, of little weight; undefined where none are found that do. */
-  plan(ledger: ArrayLedger, weight: (type: TypeId) => number): readonly ItemRun[] | undefined {
-    return planItems(this, ledger, weight);
+  remainingItems(
+    ledger: ArrayLedger,
+    weight: (type: TypeId) => number,
+  ): readonly ItemRun[] | undefined {
+    return remainingItems(this, ledger, weight);
   }
 
   /** How many items there are, and how many count for each of `contains`. */

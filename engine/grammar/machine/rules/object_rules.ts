@@ -8,8 +8,8 @@ import { IntegerLists } from "../collections/integer_lists.ts";
 import {
   type KeyWeights,
   type ObjectPlace,
-  type ObjectPlan,
-  ObjectPlanner,
+  type RemainingKeys,
+  RemainingKeysSolver,
 } from "../solvers/mod.ts";
 
 /** What matters of the keys so far, by number. */
@@ -50,13 +50,13 @@ export class ObjectRules {
   /** The last required property; -1: none is. */
   readonly #lastRequired: number;
   /**
-   * Properties that clauses are planned with: those that clauses speak of, or all where the number of
+   * Properties that clauses are searched with: those that clauses speak of, or all where the number of
    * keys matters besides. And by property, how many of them are before it.
    */
   readonly #bound: readonly number[];
   readonly #boundBefore: Int32Array;
   readonly #inClauses: ReadonlySet<number>;
-  readonly #planner: ObjectPlanner;
+  readonly #solver: RemainingKeysSolver;
   readonly #work: Work;
   readonly #ledgers = new IntegerLists();
   readonly #feasible = new Map<ObjectLedger, boolean>();
@@ -65,7 +65,7 @@ export class ObjectRules {
   /**
    * `spell` gives the bytes of a key, `others` is how many other keys there are at all (Infinity:
    * any number), `ordered` whether declared keys come in order and before others; `work` counts what
-   * is done to plan them.
+   * is done to search for them.
    */
   constructor(
     type: ObjectType,
@@ -98,8 +98,8 @@ export class ObjectRules {
     });
     this.#bound = bound;
     this.#work = work;
-    const planned = { ...type, properties: bound.map((at) => properties[at]!) };
-    this.#planner = new ObjectPlanner(planned, work);
+    const searched = { ...type, properties: bound.map((at) => properties[at]!) };
+    this.#solver = new RemainingKeysSolver(searched, work);
     this.#requiredFrom = new Int32Array(properties.length + 1);
     for (let at = properties.length - 1; at >= 0; at--) {
       const isCountedHere = properties[at]!.required && !this.isBound(at);
@@ -113,17 +113,17 @@ export class ObjectRules {
     return 0;
   }
 
-  /** How many properties from one on are required and not planned with clauses. */
+  /** How many properties from one on are required and not searched for with clauses. */
   requiredFrom(property: number): number {
     return this.#requiredFrom[property]!;
   }
 
-  /** Whether a property is planned with clauses. */
+  /** Whether a property is searched for with clauses. */
   isBound(property: number): boolean {
     return this.#boundBefore[property + 1]! > this.#boundBefore[property]!;
   }
 
-  /** How many properties before one are planned with clauses. */
+  /** How many properties before one are searched for with clauses. */
   boundBefore(property: number): number {
     return this.#boundBefore[property]!;
   }
@@ -201,7 +201,7 @@ export class ObjectRules {
     if (feasible === undefined) {
       const place = this.placeOf(ledger);
       feasible = this.hasClauses
-        ? this.#planner.isFeasible(this.#boundPlace(place, place.position))
+        ? this.#solver.isFeasible(this.#boundPlace(place, place.position))
         : this.#isWithinBounds(place.count, ...this.#leftAt(place), place.others);
       this.#feasible.set(ledger, feasible);
     }
@@ -209,15 +209,19 @@ export class ObjectRules {
   }
 
   /**
-   * The keys that are planned with clauses and complete the object, at a small weight; undefined
+   * The keys that are searched for with clauses and complete the object, at a small weight; undefined
    * where none do. Those before `position` do not come any more.
    */
-  plan(ledger: ObjectLedger, position: number, weights: KeyWeights): ObjectPlan | undefined {
-    const plan = this.#planner.plan(this.#boundPlace(this.placeOf(ledger), position), {
+  remainingKeys(
+    ledger: ObjectLedger,
+    position: number,
+    weights: KeyWeights,
+  ): RemainingKeys | undefined {
+    const keys = this.#solver.lightest(this.#boundPlace(this.placeOf(ledger), position), {
       ...weights,
       weight: (at) => weights.weight(this.#bound[at]!),
     });
-    return plan && { ...plan, properties: plan.properties.map((at) => this.#bound[at]!) };
+    return keys && { ...keys, properties: keys.properties.map((at) => this.#bound[at]!) };
   }
 
   /** Where an object is. */
@@ -261,7 +265,7 @@ export class ObjectRules {
   /** The keys among those of clauses that may come next, and how many of them may be passed over. */
   #boundAllowed(place: ObjectPlace): { bound: ReadonlySet<number>; skipped: number } {
     const at = this.#boundPlace(place, place.position);
-    const next = this.#planner.next(at, this.isOrdered);
+    const next = this.#solver.next(at, this.isOrdered);
     const bound = new Set(next.map((index) => this.#bound[index]!));
     if (!this.isOrdered || this.#bound.length === this.type.properties.length) {
       return { bound, skipped: this.#bound.length };
@@ -269,13 +273,13 @@ export class ObjectRules {
     let [low, high] = [at.position, this.#bound.length];
     while (low < high) {
       const middle = (low + high + 1) >>> 1;
-      if (this.#planner.isFeasible({ ...at, position: middle })) low = middle;
+      if (this.#solver.isFeasible({ ...at, position: middle })) low = middle;
       else high = middle - 1;
     }
     return { bound, skipped: low };
   }
 
-  /** The same place for the planner, which knows only some of the properties. */
+  /** The same place for the solver, which knows only some of the properties. */
   #boundPlace({ seen, count, others }: ObjectPlace, position: number): ObjectPlace {
     return {
       position: this.#boundBefore[position]!,

@@ -3,5 +3,10 @@
 // they do as work, so that a mask ends them where it has none left.
 
 export { canDiffer } from "./distinct_values.ts";
-export { type CountedItems, type ItemRun, planItems } from "./item_plan.ts";
-export { type KeyWeights, type ObjectPlace, type ObjectPlan, ObjectPlanner } from "./key_plan.ts";
+export { type CountedItems, type ItemRun, remainingItems } from "./remaining_items.ts";
+export {
+  type KeyWeights,
+  type ObjectPlace,
+  type RemainingKeys,
+  RemainingKeysSolver,
+} from "./remaining_keys.ts";

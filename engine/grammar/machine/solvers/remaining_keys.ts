@@ -10,7 +10,7 @@ import { Clauses, type SearchEnd, type SearchGoal } from "./clauses.ts";
 const MAX_STEPS = 2_000_000;
 
 /** Clauses that are looked at for any keys that complete an object, where their weight is asked. */
-const MAX_STEPS_TO_PLAN = 100_000;
+const MAX_STEPS_TO_FIND = 100_000;
 
 /** Clauses that are looked at for lighter keys than the first that complete an object, times keys. */
 const MAX_STEPS_TO_IMPROVE = 200_000;
@@ -37,7 +37,7 @@ export interface KeyWeights {
 }
 
 /** Keys that complete an object. */
-export interface ObjectPlan {
+export interface RemainingKeys {
   /** Declared properties, in order. */
   readonly properties: readonly number[];
   /** Number of other keys. */
@@ -55,8 +55,8 @@ interface Counts {
   readonly knownTrues: number;
 }
 
-/** Plans the rest of objects of a type. */
-export class ObjectPlanner {
+/** Finds the keys that complete objects of a type. */
+export class RemainingKeysSolver {
   readonly #type: ObjectType;
   readonly #clauses: Clauses;
   /** By property, its variable; -1: no clause speaks of it. */
@@ -97,8 +97,8 @@ export class ObjectPlanner {
   }
 
   /** Keys of little weight that complete an object; undefined where none are found. */
-  plan(place: ObjectPlace, weights: KeyWeights): ObjectPlan | undefined {
-    return this.#within(place, (counts) => this.#plan(place, counts, weights));
+  lightest(place: ObjectPlace, weights: KeyWeights): RemainingKeys | undefined {
+    return this.#within(place, (counts) => this.#lightest(place, counts, weights));
   }
 
   /** Assumes what holds at a place while it is asked about; undefined where that contradicts. */
@@ -172,7 +172,7 @@ export class ObjectPlanner {
     };
   }
 
-  #plan(place: ObjectPlace, counts: Counts, weights: KeyWeights): ObjectPlan | undefined {
+  #lightest(place: ObjectPlace, counts: Counts, weights: KeyWeights): RemainingKeys | undefined {
     const clauses = this.#clauses;
     const { properties } = this.#type;
     const seen = new Set(place.seen);
@@ -189,31 +189,31 @@ export class ObjectPlanner {
       );
     const weigh = (keys: readonly number[]) =>
       keys.reduce((sum, at) => sum + weights.weight(at), 0);
-    let best: ObjectPlan | undefined;
+    let best: RemainingKeys | undefined;
     const bounds = this.#bounds(counts);
     const goal: SearchGoal = {
       ...bounds,
       isPromising: () => bounds.isPromising() && (!best || weigh(chosen()) < best.weight),
       found: () => {
-        const plan = this.#fill(chosen(), place, fillers, weights);
+        const keys = this.#fill(chosen(), place, fillers, weights);
         const isFirst = best === undefined;
-        if (plan && (!best || plan.weight < best.weight)) best = plan;
+        if (keys && (!best || keys.weight < best.weight)) best = keys;
         return isFirst && best !== undefined;
       },
     };
-    if (clauses.search(goal, MAX_STEPS_TO_PLAN) === "found" && left.length > 0) {
+    if (clauses.search(goal, MAX_STEPS_TO_FIND) === "found" && left.length > 0) {
       clauses.search(goal, MAX_STEPS_TO_IMPROVE / left.length);
     }
     return best;
   }
 
-  /** The lightest plan with some declared keys, up to the least number of keys. */
+  /** The lightest of all keys that hold some declared ones, up to the least number of keys. */
   #fill(
     keys: readonly number[],
     { count, others: available }: ObjectPlace,
     fillers: readonly number[],
     { weight, otherWeight }: KeyWeights,
-  ): ObjectPlan | undefined {
+  ): RemainingKeys | undefined {
     const missing = Math.max(0, this.#type.min - count - keys.length);
     if (count + keys.length + missing > this.#type.max) return undefined;
     const light = fillers.findIndex((at) => weight(at) > otherWeight);

@@ -18,7 +18,7 @@ export interface CountedItems {
   readonly type: ArrayType;
   /** Most items. */
   readonly most: number;
-  /** Limits what masks plan. */
+  /** Limits how much masks search. */
   readonly work: Work;
   /** How many items there are, and how many count for each of `contains`. */
   countsOf(ledger: number): readonly number[];
@@ -34,7 +34,7 @@ export interface CountedItems {
  * Items that complete an array, of little weight: at each place the part that most of what is missing is
  * counted by, then the lightest. Undefined where that does not complete it.
  */
-export function planItems(
+export function remainingItems(
   items: CountedItems,
   start: number,
   weight: (type: TypeId) => number,

@@ -1,7 +1,7 @@
 // Keys that complete objects against all subsets of keys, for objects of a few keys and random clauses.
 
 import { assert, assertEquals } from "@std/assert";
-import { ObjectPlanner } from "../../../../engine/grammar/machine/solvers/mod.ts";
+import { RemainingKeysSolver } from "../../../../engine/grammar/machine/solvers/mod.ts";
 import type { ObjectType } from "../../../../engine/grammar/types.ts";
 import { createDraw } from "../language/random.ts";
 
@@ -47,39 +47,39 @@ function wholeObjects(type: ObjectType, others: number) {
   return found;
 }
 
-Deno.test("ObjectPlanner finds what all subsets of keys show, in order and in any order", () => {
+Deno.test("RemainingKeysSolver finds what all subsets of keys show, in order and in any order", () => {
   const draw = createDraw(11);
   for (let round = 0; round < 3000; round++) {
     const type = randomType(draw);
     const others = draw(3);
     const whole = wholeObjects(type, others);
-    const planner = new ObjectPlanner(type);
+    const solver = new RemainingKeysSolver(type);
     const start = { position: 0, seen: [], count: 0, others };
-    assertEquals(planner.isFeasible(start), whole.length > 0);
-    const plan = planner.plan(start, {
+    assertEquals(solver.isFeasible(start), whole.length > 0);
+    const found = solver.lightest(start, {
       weight: (at) => WEIGHTS[at]!,
       otherWeight: OTHER_WEIGHT,
     });
-    assertEquals(plan !== undefined, whole.length > 0);
-    if (plan) {
-      const keys = plan.properties;
+    assertEquals(found !== undefined, whole.length > 0);
+    if (found) {
+      const keys = found.properties;
       assertEquals(
-        whole.find((one) => one.others === plan.others && one.keys.join() === keys.join())?.weight,
-        plan.weight,
+        whole.find((one) => one.others === found.others && one.keys.join() === keys.join())?.weight,
+        found.weight,
       );
     }
     const first = new Set(whole.map(({ keys }) => keys[0]).filter((at) => at !== undefined));
-    assertEquals(planner.next(start, true), [...first].sort());
+    assertEquals(solver.next(start, true), [...first].sort());
     const any = new Set(whole.flatMap(({ keys }) => keys));
-    assertEquals(planner.next(start, false), [...any].sort());
+    assertEquals(solver.next(start, false), [...any].sort());
     // After one key, in order.
     const [key] = first;
     if (key === undefined) continue;
     const after = { position: key + 1, seen: [key], count: 1, others };
-    assert(planner.isFeasible(after));
+    assert(solver.isFeasible(after));
     const second = new Set(
       whole.filter(({ keys }) => keys[0] === key && keys.length > 1).map(({ keys }) => keys[1]!),
     );
-    assertEquals(planner.next(after, true), [...second].sort());
+    assertEquals(solver.next(after, true), [...second].sort());
   }
 });
