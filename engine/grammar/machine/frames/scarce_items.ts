@@ -31,7 +31,8 @@ export class ScarceItems {
   readonly #rules: Rules;
   readonly #stacks: Stacks;
   readonly #steps: RawSteps;
-  readonly #values = new Map<TypeId, readonly string[] | undefined>();
+  /** By type and the number of values that are too many. */
+  readonly #values = new Map<string, readonly string[] | undefined>();
   readonly #places = new Map<number, readonly ScarcePlace[]>();
   readonly #avoided = new Map<string, WordSet>();
 
@@ -78,24 +79,27 @@ export class ScarceItems {
       const limit = Math.min(min, prefix.length + MAX_VALUES + 1);
       for (let position = 0; position < limit; position++) {
         const type = prefix[position] ?? rest;
-        const values = type === undefined ? undefined : this.#valuesOf(type);
-        if (values && values.length < min) found.push({ position, values });
+        const values = type === undefined ? undefined : this.#valuesOf(type, min);
+        if (values) found.push({ position, values });
       }
       this.#places.set(array, places = found);
     }
     return places;
   }
 
-  /** The texts of all values of a type, a character for each byte; undefined where they are many. */
-  #valuesOf(type: TypeId): readonly string[] | undefined {
-    if (!this.#values.has(type)) {
-      const isOpen = this.#rules.hasManyStrings(type, MAX_VALUES);
-      this.#values.set(type, isOpen ? undefined : this.#list(type));
+  /** The texts of all values of a type, a character for each byte; undefined where `many` or more fit. */
+  #valuesOf(type: TypeId, many: number): readonly string[] | undefined {
+    const most = Math.min(many - 1, MAX_VALUES);
+    const key = `${type},${most}`;
+    if (!this.#values.has(key)) {
+      const isOpen = this.#rules.hasManyStrings(type, most);
+      this.#values.set(key, isOpen ? undefined : this.#list(type, most));
     }
-    return this.#values.get(type);
+    return this.#values.get(key);
   }
 
-  #list(type: TypeId): readonly string[] | undefined {
+  /** The same where at most so many are looked for: whether there are more matters, not which. */
+  #list(type: TypeId, most: number): readonly string[] | undefined {
     const stacks = this.#stacks;
     const values = new Set<string>();
     const start = stacks.push(VALUE.frame(type, 0), stacks.root(DOCUMENT_END.frame(0)));
@@ -107,7 +111,7 @@ export class ScarceItems {
       if (stacks.kind(stack) === DOCUMENT_END.kind) continue;
       const inText = this.#steps.candidates(stack) === undefined;
       for (const byte of this.#steps.candidates(stack) ?? IN_TEXTS) {
-        if (++trials > MAX_TRIALS || values.size > MAX_VALUES) return undefined;
+        if (++trials > MAX_TRIALS || values.size > most) return undefined;
         this.#rules.work.charge(TRIAL_STEPS);
         if (!inText && this.#rules.isSpace(byte)) continue;
         const out: Stack[] = [];
@@ -118,7 +122,7 @@ export class ScarceItems {
         }
       }
     }
-    return [...values];
+    return values.size > most ? undefined : [...values];
   }
 
   /** Whether a value that was listed can end here. */
