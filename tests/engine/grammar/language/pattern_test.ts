@@ -4,6 +4,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Languages, PatternError } from "../../../../engine/grammar/language/mod.ts";
 import { createDraw, randomPattern, randomText } from "./random.ts";
+import { cpuMilliseconds } from "../../../cpu_time.ts";
+import { share } from "../../../share.ts";
 
 /** A pattern as RegExp takes it; undefined for one with two groups of one name, say. */
 function compile(source: string): RegExp | undefined {
@@ -23,10 +25,11 @@ function isFound(sticky: RegExp, text: string): boolean {
   return false;
 }
 
-Deno.test("pattern() holds the strings that RegExp finds 3,000 random patterns in", () => {
+Deno.test("pattern() holds the strings that RegExp finds random patterns in", () => {
   const draw = createDraw(1);
+  const patterns = share(800, 3000);
   const count = { judged: 0, found: 0, refused: 0 };
-  for (let i = 0; i < 3000; i++) {
+  for (let i = 0; i < patterns; i++) {
     const source = randomPattern(draw);
     const oracle = compile(source);
     if (!oracle) continue;
@@ -54,7 +57,7 @@ Deno.test("pattern() holds the strings that RegExp finds 3,000 random patterns i
     if (shortest !== undefined) assert(isFound(oracle, shortest), `${source}: ${shortest}`);
   }
   assert(
-    count.judged > 20_000 && count.found > 5_000 && count.refused < 400,
+    count.judged > 7 * patterns && count.found > 1.7 * patterns && count.refused < patterns / 7,
     JSON.stringify(count),
   );
 });
@@ -160,7 +163,7 @@ Deno.test("a look-ahead with a count compiles and walks 1,000 bytes within 20 ms
   walk(source, "a");
   const texts = "abcDEF-._~".repeat(20);
   const times = Array.from({ length: 5 }, () => {
-    const began = performance.now();
+    const began = cpuMilliseconds();
     const languages = new Languages();
     const automaton = languages.automaton(languages.pattern(source));
     for (let k = 0; k < 5; k++) {
@@ -168,7 +171,7 @@ Deno.test("a look-ahead with a count compiles and walks 1,000 bytes within 20 ms
       for (let i = 0; i < texts.length; i++) state = automaton.step(state, texts.charCodeAt(i));
       assert(automaton.accepts(state));
     }
-    return performance.now() - began;
+    return cpuMilliseconds() - began;
   });
   assert(Math.min(...times) < 20, `${times} ms`);
 });

@@ -19,6 +19,7 @@ import {
   union,
 } from "../../../../engine/grammar/number/mod.ts";
 import { random, sample, unitsOf } from "./samples.ts";
+import { cpuMilliseconds } from "../../../cpu_time.ts";
 
 const number = Decimal.parse;
 
@@ -196,7 +197,7 @@ Deno.test("what is written stays a member when it is read as a double", () => {
 });
 
 Deno.test("an automaton of a free number has few states and quick steps", () => {
-  const start = performance.now();
+  const start = cpuMilliseconds();
   const automaton = numberAutomaton(allNumbers());
   const states = new Set([automaton.start]);
   for (const state of states) {
@@ -206,7 +207,7 @@ Deno.test("an automaton of a free number has few states and quick steps", () => 
     }
   }
   assert(states.size < 5000, `${states.size} states`);
-  assert(performance.now() - start < 5000);
+  assert(cpuMilliseconds() - start < 5000);
 });
 
 /**
@@ -214,18 +215,18 @@ Deno.test("an automaton of a free number has few states and quick steps", () => 
  * more on a machine that is slower or has other things to do.
  */
 function millisecondsOfPlainWork(): number {
-  const start = performance.now();
+  const start = cpuMilliseconds();
   const map = new Map<string, number>();
   for (let i = 0; i < 300_000; i++) map.set(`k${i * 37 % 100_003}`, i);
   let sum = 0;
   for (const [key, value] of map) sum += key.length + value;
   assert(sum > 0);
-  return performance.now() - start;
+  return cpuMilliseconds() - start;
 }
 
 Deno.test("long lists and long numbers are spelled within a second", () => {
-  const times = Array.from({ length: 3 }, () => {
-    const start = performance.now();
+  const spell = () => {
+    const start = cpuMilliseconds();
     const many = exactly(
       Array.from({ length: 20_000 }, (_, index) => Decimal.from(index * 37 + 0.5)),
     );
@@ -234,10 +235,12 @@ Deno.test("long lists and long numbers are spelled within a second", () => {
     assertEquals(completed(numberAutomaton(interval({ min: number("1e300") })), "").length, 301);
     const digits = "1." + "123456789".repeat(30);
     assertEquals(completed(numberAutomaton(exactly([number(digits)])), ""), digits);
-    return performance.now() - start;
-  });
+    return cpuMilliseconds() - start;
+  };
   const limit = Math.max(1000, 6 * millisecondsOfPlainWork());
-  assert(Math.min(...times) < limit, `${times.join(", ")}; limit ${limit}`);
+  const times = [spell()];
+  while (times.at(-1)! >= limit && times.length < 3) times.push(spell());
+  assert(times.at(-1)! < limit, `${times.join(", ")}; limit ${limit}`);
 });
 
 Deno.test("numbers of 309 digits are spelled where they are asked for and finite", () => {
