@@ -7,7 +7,7 @@ import { blobsOf, ModelName, ModelStore } from "../../../engine/store/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { createStore, make, upload } from "./world.ts";
 
-const KILLS = Number(Deno.env.get("QUERN_KILLS") ?? 10);
+const KILLS = Number(Deno.env.get("QUERN_KILLS") ?? 4);
 /** Longest that a victim lives. In milliseconds. */
 const LIFE = 150;
 

@@ -4,6 +4,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { GgufError } from "../../../engine/errors.ts";
 import { readBytes, soundFile } from "./bytes.ts";
+import { share } from "../../share.ts";
 
 /** xorshift32: the same damage in every run. */
 function randomSource(seed: number): (below: number) => number {
@@ -24,13 +25,14 @@ Deno.test("readGguf() raises GgufError for a file truncated at any byte", async 
   assertEquals((await readBytes(bytes)).tensors.size, 3);
 });
 
-Deno.test("readGguf() reads or raises GgufError for 2000 files with damaged bytes", async () => {
+Deno.test("readGguf() reads or raises GgufError for files with damaged bytes", async () => {
   const sound = soundFile();
   const random = randomSource(20261121);
   // Edge values are what breaks lengths and counts; single bits break the rest.
   const edges = [0x00, 0x7f, 0x80, 0xff];
+  const count = share(500, 2000);
   let errors = 0;
-  for (let run = 0; run < 2000; run++) {
+  for (let run = 0; run < count; run++) {
     const bytes = sound.slice();
     for (let damage = 0; damage <= random(3); damage++) {
       const at = random(bytes.length);
@@ -44,5 +46,9 @@ Deno.test("readGguf() reads or raises GgufError for 2000 files with damaged byte
     }
   }
   // Both outcomes have to occur, or the damage tests nothing.
-  assertEquals(errors > 500 && errors < 1900, true, `${errors} of 2000 files raised an error`);
+  assertEquals(
+    errors > 0.25 * count && errors < 0.95 * count,
+    true,
+    `${errors} of ${count} files raised an error`,
+  );
 });

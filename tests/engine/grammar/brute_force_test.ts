@@ -1,6 +1,6 @@
 // Masks equal a trial of every token byte by byte, bit by bit, at places all over documents that are
 // written at random; another compilation of the schema tries. QUERN_FUZZ=N looks at N times as many
-// as a whole run has; the everyday one looks at a quarter of them.
+// as a whole run has; the everyday one looks at a tenth of them.
 
 import { assert, assertEquals } from "@std/assert";
 import { type CompileOptions, compileSchema, SchemaError } from "../../../engine/grammar/mod.ts";
@@ -19,7 +19,7 @@ import {
   type Vocabulary,
 } from "./fuzz/vocabularies.ts";
 
-const SCALE = Number(Deno.env.get("QUERN_FUZZ") ?? 0.25);
+const SCALE = Number(Deno.env.get("QUERN_FUZZ") ?? 0.1);
 /** Positions per document that are tried. */
 const PER_DOCUMENT = 3;
 /** Tokens per position that another matcher takes byte by byte. */

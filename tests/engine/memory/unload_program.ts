@@ -12,12 +12,12 @@
 import { openModelInWorker } from "../../../engine/mod.ts";
 
 /** Loads until everything that is made once has been made. */
-const WARM_UP = 6;
+const WARM_UP = 3;
 /** What counts as near. */
 const NEAR = 1.02;
 const LONGEST_WAIT = 10_000;
 /** Rounds of loads, in each of which what is kept of every load would show. */
-const ROUNDS = 3;
+const ROUNDS = 6;
 
 const [loads, settleMilliseconds, ...models] = Deno.args;
 await loadModels(WARM_UP);

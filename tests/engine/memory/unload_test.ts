@@ -11,7 +11,7 @@ import { openDevice } from "../../../kernels/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { folder, tinyPath } from "../harness.ts";
 
-const LOADS = Number(Deno.env.get("QUERN_LOADS") ?? 6);
+const LOADS = Number(Deno.env.get("QUERN_LOADS") ?? 3);
 /** The fewer loads, the less there is to find, and the less exact the memory before has to be. */
 const SETTLE_MILLISECONDS = LOADS < 50 ? 2000 : 10_000;
 

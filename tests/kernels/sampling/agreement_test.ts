@@ -13,7 +13,7 @@ const THIN = 1e-5;
 const SHAPES = [[1, 360], [5, 720], [128, 1440], [1000, 1440], [32001, 90], [49152, 90]];
 
 /** The part of the cases that is everyday's; with QUERN_SWEEP set, all. The grid of options is 360. */
-const SHARE = Deno.env.has("QUERN_SWEEP") ? 1 : 1 / 4;
+const SHARE = Deno.env.has("QUERN_SWEEP") ? 1 : 1 / 8;
 
 /** The reference's choices for the cases of a test: the same on every device. */
 const choices = new Map<string, Choice[]>();

@@ -6,6 +6,7 @@ import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { Languages } from "../../../../engine/grammar/language/mod.ts";
 import { createDraw } from "./random.ts";
+import { share } from "../../../share.ts";
 
 const SUITE = new URL(
   "../../../../../shared/data/schemas/json-schema-test-suite-draft2019-09/optional/format/",
@@ -15,7 +16,7 @@ const SUITE = new URL(
 const UNJUDGED = ["idn-email", "idn-hostname", "iri", "iri-reference"];
 /** Those that are not of strings, or that any string is of. */
 const UNBOUND = new Set(["int32", "int64", "float", "double", "password", "binary"]);
-const WALKS = 300;
+const WALKS = share(80, 300);
 /** Most milliseconds of walks in one format. */
 const PATIENCE = 2000;
 
