@@ -1,5 +1,5 @@
 // The devices that kernel tests run on: Deno's own WebGPU, the same without subgroups and packed
-// dot products, and Dawn through the npm package `webgpu` where it loads. Opened once per file.
+// dot products, and Dawn through the npm package `webgpu` where it loads. Opened once per isolate.
 
 import {
   type Buffer,
@@ -86,12 +86,13 @@ export const DEVICES: readonly { name: string; options: DeviceOptions }[] = [
 
 let devices = DEVICES;
 
-/** Has gpuTest() register tests for these devices instead, from now on. */
+/** Has the tests that are registered from now on run on these devices instead, and not on the CPU. */
 export function testOn(others: typeof DEVICES): void {
   devices = others;
+  cpus = [];
 }
 
-/** Devices are opened once per file: opening and destroying many makes Dawn hang. */
+/** Devices are opened once per isolate: opening and destroying many makes Dawn hang. */
 const opened = new Map<string, Promise<WebGpuDevice>>();
 
 /**
@@ -119,7 +120,9 @@ const CPUS = [1, 3].map((threads) => ({
   options: { kind: "cpu", threads } as const,
 }));
 
-/** Opened once per file. */
+let cpus: readonly (typeof CPUS)[number][] = CPUS;
+
+/** Opened once per isolate. */
 const openedCpus = new Map<string, Promise<Device>>();
 
 /** Registers a test once per device: those of gpuTest(), and the CPU. */
@@ -134,7 +137,7 @@ export function deviceTest(
 
 /** Registers a test of the CPU device, with one thread and with several. */
 export function cpuTest(name: string, run: (device: Device) => Promise<void>): void {
-  for (const { name: on, options } of CPUS) {
+  for (const { name: on, options } of cpus) {
     Deno.test({
       name: `${name} (${on})`,
       // Threads stay for the tests that follow.

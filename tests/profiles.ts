@@ -145,18 +145,23 @@ function pretendAdapter(adapter: GPUAdapter, profile: Profile): GPUAdapter {
       const createShaderModule = device.createShaderModule.bind(device);
       Object.defineProperty(device, "createShaderModule", {
         value: ({ code, ...rest }: GPUShaderModuleDescriptor) =>
-          createShaderModule({ ...rest, code: withSubgroupsOf(sizeOf(profile), code) }),
+          createShaderModule({ ...rest, code: pretendedCode(profile, code) }),
       });
       return device;
     },
   } as unknown as GPUAdapter;
 }
 
+/** The code that is computed where a GPU of this profile would compute `code`. */
+export function pretendedCode(profile: Profile, code: string): string {
+  return withSubgroupsOf(sizeOf(profile), code);
+}
+
 /**
  * The code of a kernel without subgroups, but with `subgroupAdd` over so many neighbouring invocations,
  * and shuffles.
  */
-export function withSubgroupsOf(size: number, code: string): string {
+function withSubgroupsOf(size: number, code: string): string {
   const plain = code.replace("enable subgroups;\n", ""); // Deno has no such directive
   if (!/\bsubgroup\w+\(/.test(plain)) return plain;
   if (/\bsubgroup(?!Add\(|ShuffleXor\()\w+\(/.test(plain)) {
@@ -166,33 +171,32 @@ export function withSubgroupsOf(size: number, code: string): string {
   if (!main.test(plain) || !/@builtin\(local_invocation_index\) thread: u32/.test(plain)) {
     throw new RangeError("Cannot pretend subgroups: main() does not know its thread");
   }
-  // Each invocation begins with its own value, so that the loop is not unrolled by the driver; the
-  // first one's sum is everyone's, as all of a subgroup have the same.
+  // A barrier a call: the next call writes into the other array, and the one after that writes only
+  // when all have read. Drivers that run on the CPU cut a kernel into pieces at its barriers.
   return plain.replace(main, "$&  pretended_thread = thread;\n") + `
 var<private> pretended_thread: u32;
-var<workgroup> pretended_values: array<f32, WORKGROUP>;
+var<private> pretended_turn: u32;
+var<workgroup> pretended_values: array<array<f32, WORKGROUP>, 2>;
+fn pretended_share(value: f32) -> u32 {
+  pretended_turn = 1u - pretended_turn;
+  let turn = pretended_turn;
+  pretended_values[turn][pretended_thread] = value;
+  workgroupBarrier();
+  return turn;
+}
 fn subgroupShuffleXor(value: f32, mask: u32) -> f32 {
-  pretended_values[pretended_thread] = value;
-  workgroupBarrier();
-  let other = pretended_values[pretended_thread ^ mask];
-  workgroupBarrier();
-  return other;
+  let turn = pretended_share(value);
+  return pretended_values[turn][pretended_thread ^ mask];
 }
 fn subgroupAdd(value: f32) -> f32 {
-  pretended_values[pretended_thread] = value;
-  workgroupBarrier();
-  let lane = pretended_thread % ${size || 1}u;
-  let first = pretended_thread - lane;
+  let turn = pretended_share(value);
+  // All add up in the same order, as all of a subgroup have the same sum.
+  let first = pretended_thread - pretended_thread % ${size || 1}u;
   var sum = 0.0;
-  for (var i = lane; i < lane + ${size || 1}u; i++) {
-    sum += pretended_values[first + i % ${size || 1}u];
+  for (var i = first; i < first + ${size || 1}u; i++) {
+    sum += pretended_values[turn][i];
   }
-  workgroupBarrier();
-  pretended_values[pretended_thread] = sum;
-  workgroupBarrier();
-  let shared_sum = pretended_values[first];
-  workgroupBarrier();
-  return shared_sum;
+  return sum;
 }
 `;
 }

@@ -11,8 +11,11 @@ export type Kernels = Map<string, string>;
 /** Deno's own answer to a dispatch of more: the greatest number that WebGPU promises. */
 const MOST_WORKGROUPS = 65535;
 
-/** An implementation whose device notes the kernels that it is given. Results are zeros. */
-export function recordingGpu(profile: Profile, kernels: Kernels): GPU {
+/**
+ * An implementation whose device notes the kernels that it is given, and how many workgroups it is
+ * to run. Results are zeros.
+ */
+export function recordingGpu(profile: Profile, kernels: Kernels, dispatches?: string[]): GPU {
   const { limits, capabilities } = deviceProfile(profile);
   const [subgroupMinSize, subgroupMaxSize] = profile.subgroups ?? [0, 0];
   const adapter = {
@@ -29,7 +32,7 @@ export function recordingGpu(profile: Profile, kernels: Kernels): GPU {
       const isRefused = features.has("timestamp-query") ||
         features.has("subgroups") && !capabilities.subgroups;
       if (isRefused) return Promise.reject(new TypeError("no such feature"));
-      return Promise.resolve(recordingDevice(limits, features, kernels));
+      return Promise.resolve(recordingDevice(limits, features, kernels, dispatches));
     },
   };
   return {
@@ -38,13 +41,19 @@ export function recordingGpu(profile: Profile, kernels: Kernels): GPU {
   } as unknown as GPU;
 }
 
-function recordingDevice(limits: GPUSupportedLimits, features: Set<string>, kernels: Kernels) {
+function recordingDevice(
+  limits: GPUSupportedLimits,
+  features: Set<string>,
+  kernels: Kernels,
+  dispatches?: string[],
+) {
   const nothing = () => ({});
   const pass = {
     setPipeline() {},
     setBindGroup() {},
     dispatchWorkgroups(...counts: number[]) {
       for (const count of counts) assert(Number.isInteger(count) && count <= MOST_WORKGROUPS);
+      dispatches?.push(counts.join());
     },
     end() {},
   };

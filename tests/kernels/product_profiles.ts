@@ -90,12 +90,18 @@ export async function productKernels(
   formats: readonly string[],
 ): Promise<Kernels> {
   const kernels: Kernels = new Map();
-  using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, kernels) });
+  await encodeProducts(recordingGpu(profile, kernels), productCases(formats));
+  return kernels;
+}
+
+/** Encodes products for steps of 1 to 72 rows, without computing them. */
+export async function encodeProducts(gpu: GPU, products: readonly ProductCase[]): Promise<void> {
+  using device = await WebGpuDevice.open({ gpu });
   const pass = device.gpu.createCommandEncoder().beginComputePass();
   const [rows, columns, most] = [64, 256, 72];
   const routing = allocateRouting(device, most, { experts: 2, topK: 2 });
   const chosen = new GpuExpertPairs(device, routing, most);
-  for (const product of productCases(formats)) {
+  for (const product of products) {
     const { sides, integer, quantized, gathered = false } = product;
     const format = formatNamed(product.format);
     const x = (integer ? quantizedRows : floatRows)(device, "x", 2 * most, columns);
@@ -110,5 +116,4 @@ export async function productKernels(
       for (const linear of linears) linear.encode(pass, step);
     }
   }
-  return kernels;
 }

@@ -1,12 +1,14 @@
 // Whole models on GPUs that are pretended: the logits in steps of 1 to 24, 33 and 72 rows beside
-// those of the software driver as itself. Minutes to hours, for drivers compile every kernel anew;
-// models come from the conformance data.
+// those of the software driver as itself. Each profile computes every third model, and all of them with
+// QUERN_SWEEP=1, which takes hours, for drivers compile every kernel anew. Models come from the
+// conformance data.
 
 import { assert } from "@std/assert";
 import { loadModel, type LocalLoadOptions } from "../../engine/mod.ts";
 import { conformanceTest, DATA } from "../conformance/logits.ts";
 import { nmse } from "../numbers.ts";
 import { DISTINCT_PROFILES, pretendGpu } from "../profiles.ts";
+import { Found, inTurn, workOf } from "../alike_profiles.ts";
 
 /** Models of each kind: int8 products, K-quants, experts, delta nets, scans, windows. */
 const MODELS = [
@@ -41,20 +43,28 @@ async function logitsOf(
   return logits;
 }
 
-for (const name of MODELS) {
-  for (const [arithmetic, most] of Object.entries(MOST_ERROR)) {
+const found = new Found<number[]>();
+
+for (const [number, name] of MODELS.entries()) {
+  for (const [turn, [arithmetic, most]] of Object.entries(MOST_ERROR).entries()) {
     const exact = arithmetic === "exact";
-    const itself = new Map<string, Promise<Float32Array[]>>();
+    let itself: Promise<Float32Array[]> | undefined;
     for (const profile of DISTINCT_PROFILES) {
-      conformanceTest(`${name}, ${arithmetic}, on ${profile.name}`, async () => {
-        if (!itself.has(name)) itself.set(name, logitsOf(name, { exact }, [72]));
-        const [expected] = await itself.get(name)!;
-        const device = { gpu: pretendGpu(profile) };
-        const errors = (await logitsOf(name, { exact, device }, STEPS))
-          .map((logits) => nmse(logits, expected));
+      if (!inTurn(profile, number + turn)) continue;
+      const title = `${name}, ${arithmetic}, on ${profile.name}`;
+      conformanceTest(title, async () => {
+        itself ??= logitsOf(name, { exact }, [72]);
+        const [expected] = await itself;
+        const run = (gpu: GPU) => logitsOf(name, { exact, device: { gpu } }, STEPS);
+        const work = await workOf(profile, async (gpu) => void await run(gpu));
+        const { value: errors, by } = await found.get(
+          `${name} ${work}`,
+          title,
+          async () => (await run(pretendGpu(profile))).map((logits) => nmse(logits, expected)),
+        );
         const wrong = STEPS.filter((_, i) => !(errors[i] <= most));
         const worst = errors.reduce((a, b) => Math.max(a, b));
-        assert(wrong.length === 0, `NMSE ${worst}, in steps of ${wrong}`);
+        assert(wrong.length === 0, `NMSE ${worst}, in steps of ${wrong}, computed for ${by}`);
       });
     }
   }

@@ -82,12 +82,24 @@ for (const profile of PROFILES) {
   });
 }
 
+/** Kernels of attention by model, hardware or software, and workgroup memory. */
+const attentions = new Map<string, string[]>();
+
 for (const profile of DISTINCT_PROFILES) {
   Deno.test({
     name: `kernels of ${paths.length} models compile on ${profile.name}`,
     ignore: !hasData,
     async fn() {
-      for (const path of paths) await assertCompile(await modelKernels(path, profile), profile);
+      for (const path of paths) {
+        const kernels = await modelKernels(path, profile);
+        await assertCompile(kernels, profile);
+        // Else tests/profiles/kernels.ts has to compute attention on more of them.
+        const attention = [...kernels].filter(([, name]) => name.startsWith("attention"))
+          .map(([code]) => code).sort();
+        const alike = `${path} ${profile.software} ${profile.memory}`;
+        assertEquals(attention, attentions.get(alike) ?? attention, "attention depends on more");
+        attentions.set(alike, attention);
+      }
     },
   });
 }
