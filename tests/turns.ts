@@ -1,19 +1,8 @@
 // How much CPU time the turns of this thread's event loop take while some work is done: what others
 // wait for at least, however busy the machine is.
 
-import process from "node:process";
 import { nextTask } from "../engine/mod.ts";
-
-/** CPU time that this thread has used, in milliseconds. */
-export function threadTime(): number {
-  try {
-    // Nanoseconds; the other source counts ticks of 10 ms on some machines.
-    return Number(Deno.readTextFileSync("/proc/thread-self/schedstat").split(" ")[0]) / 1e6;
-  } catch {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1000;
-  }
-}
+import { threadTime } from "./cpu_time.ts";
 
 /** The CPU time of the longest turn while some work is done, in milliseconds, and what the work gives. */
 export async function longestTurn<T>(work: () => Promise<T>): Promise<[number, T]> {

@@ -32,15 +32,18 @@ deviceTest("time() runs each pass once, in order, and tells what each takes", as
   );
   await device.time(passes); // compiles
   const seconds = new Float64Array(3).fill(Infinity);
-  for (let run = 0; run < 3; run++) { // the best of three: others use the machine
+  const isOrdered = () => seconds[1]! > seconds[0]! && seconds[1]! > seconds[2]!;
+  // The best of three, and of more where others use the machine.
+  let runs = 1;
+  for (; runs <= 3 || !isOrdered() && runs <= 30; runs++) {
     const times = await device.time(passes);
     assert(times.hostSeconds.every((time, i) => time >= 0 && time <= times.seconds[i]!));
     times.seconds.forEach((time, i) => seconds[i] = Math.min(seconds[i]!, time));
   }
   assert(seconds.every((time) => time >= 0 && time < 10), `${seconds}`);
-  assert(seconds[1]! > seconds[0]! && seconds[1]! > seconds[2]!, `${seconds}`);
-  assertEquals(await small.sum() / 32, 2 * 4);
-  assertEquals(await large.sum() / 2 ** 20, 4);
+  assert(isOrdered(), `${seconds}`);
+  assertEquals(await small.sum() / 32, 2 * runs);
+  assertEquals(await large.sum() / 2 ** 20, runs);
   assertEquals((await device.time([])).seconds.length, 0);
 });
 

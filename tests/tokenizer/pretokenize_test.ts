@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { forEachWord, type Pretokenizer } from "../../tokenizer/algorithms/bpe/pretokenize.ts";
 import { pretokenizerOf } from "../../tokenizer/algorithms/bpe/pretokenizers.ts";
 import { randomText, seeded } from "./random_texts.ts";
-import { cpuMilliseconds } from "../cpu_time.ts";
+import { threadTime } from "../cpu_time.ts";
 
 function splitWords(text: string, pretokenizer: Pretokenizer | undefined): string[] {
   const words: string[] = [];
@@ -97,10 +97,10 @@ Deno.test("forEachWord() of 40000 characters takes less than 1 s, whatever the r
     for (const run of runs) {
       for (const end of ["", "中", "a", "!"]) {
         const text = run.repeat(40_000 / run.length) + end;
-        const start = cpuMilliseconds();
+        const start = threadTime();
         splitWords(text, rule);
         const what = `${name}: ${JSON.stringify(run)} and ${JSON.stringify(end)}`;
-        assert(cpuMilliseconds() - start < 1000, what);
+        assert(threadTime() - start < 1000, what);
       }
     }
   }

@@ -12,7 +12,7 @@ import {
   sentencePiece,
   vocabulary,
 } from "./vocabularies.ts";
-import { cpuMilliseconds } from "../cpu_time.ts";
+import { threadTime } from "../cpu_time.ts";
 
 const LENGTH = 100_000;
 /** In milliseconds. */
@@ -61,9 +61,9 @@ for (const [name, metadata] of Object.entries(vocabularies)) {
   Deno.test(`encode() of 100000 characters without a space takes less than 3 s, ${name}`, () => {
     const tokenizer = createTokenizer(metadata);
     for (const [kind, text] of Object.entries(spacelessTexts(LENGTH))) {
-      const start = cpuMilliseconds();
+      const start = threadTime();
       const ids = tokenizer.encode(text);
-      assert(cpuMilliseconds() - start < LIMIT, kind);
+      assert(threadTime() - start < LIMIT, kind);
       if (name.startsWith("byte-level")) assertEquals(tokenizer.decode(ids), text);
     }
   });

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { createTokenizer, TokenizerError } from "../../tokenizer/mod.ts";
 import { bytePairs, kind, type Piece, sentencePiece, vocabulary } from "./vocabularies.ts";
-import { cpuMilliseconds } from "../cpu_time.ts";
+import { threadTime } from "../cpu_time.ts";
 
 const specials: Piece[] = [
   ["<a>", kind.control], // 256
@@ -167,9 +167,9 @@ Deno.test("decode() refuses ids that are no token", () => {
 
 Deno.test("encode() of 10000 special tokens takes less than 3 s", () => {
   const tokenizer = createTokenizer(bytePairs([], specials));
-  const start = cpuMilliseconds();
+  const start = threadTime();
   assertEquals(tokenizer.encode("<a>  ".repeat(10_000)).length, 20_000);
-  assert(cpuMilliseconds() - start < 3000);
+  assert(threadTime() - start < 3000);
 });
 
 Deno.test("whoever polls ends the encoding of a long text, and the next one is as ever", () => {

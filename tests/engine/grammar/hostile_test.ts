@@ -8,7 +8,7 @@ import { compileSchema, type Matcher, SchemaError } from "../../../engine/gramma
 import { loadTokenizer } from "../../../engine/mod.ts";
 import type { Tokenizer } from "../../../tokenizer/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
-import { threadTime } from "../../turns.ts";
+import { threadTime } from "../../cpu_time.ts";
 import { HOSTILE } from "./hostile_schemas.ts";
 import { createDraw } from "./language/random.ts";
 

@@ -5,7 +5,7 @@ import { type Piece, PieceJoiner, takeApart } from "../../../engine/worker/piece
 import { openModelIn } from "../../../engine/worker/open_model.ts";
 import type { HostListener, ModelHost, ToWorker } from "../../../engine/worker/protocol.ts";
 import type { MemoryUse, ModelInfo } from "../../../engine/types.ts";
-import { threadTime } from "../../turns.ts";
+import { threadTime } from "../../cpu_time.ts";
 
 function joined(pieces: Iterable<Piece>): unknown {
   const joiner = new PieceJoiner();

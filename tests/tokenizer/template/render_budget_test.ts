@@ -3,7 +3,7 @@
 
 import { assert, assertStringIncludes, assertThrows } from "@std/assert";
 import { ChatTemplateError, createChatTemplate, RenderBudget } from "../../../tokenizer/mod.ts";
-import { cpuMilliseconds } from "../../cpu_time.ts";
+import { threadTime } from "../../cpu_time.ts";
 
 /** A text of a million that is made in one operation, and a list that doubles. */
 const LONG = "{% set a = 'ab' * 500000 %}";
@@ -69,13 +69,13 @@ const ATTACKS = [
 
 for (const source of ATTACKS) {
   Deno.test(`render() ends ${source.slice(0, 110)}`, () => {
-    const started = cpuMilliseconds();
+    const started = threadTime();
     const error = assertThrows(
       () => createChatTemplate(source, {}).render({ messages: [] }),
       ChatTemplateError,
     );
     assertStringIncludes(error.message, "the chat template: ");
-    const time = cpuMilliseconds() - started;
+    const time = threadTime() - started;
     assert(time < 4000, `took ${time} ms`);
   });
 }

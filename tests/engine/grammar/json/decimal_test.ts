@@ -2,7 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { Decimal, JsonError } from "../../../../engine/grammar/json/mod.ts";
-import { cpuMilliseconds } from "../../../cpu_time.ts";
+import { threadTime } from "../../../cpu_time.ts";
 
 const LITERALS = ["0", "1", "12", "99", "100", "1.5", "0.1", "0.099", "12.34", "9007199254740993"]
   .flatMap((text) => [text, `-${text}`])
@@ -45,11 +45,11 @@ Deno.test("Decimal writes numbers as JavaScript does", () => {
 });
 
 Deno.test("Decimal compares numbers of far magnitudes at once and refuses what is no number", () => {
-  const start = cpuMilliseconds();
+  const start = threadTime();
   const large = Decimal.parse("1e999999");
   assertEquals(Math.sign(large.compare(Decimal.parse("1e-999999"))), 1);
   assertEquals(Math.sign(large.negate().compare(Decimal.from(1))), -1);
-  assertEquals(cpuMilliseconds() - start < 100, true);
+  assertEquals(threadTime() - start < 100, true);
   for (
     const text of ["", "-", "+1", "01", "1.", ".1", "1e", "0x1", " 1", "Infinity", "1e1000001"]
   ) {

@@ -7,7 +7,8 @@ import type { NamedSchema } from "../../../../server/http/api/openapi/operation.
 import { operations } from "../../../../server/http/api/routes.ts";
 import { createValidator } from "../../../../server/http/body/validate.ts";
 import { Draws } from "../../../engine/grammar/fuzz/draws.ts";
-import { longestTurn, threadTime } from "../../../turns.ts";
+import { threadTime } from "../../../cpu_time.ts";
+import { longestTurn } from "../../../turns.ts";
 
 /** Bodies for each schema. */
 const BODIES = 300;
