@@ -1,9 +1,9 @@
-// How much may be worked on a schema, in steps of about 300 ns. What is found is true for good, and what
-// there was no time for is not noted at all: whoever runs out of work stops with an exception, so that
-// nothing on the way keeps half an answer. Compiling a schema has a budget, beyond which the schema is
-// refused. A mask has one too, beyond which its walk leaves out what it was looking at. Taking a token
-// that a mask allowed has none. Every loop that a schema can lengthen counts its steps here, and this
-// looks every 1024 steps at whether they are wanted still.
+// A budget of work, counted in steps of about 300 ns. Compiling a schema has one, beyond which the schema
+// is refused. Each mask has one too, beyond which it leaves out the tokens that it could not decide yet.
+// Accepting a token that a mask allowed has none. Work that runs out ends with an exception, so that no
+// half-finished result is ever kept; finished results stay true and serve later masks. Every loop whose
+// length depends on a schema has to count its steps here. Every 1024 steps it is checked whether the
+// request was cancelled.
 
 import { checkpoint } from "../../cancellation.ts";
 import { LanguageError } from "./errors.ts";
@@ -11,16 +11,16 @@ import { LanguageError } from "./errors.ts";
 /** Most steps while a schema is compiled: half a second. */
 const COMPILE_WORK = 2_000_000;
 
-/** By how much more than masks may keep is kept of what a token leads to, before the format fails. */
+/** Accepting a token may keep this many times the results that masks may keep, before the format fails. */
 const RESERVE = 4;
 
-/** What a walk may take besides to go on among what is known, as a share of its steps. */
+/** Steps that a walk may take beyond its budget to visit what is known already, as a share of the budget. */
 const RESERVED = 0.25;
 
-/** Steps after which is asked whether they are wanted still. */
+/** Steps between two checks whether the work was cancelled. */
 const CHECKED = 1024;
 
-/** A mask has used its work up. Caught by whoever walks tokens, and by nobody else. */
+/** An exception that ends the work of a mask. Only walks over tokens catch it. */
 export class OutOfWork extends Error {
   /** Name of the class. */
   override name = "OutOfWork";
@@ -29,14 +29,14 @@ export class OutOfWork extends Error {
 /** Steps that an exception takes. */
 const EXCEPTION_STEPS = 8;
 
-/** Thrown so often that its trace would be dear. */
+/** The one instance: it is thrown so often that to make a stack trace each time would be slow. */
 const OUT_OF_WORK = new OutOfWork("A mask has used its work up");
 
 /** A count of steps with a limit. */
 export class Work {
   #done = 0;
   #end = COMPILE_WORK;
-  /** What a walk may take to go on among what is known, once the work is spent. */
+  /** Steps that a walk may still take among what is known once the budget is spent. */
   #reserve = 0;
   #purpose: "compile" | "mask" | "token" = "compile";
   #nextCheckpoint = CHECKED;
@@ -53,12 +53,12 @@ export class Work {
     return this.#done > this.#end;
   }
 
-  /** Whether so much more is done that a walk stops where it is: even what is known takes time. */
+  /** Whether the reserve is used up too, so that a walk has to stop where it is. */
   get isOverdrawn(): boolean {
     return this.#done > this.#end + this.#reserve;
   }
 
-  /** Whether a schema is being compiled, when what takes long is refused. */
+  /** Whether a schema is being compiled; then what takes too long is refused. */
   get isCompiling(): boolean {
     return this.#purpose === "compile";
   }
@@ -88,12 +88,12 @@ export class Work {
     throw new LanguageError("Deriving a language: it takes too many steps");
   }
 
-  /** Whether so much is kept that masks keep no more, and it is time to begin anew. */
+  /** Whether masks may keep no further results, so that it is time to drop them all. */
   isFull(count: number, most: number): boolean {
     return count >= most * this.keptShare;
   }
 
-  /** Sees to it that not too much is kept. Errors: as those of {@linkcode check}, with what it is. */
+  /** Checks that not too many results are kept. Errors: those of {@linkcode check}, naming the results. */
   keep(count: number, most: number, what: string): void {
     if (this.#purpose === "compile" ? count < most : !this.isFull(count, most)) return;
     if (this.#purpose === "mask") this.#stop();
@@ -101,12 +101,12 @@ export class Work {
     throw new LanguageError(`Deriving a language: it takes over ${most} ${what}`);
   }
 
-  /** Sees to it that a mask does not go on with too many possibilities at once. Errors: OutOfWork. */
+  /** Checks that a mask does not follow too many possibilities at once. Errors: OutOfWork. */
   bound(count: number, most: number): void {
     if (count > most && this.#purpose === "mask") this.#stop();
   }
 
-  /** Ends what a mask is at, which leaves it out. */
+  /** Ends the part of a mask that is being decided; its tokens are left out. */
   #stop(): never {
     this.spend(EXCEPTION_STEPS);
     throw OUT_OF_WORK;
@@ -118,7 +118,7 @@ export class Work {
     this.#end = Infinity;
   }
 
-  /** Does what a mask needs, with so many steps at most, and no more than what it is a part of has. */
+  /** The result of an action of a mask, which has a budget of steps, within that of an outer action. */
   limited<T>(steps: number, action: () => T): T {
     const [purpose, end, reserve] = [this.#purpose, this.#end, this.#reserve];
     const most = purpose === "mask" ? end : Infinity;
@@ -134,19 +134,19 @@ export class Work {
     }
   }
 
-  /** Does a part of what a mask needs, with a share of the steps that it has left. */
+  /** The result of a part of a mask, whose budget is a share of the steps that are left. */
   within<T>(share: number, action: () => T): T {
     if (this.#purpose !== "mask") return action();
     return this.limited(share * Math.max(this.#end - this.#done, 0), action);
   }
 }
 
-/** Lets whoever walks tokens go on with others where there was no work left. Errors: any other that is given. */
+/** A check that an exception is OutOfWork, after which a walk goes on elsewhere. Errors: any other one, again. */
 export function expectOutOfWork(error: unknown): void {
   if (!(error instanceof OutOfWork)) throw error;
 }
 
-/** What is found; `otherwise` where there was no work left for it. */
+/** The result of `find`, or `otherwise` if the budget did not suffice for it. */
 export function unlessOutOfWork<T>(find: () => T, otherwise: T): T {
   try {
     return find();
