@@ -24,7 +24,7 @@ import type {
   TextToken,
 } from "../types.ts";
 import { BlockHost } from "./block_host.ts";
-import { type Piece, takeApart } from "./pieces.ts";
+import { type Piece, PieceJoiner, takeApart } from "./pieces.ts";
 import type { CallMessage, LoadedModel, Method, ModelHost, ToClient } from "./protocol.ts";
 
 /** How long a worker may take to respond. */
@@ -59,6 +59,8 @@ type AnyRequest =
 interface Call {
   readonly events: EventQueue<unknown>;
   readonly cancelled: CancelFlag;
+  /** Takes a piece of the result. */
+  add(message: { piece: Piece; isLast: boolean }): void;
   /** Whether the worker has all pieces of the request. */
   isSent: boolean;
   end(error?: Error): void;
@@ -211,7 +213,12 @@ export class HostedModel implements ChatModel {
       answerNow?.removeEventListener("abort", answer);
       events.close({ error });
     };
-    this.#calls.set(id, { events, cancelled, end, isSent: false });
+    const result = new PieceJoiner();
+    const add: Call["add"] = ({ piece, isLast }) => {
+      result.add(piece);
+      if (isLast) events.push(result.whole as T);
+    };
+    this.#calls.set(id, { events, cancelled, add, end, isSent: false });
     const flags = {
       cancelled: cancelled.memory,
       ...(answering && { answering: answering.memory }),
@@ -252,6 +259,7 @@ export class HostedModel implements ChatModel {
   }
 
   #receive(message: ToClient): void {
+    if (message.kind === "piece") this.#calls.get(message.id)?.add(message);
     if (message.kind === "event") this.#calls.get(message.id)?.events.push(message.event);
     if (message.kind === "occupancy") this.#occupancy = message.occupancy;
     if (message.kind === "end") {

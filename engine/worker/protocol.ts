@@ -80,6 +80,7 @@ export type ToClient =
   | { kind: "loaded"; model: LoadedModel }
   | { kind: "failed"; error: ErrorRecord }
   | { kind: "event"; id: number; event: unknown }
+  | { kind: "piece"; id: number; piece: Piece; isLast: boolean }
   | { kind: "end"; id: number; memory: MemoryUse; error?: ErrorRecord }
   | { kind: "occupancy"; occupancy: Occupancy }
   | { kind: "blocks"; message: ToStore }

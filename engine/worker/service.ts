@@ -3,6 +3,7 @@
 
 import { attachFlags, CancelFlag, cancellable, flagsOf } from "../cancellation.ts";
 import { type BlockStoreOptions, MemoryStore, MirroredStore } from "../block_store/mod.ts";
+import { inSlices } from "../async.ts";
 import { packError } from "../error_record.ts";
 import { WorkerBusyError } from "../errors.ts";
 import type {
@@ -16,7 +17,7 @@ import type {
   LoadOptions,
   TextToken,
 } from "../types.ts";
-import { PieceJoiner } from "./pieces.ts";
+import { type Piece, PieceJoiner, takeApart } from "./pieces.ts";
 import type { BlockKeeping, CallMessage, Method, ToClient, ToWorker } from "./protocol.ts";
 
 /** Least time between two messages about what is taken while calls run, in milliseconds. */
@@ -145,6 +146,19 @@ export class ModelService {
     return joiner;
   }
 
+  /** Sends a long result, which the client's thread would read in one turn. */
+  *#sendPieces(id: number, result: unknown): Generator<void, void> {
+    const pieces = takeApart(result);
+    let piece = pieces.next().value as Piece;
+    for (const next of pieces) {
+      this.#send({ kind: "piece", id, piece, isLast: false });
+      piece = next;
+      yield;
+      if (!this.#running.has(id)) return;
+    }
+    this.#send({ kind: "piece", id, piece, isLast: true });
+  }
+
   async #answer({ id, method, request, cancelled, answering }: CallMessage): Promise<void> {
     const model = this.#model!;
     const joiner = this.#joinerOf(id);
@@ -161,7 +175,8 @@ export class ModelService {
     try {
       const steered = { ...joiner.whole as object, answerNow };
       for await (const event of run(model, method, steered, abort.signal)) {
-        this.#send({ kind: "event", id, event }, buffersOf(event));
+        if (method === "tokenize") await inSlices(this.#sendPieces(id, event));
+        else this.#send({ kind: "event", id, event }, buffersOf(event));
         if (performance.now() > this.#occupancyTold + OCCUPANCY_INTERVAL) this.#tellOccupancy();
       }
       this.#tellOccupancy();

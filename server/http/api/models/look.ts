@@ -7,7 +7,7 @@ import { readJson } from "../../body/json_body.ts";
 import { createValidator } from "../../body/validate.ts";
 import { HttpError } from "../../errors.ts";
 import { withModel } from "../../generation/lease.ts";
-import { json } from "../../stream/json.ts";
+import { json, longJson } from "../../stream/json.ts";
 import { requireModelName } from "../model_name.ts";
 import { readOptions } from "../options.ts";
 import type { OllamaPlan, OllamaTokens } from "./answer_schema.ts";
@@ -15,6 +15,9 @@ import { planSchema, tokenizeSchema } from "./schema.ts";
 
 const validateTokenize = createValidator(tokenizeSchema);
 const validatePlan = createValidator(planSchema);
+
+/** Most characters of a text to split: a book. Other requests of the model wait for all of it. */
+const MAX_TEXT = 2 ** 20;
 
 /** Routes that look into models. */
 export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
@@ -24,14 +27,18 @@ export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> 
     const body = await validateTokenize(await readJson(context));
     const model = requireModelName(body.model || body.name);
     context.set("model", model);
+    const { text = "" } = body;
+    if (text !== null && text.length > MAX_TEXT) {
+      throw new HttpError(413, `text: over ${MAX_TEXT} characters: send it in parts`, "text");
+    }
     const { signal } = context.req.raw;
     const tokens = await withModel(
       dependencies,
       model,
       { signal },
-      (loaded) => loaded.tokenize(body.text ?? ""),
+      (loaded) => loaded.tokenize(text ?? ""),
     );
-    return json<OllamaTokens>({ model, tokens });
+    return longJson<OllamaTokens>({ model, tokens });
   });
 
   app.post("/api/plan", async (context) => {

@@ -127,6 +127,8 @@ Deno.test("POST /api/tokenize splits a text as a prompt is split", async () => {
   assert(answer.tokens.every(({ id }: { id: number }) => Number.isInteger(id)));
   assertEquals((await post("/api/tokenize", { text: "" })).answer.tokens, []);
   assertEquals((await post("/api/tokenize", { model: "nope", text })).status, 404);
+  const long = await post("/api/tokenize", { text: "a".repeat(2 ** 20 + 1) });
+  assertEquals([long.status, long.answer.error.split(":")[0]], [413, "text"]);
 });
 
 Deno.test("POST /api/plan tells what a load takes beside what there is, and loads nothing", async () => {
