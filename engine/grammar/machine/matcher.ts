@@ -24,16 +24,16 @@ const LEAST_SHARE = 0.5;
 /** The same for a mask that would have nothing in it with less: a second. */
 const MOST_MASK_WORK = 50 * MASK_WORK;
 
-/** Steps of work for finding out whether the end must be near. */
+/** Steps of work to find out whether the document has to come to its end now. */
 const END_WORK = 10_000;
 
-/** The same for finding what leads there. With less, answers are cut off within strings. */
+/** Steps of work to find tokens that lead to the end. With less, answers are cut off within strings. */
 const LEAD_WORK = 24_000;
 
-/** The same for writing an end out: a second. */
+/** Steps of work to write a shortest end out: a second. */
 const COMPLETION_WORK = MOST_MASK_WORK;
 
-/** Bytes of an end that is led to: whoever is further away from it is left alone. */
+/** Most bytes to the end at which a document is led there; one that is further away is not. */
 const MAX_LED = 1 << 20;
 
 /** Bytes of an end that is written out. */
@@ -101,7 +101,7 @@ export class Matcher {
   #masks: TokenMasks;
   #completion: Completion;
   #place: Place;
-  /** What is found where there was no work left to look. */
+  /** The empty mask, for where the budget did not suffice to look. */
   readonly #nothing: FoundMask;
   #document = new Uint8Array(256);
   #isEnded = false;
@@ -153,7 +153,7 @@ export class Matcher {
         steps,
         () => unlessOutOfWork(() => this.#look(), this.#nothing),
       );
-      // There is a way on from every state: what was found is kept, so the next look goes further.
+      // Every state has a continuation. Results are kept, so the next look gets further.
       if (!isPartial || bits.some((word) => word !== 0)) return bits;
     }
     throw new MachineError(
@@ -161,7 +161,7 @@ export class Matcher {
     );
   }
 
-  /** The tokens that lead to the end, where it must be near and they are found. */
+  /** The tokens that lead to the end; undefined where the end need not be near, or none are found in time. */
   #findNear(remaining: number): FoundMask | undefined {
     const { work } = this.#context.rules;
     if (!work.limited(END_WORK, () => this.#isNearEnd(remaining))) return undefined;
@@ -171,7 +171,7 @@ export class Matcher {
     );
   }
 
-  /** The tokens that may come, as far as there is work left to find them. */
+  /** The tokens that may come, as far as the budget suffices to find them. */
   #look(): FoundMask {
     const { bits, late, isPartial } = this.#masks.of(this.#place.state);
     if (late.length === 0) return { bits, isPartial };

@@ -1,5 +1,5 @@
-// Which tokens stay within a text that must end in so many bytes. What a text takes whole is taken whole
-// here too, where it brings the end no further away, and left out where its longest token would not do.
+// Which tokens stay within a text that must end within a number of bytes. Subtrees of the trie are taken
+// whole where the end surely stays near enough, and left out where not even their longest token would do.
 
 import { NO_WORDS, type WordSets } from "../collections/word_sets.ts";
 import type { TextEnds } from "../completion/text_ends.ts";
@@ -14,10 +14,10 @@ import type { LocalMask } from "./local_masks.ts";
 /** Bytes by which a character or escape that a token begins may defer an end. */
 const BEGUN = 8;
 
-/** The same where the rest must be none of some words besides: two more characters tell it apart. */
+/** The same where the rest of the text must differ from some words: two more characters make it differ. */
 const BEGUN_APART = BEGUN + 4;
 
-/** Words beyond which two characters may not do. */
+/** Words up to which two characters surely suffice for that. */
 const MOST_APART = 4096;
 
 /** Most bytes that the last character of a token may lack. */
@@ -34,9 +34,9 @@ const BACKSLASH = 0x5c;
 export interface TextBudget {
   /** In bytes. */
   readonly limit: number;
-  /** Whether an end that avoids words is measured; else they are reckoned with elsewhere. */
+  /** Whether measured ends avoid the words; if not, the caller adds what avoiding them takes. */
   readonly avoids: boolean;
-  /** Is told how many bytes are missing after tokens. */
+  /** A callback that learns how many bytes are missing after a token. */
   readonly note: (missing: number) => void;
 }
 
@@ -81,7 +81,7 @@ export class TextBudgetWalk {
       readonly ends: TextEnds;
       /** Counts a node of a walk. Returns whether the walk ends there, for want of work. */
       readonly isOver: () => boolean;
-      /** Is told where there was no work left for what is below a node; throws any other error. */
+      /** A handler of errors below a node: OutOfWork is noted, any other is thrown again. */
       readonly giveUp: (error: unknown) => void;
     },
   ) {
@@ -152,7 +152,7 @@ export class TextBudgetWalk {
     );
     const escape = automaton.step(state, BACKSLASH);
     const escaped = automaton.completion(escape).length - automaton.completion(state).length;
-    // A longer token may bring the end nearer; but who is late anyway is not made to choose one.
+    // A longer token may bring the end nearer, but a document that is late already is not forced to take it.
     note(missing[1]!);
     for (let word = 0; word < bits.length; word++) {
       for (let left = within[word]!; left !== 0; left &= left - 1) {

@@ -1,6 +1,6 @@
-// Which tokens stay within a text, and where in the trie of tokens others end it: without a look at
-// what the text stands in, so that the answer serves wherever it stands. What a text takes whole,
-// or does not take at all, is not walked.
+// Which tokens stay within a text, and at which nodes of the trie others end it. The frames around the
+// text do not matter, so the result serves wherever the text occurs. Subtrees of which all or no tokens
+// fit are not walked.
 
 import { expectOutOfWork, unlessOutOfWork, type Work } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
