@@ -2,7 +2,8 @@
 // again and runs its code cold, half a second of CPU for each of 380 files: here the tests of a folder
 // share one. The file tests/groups/engine_grammar_test.ts has those of tests/engine/grammar, less
 // those of folders with a group of their own; other_test.ts has those that are in no group's folder.
-// Every file can also be run alone: deno test tests/tokenizer/bpe_test.ts.
+// Every file can also be run alone: deno test tests/tokenizer/bpe_test.ts. Packages of npm have to come
+// from tests/deno.lock, as in the task: without it, isolates that resolve them at once get other copies.
 
 const TESTS = new URL("../", import.meta.url);
 const SUFFIX = "_test.ts";
