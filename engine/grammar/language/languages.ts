@@ -19,7 +19,7 @@ import {
 import { patternLanguage } from "./pattern_language.ts";
 import { OpenEnds } from "./open_ends.ts";
 import { parsePattern } from "./pattern_parser.ts";
-import type { StringAutomaton } from "./string_automaton.ts";
+import { StringAutomaton } from "./string_automaton.ts";
 import { StringStates } from "./string_states.ts";
 import { Work } from "./work.ts";
 
@@ -210,6 +210,6 @@ function automatonOf(
   language: LanguageId,
 ): StringAutomaton {
   let automaton = known.get(language);
-  if (!automaton) known.set(language, automaton = states.automaton(language));
+  if (!automaton) known.set(language, automaton = new StringAutomaton(states, language));
   return automaton;
 }

@@ -1,6 +1,7 @@
 // The bytes of a JSON string's content, or of plain text, as an automaton of one language. What it is
 // asked is answered by the states of its schema, which all automata share.
 
+import type { Expression } from "./expression_store.ts";
 import type { StringStates } from "./string_states.ts";
 
 /** A text of a language, byte by byte, in one canonical spelling. */
@@ -11,11 +12,11 @@ export class StringAutomaton {
   readonly isWithoutSeparators: boolean;
   readonly #states: StringStates;
 
-  /** Of the states of a language's schema. */
-  constructor(states: StringStates, start: number, isWithoutSeparators: boolean) {
+  /** Of a language, by the states of its schema. @throws {LanguageError} if a shortest text takes too long to find */
+  constructor(states: StringStates, language: Expression) {
     this.#states = states;
-    this.start = start;
-    this.isWithoutSeparators = isWithoutSeparators;
+    this.start = states.begin(language);
+    this.isWithoutSeparators = states.isWithoutSeparators(language);
   }
 
   /** The state after one more byte; 0 if no text of the language goes on so. Errors: OutOfWork. */

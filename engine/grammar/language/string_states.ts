@@ -21,7 +21,6 @@ import {
   sliceOf,
 } from "./partial_character.ts";
 import { segmentOf } from "./segments.ts";
-import { StringAutomaton } from "./string_automaton.ts";
 
 /** Most states, besides those on the way to known ends: 64 MiB of table. */
 const MAX_STATES = 65_536;
@@ -61,11 +60,15 @@ export class StringStates {
     this.#rows.row(0).fill(0);
   }
 
-  /** The automaton of a language. @throws {LanguageError} if a shortest text takes too long to find */
-  automaton(language: Expression): StringAutomaton {
+  /** The state before the first byte of a text. @throws {LanguageError} if a shortest one takes too long to find */
+  begin(language: Expression): number {
     this.#tools.bytes[this.#writing].of(language);
-    const isWithout = isWithoutSeparators(this.#tools.expressions, language);
-    return new StringAutomaton(this, this.#boundary(language), isWithout);
+    return this.#boundary(language);
+  }
+
+  /** Whether no text of a language holds a line separator, by its form alone. */
+  isWithoutSeparators(language: Expression): boolean {
+    return isWithoutSeparators(this.#tools.expressions, language);
   }
 
   /** Whether masks find no more. */
