@@ -13,12 +13,21 @@ export class LanguageError extends Error {
   override name = "LanguageError";
 }
 
-/** What is found, or what stands for it where that takes more than allowed. */
+/**
+ * What all languages of a schema may take together is used up. That says nothing about the language
+ * which is looked at just then, so no one may go on as if it were empty.
+ */
+export class LanguageLimitError extends LanguageError {
+  /** Name of the class. */
+  override name = "LanguageLimitError";
+}
+
+/** What is found, or what stands for it where that takes more than one language may. */
 export function inTime<T>(find: () => T, otherwise: () => T): T {
   try {
     return find();
   } catch (error) {
-    if (!(error instanceof LanguageError)) throw error;
+    if (!(error instanceof LanguageError) || error instanceof LanguageLimitError) throw error;
     return otherwise();
   }
 }

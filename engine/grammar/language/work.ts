@@ -6,7 +6,7 @@
 // request was cancelled.
 
 import { checkpoint } from "../../cancellation.ts";
-import { LanguageError } from "./errors.ts";
+import { LanguageLimitError } from "./errors.ts";
 
 /** Most steps while a schema is compiled: half a second. */
 const COMPILE_WORK = 2_000_000;
@@ -81,11 +81,11 @@ export class Work {
     this.spend(steps);
   }
 
-  /** Errors: OutOfWork for a mask, LanguageError for a compiler, where there is no work left. */
+  /** Errors: OutOfWork for a mask, LanguageLimitError for a compiler, where there is no work left. */
   check(): void {
     if (this.#done <= this.#end) return;
     if (this.#purpose === "mask") this.#stop();
-    throw new LanguageError("Deriving a language: it takes too many steps");
+    throw new LanguageLimitError("Deriving a language: it takes too many steps");
   }
 
   /** Whether masks may keep no further results, so that it is time to drop them all. */
@@ -98,7 +98,7 @@ export class Work {
     if (this.#purpose === "compile" ? count < most : !this.isFull(count, most)) return;
     if (this.#purpose === "mask") this.#stop();
     if (this.#purpose === "token" && count < RESERVE * most) return;
-    throw new LanguageError(`Deriving a language: it takes over ${most} ${what}`);
+    throw new LanguageLimitError(`Deriving a language: it takes over ${most} ${what}`);
   }
 
   /** Checks that a mask does not follow too many possibilities at once. Errors: OutOfWork. */

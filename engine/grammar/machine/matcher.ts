@@ -273,7 +273,6 @@ export class Matcher {
   mayEndWithin(tokens: number): boolean {
     const { rules, table, maskWork } = this.#context;
     const find = () => this.#completion.cost(this.#place.state) <= tokens * table.longest;
-    if (rules.work.isCompiling) return find();
     return rules.work.limited(maskWork, () => unlessOutOfWork(find, false));
   }
 
