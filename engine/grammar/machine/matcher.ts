@@ -30,6 +30,9 @@ const END_WORK = 10_000;
 /** Steps of work to find tokens that lead to the end. With less, answers are cut off within strings. */
 const LEAD_WORK = 24_000;
 
+/** Steps of work to find text that must come next. */
+const FORCED_WORK = 10_000;
+
 /** Steps of work to write a shortest end out: a second. */
 const COMPLETION_WORK = MOST_MASK_WORK;
 
@@ -105,6 +108,7 @@ export class Matcher {
   readonly #nothing: FoundMask;
   #document = new Uint8Array(256);
   #isEnded = false;
+  #isAhead = false;
 
   constructor(context: MatcherContext) {
     this.#context = context;
@@ -115,9 +119,13 @@ export class Matcher {
     this.#nothing = { bits: new Uint32Array(Math.ceil(context.table.size / 32)), isPartial: true };
   }
 
-  /** A matcher of a document that begins with all that came, to look ahead with. */
+  /**
+   * A matcher of a document that begins with all that came, to look ahead with. It takes tokens that no
+   * mask has allowed, so it refuses what takes more work than a mask to tell.
+   */
   fork(): Matcher {
     const fork = new Matcher(this.#context);
+    fork.#isAhead = true;
     fork.#machine = this.#machine;
     fork.#masks = this.#masks;
     fork.#completion = this.#completion;
@@ -195,6 +203,18 @@ export class Matcher {
 
   /** Takes a token. Returns false, and changes nothing, where it may not come. */
   accept(token: number): boolean {
+    if (!this.#isAhead) return this.#accept(token);
+    const { rules: { work }, maskWork } = this.#context;
+    const before = this.#place;
+    const isTaken = work.limited(
+      maskWork,
+      () => unlessOutOfWork(() => this.#accept(token), undefined),
+    );
+    if (isTaken === undefined) this.#place = before;
+    return isTaken ?? false;
+  }
+
+  #accept(token: number): boolean {
     const { table } = this.#context;
     if (this.#isEnded) return false;
     if (table.endTokens.has(token)) {
@@ -220,9 +240,18 @@ export class Matcher {
     return true;
   }
 
-  /** Text that must come next, up to where there is a choice or the document may end. */
+  /**
+   * Text that must come next, up to where there is a choice or the document may end, or where it takes
+   * too long to tell.
+   */
   forced(): Uint8Array {
     const bytes: number[] = [];
+    const { work } = this.#context.rules;
+    work.limited(FORCED_WORK, () => unlessOutOfWork(() => this.#force(bytes), undefined));
+    return Uint8Array.from(bytes);
+  }
+
+  #force(bytes: number[]): void {
     for (let place = this.#place; bytes.length < MAX_FORCED;) {
       if (this.#machine.isComplete(place.state)) break;
       const possible = this.#nextBytes(place);
@@ -230,7 +259,6 @@ export class Matcher {
       bytes.push(possible[0]!);
       place = this.#advance(place, possible[0]!);
     }
-    return Uint8Array.from(bytes);
   }
 
   /** Short bytes that finish the document; undefined where they are too many, or take too long to find. */

@@ -135,3 +135,19 @@ Deno.test("a mask that was called off is made by whoever asks next", () => {
   assert(matcher.accept(quote));
   assertEquals(matcher.mask(), whole.mask());
 });
+
+Deno.test("to look ahead takes no more work than a mask", () => {
+  const nested = list(30, () => 0).reduce((inner) => `(?:${inner}){1,9}`, "a");
+  const matcher = compileSchema(text(`^${nested}$`), tokenizer).matcher();
+  const [quote, letter] = tokenizer.encode('"a');
+  assert(matcher.accept(quote!));
+  const began = threadTime();
+  for (let count = 0; count < 3; count++) {
+    matcher.mask();
+    assert(matcher.accept(letter!));
+    matcher.forced();
+  }
+  const ahead = matcher.fork();
+  for (let count = 0; count < 6 && ahead.accept(letter!); count++);
+  assert(threadTime() - began < 2000, `${threadTime() - began} ms`);
+});
