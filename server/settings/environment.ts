@@ -58,7 +58,7 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: "QUERN_THREADS",
-    effect: "threads that compute on the CPU (one a physical core)",
+    effect: "threads that compute on the CPU (physical cores)",
     kind: threads,
   },
   { name: "OLLAMA_MODELS", effect: "folder of the models (~/.ollama/models)" },
