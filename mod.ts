@@ -121,6 +121,7 @@ export type {
   PromptItem,
   QueuedEvent,
   RemoteLoadOptions,
+  RemoteShare,
   ReportOptions,
   SamplingOptions,
   StartEvent,

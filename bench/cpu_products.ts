@@ -13,7 +13,7 @@ import { probeDotProduct } from "../kernels/cpu/dot_product.ts";
 import { BAND, blockBytes, type PackedFormat, packedFormats } from "../kernels/cpu/formats/mod.ts";
 import { commonModule, formatModule } from "../kernels/cpu/modules.ts";
 import { ThreadPool } from "../kernels/cpu/pool.ts";
-import { panelsReadWide, productKernel, readsWide } from "../kernels/cpu/product.ts";
+import { panelsReadWide, productKernel, readsWide } from "../kernels/cpu/products/product.ts";
 import { randomWeights } from "./random_weights.ts";
 import { print } from "./report.ts";
 

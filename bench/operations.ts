@@ -1,15 +1,20 @@
 // `deno task bench:operations [NAME...] [--prompt 128] [--tokens 16] [--type Q4_0] [--threads 2]`: what
 // each operation takes of a prompt and of the steps that decode, and on a CPU how much of that is spent
 // in TypeScript, of models of many kinds. NAME is a shape of model_shapes.ts, or part of a name of the
-// conformance data's models; default: all shapes. `--summary` prints a line per model. A model of your
+// conformance data's models, of which `all` names all; default: all shapes. `--summary` prints a line
+// per model. `--over 5` prints the operations that spend over 5 % of a phase in TypeScript, the least of
+// --rounds 3 profiles, since on a busy machine a pause of the thread looks like work. A model of your
 // own is `quern bench MODEL --profile`'s.
 
 import { parseArgs } from "node:util";
+import { UnsupportedModelError } from "../engine/errors.ts";
 import { loadModel, type PhaseProfile, profileModel } from "../engine/model/mod.ts";
 import { CONTEXT, MODEL_SHAPES } from "./model_shapes.ts";
 import { percent, print } from "./report.ts";
 
-const DATA = new URL("../../shared/data/models/architectures/", import.meta.url);
+const DATA = new URL("../../shared/data/models/", import.meta.url);
+/** Its folders of models whose vocabulary has the tokens of a profile. */
+const FOLDERS = ["architectures", "architectures-more"];
 
 /** Tokens of prompts for the conformance data's models, whose windows are small. */
 const SHORT_PROMPT = 48;
@@ -22,6 +27,8 @@ const { values: options, positionals } = parseArgs({
     tokens: { type: "string", default: "16" },
     type: { type: "string", default: "Q4_0" },
     summary: { type: "boolean", default: false },
+    over: { type: "string" },
+    rounds: { type: "string", default: "3" },
   },
 });
 
@@ -33,9 +40,17 @@ async function report(name: string, path: string | URL, promptTokens: number): P
     prefillChunk: promptTokens,
     device: threads === undefined ? {} : { threads: Number(threads) },
   });
-  const tokens = Number(options.tokens);
-  const { prefill, decode } = await profileModel(model, { promptTokens, tokens });
-  const phases = { prefill, ...(decode && { decode }) };
+  const profile = async () => {
+    const tokens = Number(options.tokens);
+    const { prefill, decode } = await profileModel(model, { promptTokens, tokens });
+    return { prefill, ...(decode && { decode }) };
+  };
+  if (options.over !== undefined) {
+    const rounds = [];
+    while (rounds.length < Number(options.rounds)) rounds.push(await profile());
+    return printOver(name, rounds, Number(options.over));
+  }
+  const phases = await profile();
   const heads = Object.entries(phases).map(([phase, { seconds, steps, operations }]) => {
     const host = operations.values().reduce((sum, { hostSeconds }) => sum + hostSeconds, 0);
     const time = (1000 * seconds / steps).toFixed(1);
@@ -43,6 +58,25 @@ async function report(name: string, path: string | URL, promptTokens: number): P
   });
   print(`${name.padEnd(24)} ${heads.join("; ")}`);
   if (!options.summary) printOperations(phases);
+}
+
+/** Prints which operations spend over so many percent of a phase in TypeScript, in every profile. */
+function printOver(name: string, rounds: Record<string, PhaseProfile>[], limit: number): void {
+  for (const phase of Object.keys(rounds[0]!)) {
+    for (const operation of rounds[0]![phase]!.operations.keys()) {
+      const shares = rounds.map((profile) => {
+        const { seconds, operations } = profile[phase]!;
+        const { hostSeconds, calls } = operations.get(operation)!;
+        return { share: hostSeconds / seconds, call: 1e6 * hostSeconds / calls };
+      });
+      const { share, call } = shares.reduce((least, next) =>
+        next.share < least.share ? next : least
+      );
+      if (100 * share <= limit) continue;
+      const cells = [name.padEnd(32), phase.padEnd(8), operation.padEnd(28), percent(share, 1)];
+      print(`${cells.join(" ")}, ${call.toFixed(1)} µs a call`);
+    }
+  }
 }
 
 function printOperations(phases: Record<string, PhaseProfile>): void {
@@ -65,7 +99,9 @@ function conformanceModels(words: string[]): string[] {
     Object.keys(MODEL_SHAPES).join(", ")
   })`;
   try {
-    const names = Array.from(Deno.readDirSync(DATA), ({ name }) => name).sort();
+    const names = FOLDERS.flatMap((folder) =>
+      Array.from(Deno.readDirSync(new URL(folder, DATA)), ({ name }) => `${folder}/${name}`).sort()
+    );
     const wanted = names.filter((name) =>
       name.endsWith(".gguf") && words.some((word) => word === "all" || name.includes(word))
     );
@@ -89,4 +125,11 @@ for (const [name, write] of Object.entries(MODEL_SHAPES)) {
     await Deno.remove(path);
   }
 }
-for (const name of models) await report(name, new URL(name, DATA), SHORT_PROMPT);
+for (const name of models) {
+  try {
+    await report(name, new URL(name, DATA), SHORT_PROMPT);
+  } catch (error) {
+    if (!(error instanceof UnsupportedModelError)) throw error;
+    print(`${name.padEnd(32)} not measured: its architecture is not supported`);
+  }
+}

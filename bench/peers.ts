@@ -1,12 +1,15 @@
-// `deno task bench:peers [TYPE...] [--shape 135m] [--threads 2] [--pairs 5] [--prompt 256]`: prefill and
-// decode of a model with random weights on the CPU device, in turns with llama.cpp's CPU backend on the
-// same file: the same prompt, window and number of threads. Prints medians and their ratio. What follows
-// a long prompt decodes at that position. `--busy 4` measures beside so many processes that keep a core
-// busy each. `--sequences 8` measures Quern alone: how fast so many decode at once, beside one.
+// `deno task bench:peers [TYPE...] [--shape 135m] [--threads 2] [--pairs 5] [--prompt 256] [--tokens 32]`:
+// prefill and decode of a model with random weights on the CPU device, in turns with llama.cpp's CPU
+// backend on the same file: the same prompt, window and number of threads. `--peer wllama` is llama.cpp
+// in WebAssembly, in a Chromium, in its place. Prints medians and their ratio. `--once` is for long prompts: each engine reads one prompt once, and then decodes after it in
+// turns. `--busy 4` measures beside so many processes that each keep a core busy. After `--seconds` no
+// pair begins and llama.cpp's answers are cut. `--sequences 8` measures Quern alone: how fast so many
+// decode at once, beside one.
 
 import { parseArgs } from "node:util";
 import { loadModel, type Model } from "../engine/model/model.ts";
 import { openLlamaCpp } from "./llama_cpp.ts";
+import type { PeerEngine, PeerOptions, Speeds } from "./peer.ts";
 import { load, median, print } from "./report.ts";
 import {
   LLAMA_3_2_1B,
@@ -14,24 +17,23 @@ import {
   SMOLLM2_135M,
   writeSyntheticLlama,
 } from "./synthetic_model.ts";
+import { openWllama } from "./wllama.ts";
 
+const PEERS: Record<string, typeof openWllama> = {
+  "llama.cpp": openLlamaCppEngine,
+  wllama: openWllama,
+};
 const SHAPES: Record<string, LlamaShape> = { "135m": SMOLLM2_135M, "1b": LLAMA_3_2_1B };
-const DECODE_TOKENS = 32;
 /** Rows of a chunk of the prompt, for both engines. */
 const CHUNK = 512;
 
-/** Tokens per second. */
-interface Speeds {
-  prefill: number;
-  decode: number;
+/** What was measured in a turn. */
+interface Pair {
+  own: Speeds;
+  peer: Speeds | undefined;
 }
 
-/** A model that is ready to be measured. */
-interface Engine extends AsyncDisposable {
-  measure(prompt: readonly number[]): Promise<Speeds>;
-}
-
-async function openQuern(path: string): Promise<Engine & { model: Model }> {
+async function openQuern(path: string): Promise<PeerEngine & { model: Model }> {
   const model = await loadModel(path, {
     contextLength: window,
     maxSequences: sequences,
@@ -39,13 +41,14 @@ async function openQuern(path: string): Promise<Engine & { model: Model }> {
     device: { kind: "cpu", threads },
   });
   return {
+    name: "quern",
     model,
     async measure(prompt) {
       const started = performance.now();
       let [first, last] = [0, 0];
       const request = {
         prompt,
-        maxTokens: DECODE_TOKENS + 1,
+        maxTokens: decodeTokens + 1,
         temperature: 0,
         ignoreEnd: true,
         draftTokens: 0,
@@ -56,33 +59,38 @@ async function openQuern(path: string): Promise<Engine & { model: Model }> {
         first ||= last;
       }
       return {
-        prefill: promptTokens / (first - started) * 1000,
-        decode: DECODE_TOKENS / (last - first) * 1000,
+        prefill: prompt.length / (first - started) * 1000,
+        decode: decodeTokens / (last - first) * 1000,
       };
     },
     [Symbol.asyncDispose]: () => model.close(),
   };
 }
 
-async function openPeer(path: string): Promise<Engine & { build: string }> {
+async function openLlamaCppEngine(
+  path: string,
+  { threads, window, chunk, decodeTokens }: PeerOptions,
+): Promise<PeerEngine> {
   const llama = await openLlamaCpp(threads);
   const model = await llama.loadModel({ modelPath: path, gpuLayers: 0 });
-  const options = { contextSize: window, batchSize: CHUNK, threads };
+  const options = { contextSize: window, batchSize: chunk, threads };
   const context = await model.createContext(options);
   const sequence = context.getSequence();
   return {
-    build: `${llama.llamaCppRelease.release}`,
-    async measure(prompt) {
-      await sequence.clearHistory();
+    name: `llama.cpp ${llama.llamaCppRelease.release}`,
+    async measure(prompt, isKnown = false) {
+      const before = prompt.slice(0, -1);
+      if (isKnown) await sequence.adaptStateToTokens(before);
+      else await sequence.clearHistory();
       const started = performance.now();
-      await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(0, -1));
+      if (!isKnown) await sequence.evaluateWithoutGeneratingNewTokens(before);
       const first = performance.now();
       let count = 0;
       for await (const _ of sequence.evaluate([prompt.at(-1)], { temperature: 0 })) {
-        if (++count === DECODE_TOKENS) break;
+        if (++count === decodeTokens || performance.now() > deadline) break;
       }
       return {
-        prefill: (promptTokens - 1) / (first - started) * 1000,
+        prefill: before.length / (first - started) * 1000,
         decode: count / (performance.now() - first) * 1000,
       };
     },
@@ -96,7 +104,7 @@ async function openPeer(path: string): Promise<Engine & { build: string }> {
 
 /** Tokens per second of all sequences while `count` decode at once, after prompts of 16 tokens. */
 async function decodeTogether(model: Model, count: number, seed: number): Promise<number> {
-  const tokens = 2 * DECODE_TOKENS;
+  const tokens = 2 * decodeTokens;
   const begun: number[] = [];
   const ended: number[] = [];
   const one = async (sequence: number) => {
@@ -134,31 +142,57 @@ async function compareSequences(path: string, type: string): Promise<void> {
 
 async function compareEngines(path: string, type: string): Promise<void> {
   await using own = await openQuern(path);
-  await using peer = options.alone ? undefined : await openPeer(path);
-  const results: { own: Speeds; peer: Speeds | undefined }[] = [];
-  for (let pair = 0; pair <= pairs; pair++) {
-    const prompt = Array.from(
-      { length: promptTokens },
-      (_, i) => 300 + (i * 7919 + pair * 104_729) % 40_000,
-    );
-    const result = { own: await own.measure(prompt), peer: await peer?.measure(prompt) };
-    if (pair > 0) results.push(result); // the first is warm-up
+  await using peer = options.alone
+    ? undefined
+    : await openPeer(path, { threads, window, chunk: CHUNK, decodeTokens });
+  deadline = performance.now() + 1000 * seconds;
+  const measureBoth = async (prompt: readonly number[], isKnown?: boolean) => ({
+    own: await own.measure(prompt, isKnown),
+    peer: await peer?.measure(prompt, isKnown),
+  });
+  // Warm-up: V8 compiles what runs often; of llama.cpp's file all pages have to be there.
+  await own.measure(promptOf(0, Math.min(promptTokens, CHUNK)));
+  await peer?.measure(promptOf(0, 2));
+  const read: Pair[] = [];
+  const decoded: Pair[] = [];
+  for (let pair = 1; pair <= pairs && (pair === 1 || performance.now() < deadline); pair++) {
+    const isKnown = once && pair > 1;
+    const result = await measureBoth(promptOf(once ? 1 : pair, promptTokens), isKnown);
+    if (!isKnown) read.push(result);
+    decoded.push(result);
   }
-  const cells = (["prefill", "decode"] as const).map((what) => {
-    const ours = median(results.map(({ own }) => own[what]));
-    const theirs = median(results.map(({ peer }) => peer?.[what] ?? NaN));
+  const cells = ([["prefill", read], ["decode", decoded]] as const).map(([what, measured]) => {
+    const ours = median(measured.map(({ own }) => own[what]));
+    const theirs = median(measured.map(({ peer }) => peer?.[what] ?? NaN));
     return [ours.toFixed(1), theirs.toFixed(1), (ours / theirs).toFixed(2)].join("  ");
   });
-  print(`${type.padEnd(8)} ${cells.join("    ")}    (load ${load()}, ${peer?.build ?? "alone"})`);
+  print(
+    `${type.padEnd(8)} ${cells.join("    ")}    (${decoded.length} pairs, load ${load()}, ${
+      peer?.name ?? "alone"
+    })`,
+  );
+}
+
+/** A prompt that no other one begins like, of bytes that a peer without token ids can be given as text. */
+function promptOf(number: number, length: number): number[] {
+  const [first, last] = [0x21, 0x7e]; // printable: each is a character and a token of the same number
+  return Array.from(
+    { length },
+    (_, i) => first + (i * 7919 + number * 104_729) % (last - first + 1),
+  );
 }
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     shape: { type: "string", default: "135m" },
+    peer: { type: "string", default: "llama.cpp" },
     threads: { type: "string", default: String(navigator.hardwareConcurrency) },
     pairs: { type: "string", default: "5" },
     prompt: { type: "string", default: "256" },
+    tokens: { type: "string", default: "32" },
+    once: { type: "boolean", default: false },
+    seconds: { type: "string", default: "Infinity" },
     sequences: { type: "string", default: "1" },
     busy: { type: "string", default: "0" },
     alone: { type: "boolean", default: false },
@@ -166,9 +200,18 @@ const { values: options, positionals } = parseArgs({
 });
 const found = SHAPES[options.shape];
 if (!found) throw new Error(`Cannot measure "${options.shape}": shapes are ${Object.keys(SHAPES)}`);
+const openPeer = PEERS[options.peer];
+if (!openPeer) {
+  throw new Error(`Cannot measure beside "${options.peer}": peers are ${Object.keys(PEERS)}`);
+}
 const threads = Number(options.threads);
 const pairs = Number(options.pairs);
 const promptTokens = Number(options.prompt);
+const decodeTokens = Number(options.tokens);
+const seconds = Number(options.seconds);
+const { once } = options;
+/** When no pair is to begin any more, and llama.cpp's answers are cut. */
+let deadline = Infinity;
 const sequences = Number(options.sequences);
 const window = promptTokens + 256;
 const shape = { ...found, context: Math.max(found.context, window) };
@@ -186,7 +229,7 @@ print(
 print(
   sequences > 1
     ? `type     tokens/s: alone  ${sequences} sequences  ratio`
-    : "type     prefill: quern  llama.cpp  ratio   decode: quern  llama.cpp  ratio",
+    : `type     prefill: quern  ${options.peer}  ratio   decode: quern  ${options.peer}  ratio`,
 );
 for (const type of positionals.length > 0 ? positionals : ["Q8_0", "Q4_0", "Q4_K", "Q6_K"]) {
   const path = await Deno.makeTempFile({ suffix: ".gguf" });

@@ -1,18 +1,20 @@
 // `deno task bench:vision [SHAPE...]`: how long a picture takes to become embeddings, beside llama.cpp
-// with the same files on the same machine, in turns. Shapes, such as gemma3:12x768@448, are written
+// with the same files on the same machine, in turns: `deno task bench:peers:vision` builds it of npm's
+// node-llama-cpp, --llama-cpp names another. Shapes, such as gemma3:12x768@448, are written
 // here with random weights; --mmproj and --model name files instead. The result is Markdown.
 
 import { parseArgs } from "node:util";
 import { openDevice } from "../kernels/mod.ts";
 import { driverVersion } from "./driver.ts";
+import { buildMtmdCli } from "./mtmd_build.ts";
 import { LlamaCpp } from "./vision_llama_cpp.ts";
 import { parseShape, type VisionFiles, writeVisionModel } from "./vision_models.ts";
 import { OwnEncoder } from "./vision_own.ts";
 import { makePicture } from "./vision_picture.ts";
 import { median, print } from "./report.ts";
 
-/** Layers of SigLIP base, with few patches and as many as Gemma 3 has, and of Qwen2.5-VL's encoder. */
-const SHAPES = ["gemma3:4x768@448", "gemma3:1x768@896", "qwen2.5vl:2x1280"];
+/** Layers of SigLIP base; of SigLIP so400m with as many patches as Gemma 3 has; of Qwen2.5-VL's encoder. */
+const SHAPES = ["gemma3:4x768@448", "gemma3:1x1152@896", "qwen2.5vl:2x1280"];
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,7 +27,7 @@ const { values: options, positionals } = parseArgs({
     // How many times each engine is started, and how often it encodes after the first time.
     rounds: { type: "string", default: "3" },
     warm: { type: "string", default: "1" },
-    // Its program llama-mtmd-cli, and after how many minutes a run of it is given up.
+    // Its program llama-mtmd-cli, "npm" to build it, and after how many minutes a run of it is given up.
     "llama-cpp": { type: "string" },
     minutes: { type: "string", default: "10" },
   },
@@ -145,7 +147,9 @@ const directory = await Deno.makeTempDir();
 try {
   const [picture, what] = await findPicture(directory);
   const program = options["llama-cpp"];
-  const peer = program === undefined ? undefined : await LlamaCpp.find(program);
+  const peer = program === undefined
+    ? undefined
+    : await LlamaCpp.find(program === "npm" ? await buildMtmdCli() : program);
   const description = await (async () => {
     using device = await openDevice();
     return device.profile.description;

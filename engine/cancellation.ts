@@ -1,6 +1,6 @@
 // Cancelling work that runs without a pause. A thread in the middle of it receives no messages, but
 // it can read a word of shared memory that another thread sets. Every loop whose length a request
-// determines calls checkpoint(), and whoever starts such work for a request names the flags that
+// determines calls pollCancellation(), and whoever starts such work for a request names the flags that
 // cancel it.
 
 import { EngineError } from "./errors.ts";
@@ -9,7 +9,7 @@ import { EngineError } from "./errors.ts";
 export class CancelledError extends EngineError {
   /** Name of the class. */
   override name = "CancelledError";
-  /** Says that nobody wants it any more. */
+  /** Cancels the work. */
   constructor() {
     super("Cannot go on: the request was called off");
   }
@@ -51,13 +51,13 @@ let current: readonly CancelFlag[] = [];
 
 /**
  * Runs work without a pause (no await) that these flags cancel. Errors: those of the work;
- * CancelledError at its next checkpoint after a flag was set.
+ * CancelledError at its next pollCancellation() after a flag was set.
  */
 export function cancellable<T>(flags: readonly CancelFlag[], work: () => T): T {
   const before = current;
   current = flags;
   try {
-    checkpoint();
+    pollCancellation();
     return work();
   } finally {
     current = before;
@@ -68,7 +68,7 @@ export function cancellable<T>(flags: readonly CancelFlag[], work: () => T): T {
  * Throws CancelledError if the current work is cancelled. Takes nanoseconds, and does nothing
  * outside of such work.
  */
-export function checkpoint(): void {
+export function pollCancellation(): void {
   for (const flag of current) flag.throwIfAborted();
 }
 

@@ -37,6 +37,7 @@ export {
   type DiskOptions,
   measureBlocks,
   MemoryStore,
+  type RemoteShare,
   type StoredBlock,
   type SystemMemory,
 } from "./block_store/mod.ts";
@@ -118,7 +119,7 @@ export type {
 export { IMAGE_PLACE, type PromptImage, type PromptItem } from "./prompt/mod.ts";
 export * from "./store/mod.ts";
 export { inSlices, nextTask, TimeSlice } from "./async.ts";
-export type * from "./types.ts";
+export type * from "./types/mod.ts";
 export { ImageError, usableProjector } from "./vision/mod.ts";
 export {
   openModelInProcess,

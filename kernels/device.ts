@@ -93,7 +93,7 @@ export interface Sampler extends Disposable {
 export interface Capabilities {
   readonly subgroups: boolean;
   readonly timestamps: boolean;
-  /** Whether it has dot products of int8 vectors. */
+  /** Whether it has dot products of int8 vectors that are not emulated. */
   readonly packedDot: boolean;
   /** Invocations of each subgroup; 0 if the number varies or is not known. */
   readonly subgroupSize: number;
@@ -162,7 +162,7 @@ export interface Device extends Allocator, Disposable {
   readonly profile: DeviceProfile;
   /** Bytes in live buffers, by the purpose given to {@linkcode Device.buffer}. */
   readonly allocated: ReadonlyMap<string, number>;
-  /** Memory that ends before the machine's does and that all operations share, where there is such. */
+  /** Memory that all operations share and that is smaller than the machine's, if there is such. */
   readonly workingMemory: WorkingMemory | undefined;
   /** Resolves when the device is lost, whatever the reason. */
   readonly lost: Promise<DeviceLostError>;
@@ -188,6 +188,11 @@ export interface Device extends Allocator, Disposable {
   /** The first `bytes` bytes of a buffer, as an operand. Only the whole buffer can be freed. */
   part(buffer: Buffer, bytes: number): Buffer;
 
+  /**
+   * Most rows for which linear() by this matrix also computes a norm of its result
+   * (`LinearOptions.norm`); 0: it never does. For more rows, norm() has to be called.
+   */
+  mostFusedNormRows(matrix: Matrix): number;
   /** Whether two matrices of this shape can be one paired matrix. */
   canPair(format: QuantFormat, rows: number, columns: number): boolean;
   /**
@@ -213,6 +218,11 @@ export interface Device extends Allocator, Disposable {
 
   /** Starts recording commands. */
   record(): Recorder;
+  /**
+   * Captures what `encode` encodes, to encode it into any number of passes without computing it again.
+   * Undefined if that would save nothing.
+   */
+  readonly capture: ((encode: (pass: Pass) => void) => (pass: Pass) => void) | undefined;
   /** Submits commands, in order. Without any, submits the writes so far. */
   submit(...commands: Commands[]): void;
   /**
@@ -257,22 +267,22 @@ export interface Device extends Allocator, Disposable {
     y: Columns,
     options?: ElementwiseOptions,
   ): Operation;
-  /** Rotates the heads of each row, in place, by angles of that row, for `rows` rows. */
+  /**
+   * RoPE on the queries of qkv, in place, and on its keys, for `rows` rows; a norm of each head may come
+   * before. Keys and values go to the cache; without one, keys are rotated in place.
+   */
   rotate(
     qkv: FloatRows,
     cache: LayerCache | undefined,
     state: AttentionState,
     options: RotateOptions,
   ): Operation;
+  /** Rotates the heads of each row, in place, by angles of that row, for `rows` rows. */
+  rotateRows(x: FloatRows, angles: Buffer, options: RotateRowsOptions): Operation;
   /**
    * y = softmax(q k^T * scale) v over the cache, for `tiles` tiles whose sequences have at most
    * `positions` positions. qkv is rotated, with queries from column `first` on: y [rows, heads *
    * valueDim].
-   */
-  rotateRows(x: FloatRows, angles: Buffer, options: RotateRowsOptions): Operation;
-  /**
-   * y = softmax(q k^T * scale) v over the cache, for `tiles` tiles whose sequences have at most
-   * `positions` positions. qkv is rotated, its queries from column `first` on: y [rows, heads * valueDim].
    */
   attention(
     qkv: FloatRows,
@@ -339,7 +349,7 @@ export interface Device extends Allocator, Disposable {
   /** The sampler of tokens; see {@linkcode SamplerBuffers}. Errors: GpuError, GpuMemoryError. */
   sampler(options: SamplerOptions): Sampler;
 
-  /** What finds the fastest ways to compute on this device; undefined where it cannot time them. */
+  /** The tuner, which finds the fastest ways to compute; undefined if the device cannot time them. */
   readonly tuner: Tuner | undefined;
   /** Bytes per second of a plain read of its memory. */
   readBandwidth(): Promise<number>;

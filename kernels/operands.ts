@@ -31,7 +31,7 @@ import type {
   ScanWeights,
   StepSegments,
 } from "./ops/recurrent/mod.ts";
-import type { RotateOptions, RotateRowsOptions } from "./ops/rotate.ts";
+import { headNorms, type RotateOptions, type RotateRowsOptions } from "./ops/rotate.ts";
 import type { Device } from "./device.ts";
 import type { Buffer, Operation, Work } from "./operation.ts";
 import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./work.ts";
@@ -151,10 +151,16 @@ export const operands = {
     const work = { reads: valueBytes(x), writes: valueBytes(y), flops: 2 * x.columns };
     return described("quantize", [x], [y], work);
   },
-  linear(matrix: Matrix, x: Activation, y: Activation, { accumulate }: LinearOptions = {}) {
+  linear(
+    matrix: Matrix,
+    x: Activation,
+    y: Activation,
+    { accumulate, norm }: LinearOptions = {},
+  ) {
     const { format, rows, columns, sides } = matrix;
     const written = valueBytes(y, rows);
-    return described(`linear ${format.name}`, accumulate ? [x, y] : [x], [y], {
+    const writes = norm ? [y, norm.y] : [y];
+    return described(`linear ${format.name}`, accumulate ? [x, y] : [x], writes, {
       weights: weightBytes(matrix, rows),
       reads: valueBytes(x, columns) + (accumulate ? written : 0),
       writes: written,
@@ -193,15 +199,17 @@ export const operands = {
     const { sharedValues, rotary, sections } = options;
     const tables = [...cache ? [state.table] : [], ...sections ? [sections.mropePositions] : []];
     // Keys that are stored as codes may be rotated in place before.
-    const rotates = rotary > 0 &&
+    const normed = headNorms(options);
+    const changes = rotary > 0 &&
       (heads > 0 || (cache && Object.values(cache.types).some(isCoded)));
-    const writes = [...rotates ? [qkv] : [], ...cachesOf(cache)];
-    const queries = rotary > 0 ? heads * headDim * FLOAT : 0;
+    const writes = [...changes || normed.length > 0 ? [qkv] : [], ...cachesOf(cache)];
+    const queries = rotary > 0 || normed.length > 0 ? heads * headDim * FLOAT : 0;
+    const values = normed.reduce((sum, { vectors }) => sum + vectors.count * headDim, 0);
     const cached = cache ? kvHeads * (headDim + (sharedValues ? 0 : valueDim)) : 0;
     return described("rotate", [qkv, state.rows, ...tables], writes, {
       reads: queries + cached * FLOAT,
       writes: queries + (cache && kvHeads > 0 ? cachedBytes(options, cache) : 0),
-      flops: FUNCTION_FLOPS / 2 * rotary * (heads + (cache ? kvHeads : 0)),
+      flops: FUNCTION_FLOPS / 2 * rotary * (heads + (cache ? kvHeads : 0)) + NORM_FLOPS * values,
     });
   },
   rotateRows(x: FloatRows, angles: Buffer, { heads, headDim }: RotateRowsOptions) {

@@ -1,6 +1,6 @@
-// What a device finds out by timing: of the ways to compute a kernel over a shape, which one is the
-// fastest on it. The contract of a tuner, and what it finds as plain data, which can be kept in a file;
-// how that is done is the device's own business.
+// Tuning: finding the fastest way to compute a kernel over a shape on a device by timing. Here are the
+// contract of a tuner, and its results as plain data, which can be kept in a file. The device decides
+// how it is done.
 
 import type { CacheTypes, HeadShape } from "./ops/kv_cache.ts";
 
@@ -18,7 +18,7 @@ export interface ProductCase {
   readonly integer: boolean;
   /** Whether it writes int8 groups. */
   readonly quantized: boolean;
-  /** Tokens that it is timed with; the choice holds for all numbers of their class. */
+  /** Number of tokens with which it is timed; the choice holds for all numbers of the same class. */
   readonly tokens: number;
 }
 
@@ -30,11 +30,11 @@ export interface AttentionCase extends Readonly<HeadShape>, CacheTypes {
 /** A kernel over a shape. */
 export type KernelCase = ProductCase | AttentionCase;
 
-/** A way to compute a kernel, and what came of trying it. */
+/** A way to compute a kernel, and the result of its trial. */
 export interface Trial {
-  /** Names the way, such as "4x1, 32 of 64"; that which is taken without tuning comes first. */
+  /** Name of the way, such as "4x1, 32 of 64"; the default comes first. */
   readonly name: string;
-  /** The middle of several runs; missing where it was not timed. */
+  /** Median of several runs; missing if it was not timed. */
   readonly seconds?: number;
   /** Why it cannot be chosen: it does not compile, or its results are wrong. */
   readonly fault?: string;
@@ -50,25 +50,25 @@ export interface TunedKernel {
 
 /** Finds the fastest ways, one kernel after the other. */
 export interface Tuner {
-  /** What times depend on: the device, its driver, the text of the kernels. */
+  /** A text for everything on which times depend: the device, its driver, the source of the kernels. */
   readonly identity: string;
   /** Whether the device is a driver on the CPU, whose ways are best as they are. */
   readonly software: boolean;
   /** Kernels that were bound and have no choice yet, those with the most work first. */
   pending(): KernelCase[];
   /**
-   * Takes choices that were kept, each after comparing what it computes with the plain reference. Leaves
-   * out those for kernels that are not bound, those that are no way to compute them here, and wrong ones.
+   * Takes over kept choices, each after comparing its results with the plain reference. Ignores choices
+   * for kernels that are not bound, unknown ways, and ways with wrong results.
    *
-   * @returns those taken
+   * @returns the choices that were taken over
    */
   restore(kept: readonly TunedKernel[]): Promise<TunedKernel[]>;
   /**
-   * Times the ways to compute a kernel, and takes the fastest whose results are right; operations that
-   * are bound already take it over with their next step. Nothing else may use the device meanwhile.
+   * Times the ways to compute a kernel, and chooses the fastest with right results, which bound operations
+   * use from their next step on. Nothing else may use the device meanwhile.
    *
-   * @param isUnwanted asked before each way; where it is true, the rest is left out
-   * @returns undefined if it was left out
+   * @param isUnwanted called before each way; if it returns true, the rest is skipped
+   * @returns undefined if it was skipped
    * @throws {GpuError} if the device fails, GpuMemoryError if it has no memory for it
    */
   tune(kernel: KernelCase, isUnwanted?: () => boolean): Promise<TunedKernel | undefined>;

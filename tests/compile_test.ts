@@ -6,7 +6,13 @@
 
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { compileArguments, INCLUDED, readTargets, TARGETS } from "../server/cli/setup/compile.ts";
+import {
+  compileArguments,
+  DAWN_PACKAGE,
+  INCLUDED,
+  readTargets,
+  TARGETS,
+} from "../server/cli/setup/compile.ts";
 import { v8Flags } from "../server/cli/setup/v8_flags.ts";
 import { extractFiles, PACKAGES, REGISTRY } from "./embedded_files.ts";
 import { listSourceFiles, PROJECT_ROOT, readSource } from "./source_files.ts";
@@ -44,13 +50,19 @@ Deno.test("deno task compile builds for this machine, for named targets or for a
 
 Deno.test("an executable has the flags of V8 that its own architecture has, and holds what is there", () => {
   for (const target of Object.keys(TARGETS)) {
-    const args = compileArguments("quern", target);
+    const args = compileArguments("quern", { target });
     assertEquals(args[args.indexOf("--target") + 1], target);
     const hasVectors = args.some((one) => one.includes("revectorize"));
     assertEquals(hasVectors, target.startsWith("x86_64"));
   }
   assert(compileArguments("quern").includes(`--v8-flags=${v8Flags(Deno.build.arch)}`));
   for (const path of INCLUDED) Deno.statSync(new URL(path, PROJECT_ROOT));
+});
+
+Deno.test("an executable holds Dawn only if asked, and then the package that Dawn is loaded from", () => {
+  assert(!compileArguments("quern").join().includes("dawn"));
+  assert(compileArguments("quern", { dawn: true }).join().includes("--include,dist/dawn.ts"));
+  assertStringIncludes(readSource("kernels/webgpu/dawn.ts"), `"${DAWN_PACKAGE}"`);
 });
 
 Deno.test("the container is built by the version of Deno that the tests run on", () => {

@@ -1,6 +1,6 @@
 // The documentation in docs/: every example in TypeScript and every curl runs against a server with the
-// model in the box, and every link leads somewhere. A block that is marked `ignore` is not run: it needs
-// a download, or a terminal.
+// model in the box, those in Python where Python and the packages they import are installed, and every
+// link leads somewhere. A block that is marked `ignore` is not run: it needs a download, or a terminal.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
@@ -67,6 +67,13 @@ Deno.test("the examples of the documentation run", async (test) => {
       for (const [index, code] of blocksOf(page, "sh").entries()) {
         await test.step(`${page.name}, shell ${index + 1}`, () => runShell(code, server.url));
       }
+      for (const [index, code] of blocksOf(page, "python").entries()) {
+        await test.step({
+          name: `${page.name}, Python ${index + 1}`,
+          ignore: !await hasPackages(code),
+          fn: () => runProgram("python3", ["-c", code.replaceAll(SERVER, server.url)]),
+        });
+      }
     }
   } finally {
     await Deno.remove(home, { recursive: true });
@@ -93,10 +100,24 @@ async function runShell(code: string, url: string): Promise<void> {
   assert(code.startsWith("curl "), `only curl can be run, else say ignore:\n${code}`);
   const command = code.replace("curl ", "curl --fail-with-body --silent --show-error ")
     .replaceAll(SERVER, url);
-  const { code: status, stdout, stderr } = await new Deno.Command("bash", { args: ["-c", command] })
-    .output();
+  await runProgram("bash", ["-c", command]);
+}
+
+async function runProgram(program: string, args: string[]): Promise<void> {
+  const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();
   const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  assertEquals(status, 0, output);
+  assertEquals(code, 0, output);
+}
+
+/** Whether Python is there, with the packages that an example imports. */
+async function hasPackages(code: string): Promise<boolean> {
+  const imports = code.split("\n").filter((line) => /^(from|import) /.test(line)).join("\n");
+  try {
+    const python = new Deno.Command("python3", { args: ["-c", imports], stderr: "null" });
+    return (await python.output()).success;
+  } catch {
+    return false;
+  }
 }
 
 Deno.test("examples of the documentation in other languages name the server and the model in the box", () => {

@@ -92,6 +92,11 @@ export function testOn(others: typeof DEVICES): void {
   cpus = [];
 }
 
+/** The devices that {@linkcode testOn} said, if it did. */
+export function otherDevices(): typeof DEVICES | undefined {
+  return devices === DEVICES ? undefined : devices;
+}
+
 /** Devices are opened once per isolate: opening and destroying many makes Dawn hang. */
 const opened = new Map<string, Promise<WebGpuDevice>>();
 

@@ -1,10 +1,7 @@
-// GPUs that tests pretend to have: the software driver under the numbers that hardware reports, so
-// that the tiles, lanes and workgroups that a real GPU gets are chosen, and computed. What it cannot
-// be is a GPU whose subgroups have another size than its own: there `subgroupAdd` and
-// `subgroupShuffleXor` are replaced by functions of these names which give the same values by way of
-// workgroup memory; all else of the kernel stays as it is.
+// The numbers that GPUs of all makers report, on which depends which kernels they get.
+// pretended_gpu.ts computes with them on the software driver, recording_gpu.ts only notes kernels.
 
-import type { WebGpuDevice } from "../kernels/webgpu/mod.ts";
+import { MATRIX_FEATURES, type MatrixSize, type WebGpuDevice } from "../kernels/webgpu/mod.ts";
 
 /** What a GPU reports. */
 export interface Profile {
@@ -17,6 +14,8 @@ export interface Profile {
   readonly memory: number;
   /** Most invocations in a workgroup. */
   readonly invocations: number;
+  /** Subgroup matrices, which only Dawn has. */
+  readonly matrices?: readonly MatrixSize[];
 }
 
 const SUBGROUPS: Record<string, readonly [number, number] | undefined> = {
@@ -48,6 +47,26 @@ export const PROFILES: readonly Profile[] = [
   { name: "software, no subgroups", software: true, ...limits("16 KiB") },
 ];
 
+/** GPUs on Dawn with subgroup matrices, as drivers list them. */
+export const MATRIX_PROFILES: readonly Profile[] = [
+  matrixProfile("NVIDIA", [32, 32], [
+    { component: "f16", M: 16, N: 8, K: 16 },
+    { component: "f16", M: 16, N: 16, K: 16 },
+  ]),
+  matrixProfile("AMD", [32, 64], [{ component: "f16", M: 16, N: 16, K: 16 }]),
+  matrixProfile("AMD, large subgroups", [64, 64], [{ component: "f16", M: 16, N: 16, K: 16 }]),
+  matrixProfile("Intel", [8, 32], [{ component: "f16", M: 8, N: 16, K: 16 }]),
+  matrixProfile("Apple", [4, 64], [{ component: "f32", M: 8, N: 8, K: 8 }]),
+];
+
+function matrixProfile(
+  name: string,
+  subgroups: readonly [number, number],
+  matrices: readonly MatrixSize[],
+): Profile {
+  return { name: `subgroup matrices of ${name}`, subgroups, matrices, ...limits("32 KiB") };
+}
+
 /**
  * Those of them that differ in what kernels depend on, and the first of those that do not: subgroups
  * of a size that varies are as good as their least one.
@@ -58,6 +77,15 @@ export const DISTINCT_PROFILES: readonly Profile[] = PROFILES.filter((profile, i
   return PROFILES.findIndex((other) => kind(other) === kind(profile)) === i;
 });
 
+/**
+ * Those of them that differ in workgroup memory, or in being software: all that attention and the
+ * sampler depend on, as tests/profiles/shaders.ts checks.
+ */
+export const MEMORY_PROFILES: readonly Profile[] = DISTINCT_PROFILES.filter((profile, i) => {
+  const kind = ({ software, memory }: Profile) => `${[software, memory]}`;
+  return DISTINCT_PROFILES.findIndex((other) => kind(other) === kind(profile)) === i;
+});
+
 function limits(size: keyof typeof LIMITS) {
   const [memory, invocations] = LIMITS[size];
   return { memory, invocations };
@@ -65,13 +93,40 @@ function limits(size: keyof typeof LIMITS) {
 
 /** The profile of that name. */
 export function profileNamed(name: string): Profile {
-  const profile = PROFILES.find((profile) => profile.name === name);
+  const profile = [...PROFILES, ...MATRIX_PROFILES].find((profile) => profile.name === name);
   if (!profile) throw new RangeError(`Cannot pretend ${name}: no such profile`);
   return profile;
 }
 
+/** The features that a profile's adapter lists. */
+export function featuresOf({ subgroups, matrices }: Profile): Set<string> {
+  return new Set([...(subgroups ? ["subgroups"] : []), ...(matrices ? MATRIX_FEATURES : [])]);
+}
+
+/** What a profile's adapter says of itself. */
+export function infoOf({ name, subgroups = [0, 0], matrices, software = false }: Profile) {
+  return {
+    description: name,
+    isFallbackAdapter: software,
+    subgroupMinSize: subgroups[0],
+    subgroupMaxSize: subgroups[1],
+    ...(matrices && {
+      subgroupMatrixConfigs: [
+        // Of no use: others than these two types, and sums in halves.
+        { componentType: "i8", resultComponentType: "i32", M: 16, N: 16, K: 16 },
+        { componentType: "f16", resultComponentType: "f16", M: 32, N: 32, K: 16 },
+        ...matrices.map(({ component, ...size }) => ({
+          componentType: component,
+          resultComponentType: "f32",
+          ...size,
+        })),
+      ],
+    }),
+  };
+}
+
 /** Invocations of every subgroup, or 0 where that is not known. */
-function sizeOf({ subgroups }: Pick<Profile, "subgroups">): number {
+export function sizeOf({ subgroups }: Pick<Profile, "subgroups">): number {
   return subgroups && subgroups[0] === subgroups[1] ? subgroups[0] : 0;
 }
 
@@ -104,99 +159,8 @@ export function deviceProfile(profile: Profile): WebGpuDevice["profile"] {
       maxComputeInvocationsPerWorkgroup: profile.invocations,
       maxComputeWorkgroupSizeX: profile.invocations,
     } as GPUSupportedLimits,
+    ...(profile.matrices && profile.subgroups
+      ? { matrices: { sizes: profile.matrices, mostSubgroup: profile.subgroups[1] } }
+      : {}),
   };
-}
-
-/** Deno's GPU under the numbers of a profile, for `WebGpuDevice.open()`. */
-export function pretendGpu(profile: Profile): GPU {
-  const real = navigator.gpu;
-  const { wgslLanguageFeatures } = real as GPU & { wgslLanguageFeatures: ReadonlySet<string> };
-  return {
-    wgslLanguageFeatures,
-    async requestAdapter(options?: GPURequestAdapterOptions) {
-      const adapter = await real.requestAdapter(options);
-      return adapter && pretendAdapter(adapter, profile);
-    },
-  } as unknown as GPU;
-}
-
-function pretendAdapter(adapter: GPUAdapter, profile: Profile): GPUAdapter {
-  const limits: Record<string, unknown> = {};
-  for (const name in adapter.limits) {
-    limits[name] = adapter.limits[name as keyof GPUSupportedLimits];
-  }
-  Object.assign(limits, deviceProfile(profile).limits);
-  const [subgroupMinSize, subgroupMaxSize] = profile.subgroups ?? [0, 0];
-  return {
-    features: new Set(profile.subgroups ? ["subgroups"] : []),
-    limits,
-    info: {
-      description: `${profile.name} (pretended)`,
-      isFallbackAdapter: profile.software ?? false,
-      subgroupMinSize,
-      subgroupMaxSize,
-    },
-    async requestDevice(descriptor: GPUDeviceDescriptor) {
-      const features = [...descriptor.requiredFeatures ?? []];
-      if (!profile.subgroups && features.includes("subgroups" as GPUFeatureName)) {
-        throw new TypeError("no subgroups");
-      }
-      const device = await adapter.requestDevice(descriptor);
-      const createShaderModule = device.createShaderModule.bind(device);
-      Object.defineProperty(device, "createShaderModule", {
-        value: ({ code, ...rest }: GPUShaderModuleDescriptor) =>
-          createShaderModule({ ...rest, code: pretendedCode(profile, code) }),
-      });
-      return device;
-    },
-  } as unknown as GPUAdapter;
-}
-
-/** The code that is computed where a GPU of this profile would compute `code`. */
-export function pretendedCode(profile: Profile, code: string): string {
-  return withSubgroupsOf(sizeOf(profile), code);
-}
-
-/**
- * The code of a kernel without subgroups, but with `subgroupAdd` over so many neighbouring invocations,
- * and shuffles.
- */
-function withSubgroupsOf(size: number, code: string): string {
-  const plain = code.replace("enable subgroups;\n", ""); // Deno has no such directive
-  if (!/\bsubgroup\w+\(/.test(plain)) return plain;
-  if (/\bsubgroup(?!Add\(|ShuffleXor\()\w+\(/.test(plain)) {
-    throw new RangeError("Cannot pretend subgroups: only sums and shuffles are replaced");
-  }
-  const main = /\bfn main\([^{]*\) \{\n/;
-  if (!main.test(plain) || !/@builtin\(local_invocation_index\) thread: u32/.test(plain)) {
-    throw new RangeError("Cannot pretend subgroups: main() does not know its thread");
-  }
-  // A barrier a call: the next call writes into the other array, and the one after that writes only
-  // when all have read. Drivers that run on the CPU cut a kernel into pieces at its barriers.
-  return plain.replace(main, "$&  pretended_thread = thread;\n") + `
-var<private> pretended_thread: u32;
-var<private> pretended_turn: u32;
-var<workgroup> pretended_values: array<array<f32, WORKGROUP>, 2>;
-fn pretended_share(value: f32) -> u32 {
-  pretended_turn = 1u - pretended_turn;
-  let turn = pretended_turn;
-  pretended_values[turn][pretended_thread] = value;
-  workgroupBarrier();
-  return turn;
-}
-fn subgroupShuffleXor(value: f32, mask: u32) -> f32 {
-  let turn = pretended_share(value);
-  return pretended_values[turn][pretended_thread ^ mask];
-}
-fn subgroupAdd(value: f32) -> f32 {
-  let turn = pretended_share(value);
-  // All add up in the same order, as all of a subgroup have the same sum.
-  let first = pretended_thread - pretended_thread % ${size || 1}u;
-  var sum = 0.0;
-  for (var i = first; i < first + ${size || 1}u; i++) {
-    sum += pretended_values[turn][i];
-  }
-  return sum;
-}
-`;
 }

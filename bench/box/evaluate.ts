@@ -2,7 +2,7 @@
 // that it gave itself in the turns before; an example is right if all answers that count are.
 // How the model is reached is the caller's business.
 
-import type { ChatMessage, Tool } from "../../engine/types.ts";
+import type { ChatMessage, Tool } from "../../engine/types/mod.ts";
 import { Random } from "./random.ts";
 import { EVALUATED } from "./skills/mod.ts";
 import type { Answer, Example, Skill } from "./types.ts";

@@ -1,7 +1,7 @@
 // What the generators of the box make: conversations with the answers that are right. Training
 // takes the answers as they stand, the evaluation asks a running server and checks what it says.
 
-import type { Tool } from "../../engine/types.ts";
+import type { Tool } from "../../engine/types/mod.ts";
 import type { Random, Split } from "./random.ts";
 
 export type { Split };

@@ -11,6 +11,8 @@ import { type Counts, openCounters } from "./null_gpu.ts";
 export interface DecodeFigures {
   readonly name: string;
   readonly tokensPerSecond: number;
+  /** Of the fastest WINDOW tokens in a row: what others on the machine leave of it varies. */
+  readonly fastest: number;
   /** Time of the processor for a token, of all threads, in milliseconds; the neighbours' load is not in it. */
   readonly cpu: number;
   /** Until the first token, in milliseconds. */
@@ -19,6 +21,8 @@ export interface DecodeFigures {
   readonly perToken: Omit<Counts, "idleNanoseconds" | "gaps">;
   /** Idle time of a GPU that takes DISPATCH_NANOSECONDS for a dispatch, per submit, in milliseconds. */
   readonly idle: number;
+  /** The times in which it was idle: the median, and what a tenth was below, in milliseconds. */
+  readonly gap: { readonly median: number; readonly tenth: number };
 }
 
 /** All figures of one model. */
@@ -34,6 +38,7 @@ const DISPATCH_NANOSECONDS = 50_000;
 const LAYERS = 32;
 const TOKENS = 400;
 const IDLE_TOKENS = 80;
+const WINDOW = 16;
 
 const SHAPE: LlamaShape = {
   layers: LAYERS,
@@ -66,11 +71,14 @@ try {
     const start = 7919 * prompts++; // no prompt is found in the cache
     const prompt = Array.from({ length: 50 }, (_, i) => (start + i * 31) % 256);
     const begin = performance.now();
+    const times: number[] = [];
     let [tokens, first, before, cpu] = [0, 0, counters.counts(), process.cpuUsage()];
     const request = { prompt, maxTokens, ignoreEnd: true, draftTokens: 0, ...options };
     for await (const event of model.generate(request)) {
       if (event.type !== "text") continue;
       tokens += event.tokens.length;
+      const at = performance.now();
+      for (const _ of event.tokens) times.push(at);
       if (first > 0) continue;
       first = performance.now();
       before = counters.counts();
@@ -81,6 +89,9 @@ try {
     return {
       tokens,
       firstToken: first - begin,
+      fastest: Math.max(
+        ...times.slice(0, -WINDOW).map((at, i) => 1000 * WINDOW / (times[i + WINDOW]! - at)),
+      ),
       cpu: (user + system) / 1000 / (tokens - 1),
       seconds: (performance.now() - first) / 1000,
       counted: Object.fromEntries(
@@ -93,20 +104,26 @@ try {
   const ways: DecodeFigures[] = [];
   for (const [name, options] of Object.entries(WAYS)) {
     await run(64, options);
-    const { tokens, firstToken, cpu, seconds, counted } = await run(TOKENS, options);
+    const { tokens, firstToken, fastest, cpu, seconds, counted } = await run(TOKENS, options);
     counters.setDispatchTime(DISPATCH_NANOSECONDS);
     const busy = await run(IDLE_TOKENS, options);
     counters.setDispatchTime(0);
+    const gaps = counters.gaps(busy.counted.gaps).sort((a, b) => a - b);
     const { idleNanoseconds: _, gaps: __, ...all } = counted;
     ways.push({
       name,
       tokensPerSecond: (tokens - 1) / seconds,
+      fastest,
       cpu,
       firstToken,
       perToken: Object.fromEntries(
         Object.entries(all).map(([key, count]) => [key, count / (tokens - 1)]),
       ) as DecodeFigures["perToken"],
       idle: busy.counted.idleNanoseconds / busy.counted.submits / 1e6,
+      gap: {
+        median: (gaps[Math.floor(gaps.length / 2)] ?? 0) / 1e6,
+        tenth: (gaps[Math.floor(gaps.length / 10)] ?? 0) / 1e6,
+      },
     });
   }
   const report: DecodeReport = { architecture, layers: LAYERS, ways };

@@ -15,10 +15,15 @@ export interface KernelCode extends KernelMark {
   /** Subgroups that a SIMD runs at a time, as registers and memory allow. */
   readonly occupancy: number;
   readonly instructions: number;
-  /** Of the longest loop that loads from memory and holds no other; 0 where there is none. */
+  /**
+   * Of the longest loop that loads from memory and holds no other; of a product, of the first one,
+   * because a later one writes its results. 0 where there is none.
+   */
   readonly loopInstructions: number;
   /** Most loads from memory that an invocation has under way in a loop, or anywhere without loops. */
   readonly loadsInFlight: number;
+  /** Instructions that multiply matrices. */
+  readonly matrixProducts: number;
   /** Instructions of that loop for 32 weights, of products. */
   readonly perGroup?: number;
 }
@@ -56,10 +61,15 @@ function describe(mark: KernelMark, lines: readonly string[]): KernelCode {
   ) as Record<keyof typeof STATISTICS, number>;
   const blocks = blocksOf(lines);
   const loops = loopsOf(blocks).filter((loop) => mostLoads(loop) > 0);
-  const loopInstructions = Math.max(0, ...loops.filter(isInnermost).map(count));
-  const loadsInFlight = Math.max(...(loops.length > 0 ? loops : [blocks]).map(mostLoads));
+  const isProduct = mark.groups !== undefined;
+  const innermost = loops.filter(isInnermost).slice(0, isProduct ? 1 : undefined);
+  const loopInstructions = Math.max(0, ...innermost.map(count));
+  const loading = isProduct && innermost.length > 0 ? innermost : loops;
+  const loadsInFlight = Math.max(...(loading.length > 0 ? loading : [blocks]).map(mostLoads));
+  const matrixProducts = blocks.flatMap(({ instructions }) => instructions)
+    .filter((instruction) => /^v_s?wmma_/.test(instruction)).length;
   const perGroup = mark.groups === undefined ? {} : { perGroup: loopInstructions / mark.groups };
-  return { ...mark, ...statistics, loopInstructions, loadsInFlight, ...perGroup };
+  return { ...mark, ...statistics, loopInstructions, loadsInFlight, matrixProducts, ...perGroup };
 }
 
 /** What comes before the machine code; the compiler's own forms stand above it. */

@@ -13,7 +13,13 @@ import {
   quantizedRows,
   typesOf,
 } from "../../kernels/mod.ts";
-import { chooseTile, STAGED, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import {
+  chooseTile,
+  isStaged,
+  STAGED,
+  stagedBuffers,
+  WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { MODELS } from "../kernels/shapes.ts";
 
 /** What begins a line that names a kernel; what follows is a {@linkcode KernelMark}, or nothing. */
@@ -25,7 +31,10 @@ export interface KernelMark {
   readonly name: string;
   /** Name of the kernel itself: an operation may have several. */
   readonly kernel: string;
-  /** Groups of 32 weights that an invocation takes in one turn of its loop; of products. */
+  /**
+   * Groups of 32 weights that an invocation takes in one turn of its loop; of products. Staged ones
+   * count a group anew for each token that it is multiplied with.
+   */
   readonly groups?: number;
 }
 
@@ -40,13 +49,18 @@ function mark(text: string): void {
 }
 
 let current: Omit<KernelMark, "kernel"> = { name: "" };
-const { createComputePipeline } = GPUDevice.prototype;
-GPUDevice.prototype.createComputePipeline = function (descriptor) {
-  mark(JSON.stringify({ ...current, kernel: descriptor.label ?? "" } satisfies KernelMark));
-  const pipeline = createComputePipeline.call(this, descriptor);
-  mark("");
-  return pipeline;
-};
+
+/** Has a device, of Deno or of Dawn, mark the kernels that it compiles. */
+function markKernels(gpu: GPUDevice): void {
+  const prototype: GPUDevice = Object.getPrototypeOf(gpu);
+  const { createComputePipeline } = prototype;
+  prototype.createComputePipeline = function (descriptor) {
+    mark(JSON.stringify({ ...current, kernel: descriptor.label ?? "" } satisfies KernelMark));
+    const pipeline = createComputePipeline.call(this, descriptor);
+    mark("");
+    return pipeline;
+  };
+}
 
 function compile(device: WebGpuDevice, encode: (pass: Pass) => void): void {
   const recorder = device.record();
@@ -58,10 +72,12 @@ function compileProducts(device: WebGpuDevice, name: string): void {
   const format = quantFormats.find((format) => format.name === name);
   if (!format) throw new RangeError(`Cannot compile products of ${name}: no such format`);
   const { width, inner } = MODELS["8b"]!;
-  const integer = format.kind === "integer";
-  const x = integer
-    ? quantizedRows(device, "x", MOST_ROWS, width)
-    : floatRows(device, "x", MOST_ROWS, width);
+  const integer = format.kind === "integer" && device.capabilities.packedDot;
+  const epsilon = 1e-5;
+  const normed = quantizedRows(device, "x", MOST_ROWS, width, { deferredEpsilon: epsilon });
+  const x = integer ? normed : floatRows(device, "x", MOST_ROWS, width);
+  const weight = device.buffer("weight", 4 * width, "weights");
+  const norm = { norm: { kind: "rms", epsilon, weight }, y: normed } as const;
   for (const part of ["output", "gate and up"] as const) {
     const isPair = part === "gate and up";
     const sides = isPair ? 2 : 1;
@@ -75,10 +91,23 @@ function compileProducts(device: WebGpuDevice, name: string): void {
     const y = quantized
       ? quantizedRows(device, "y", MOST_ROWS, columns)
       : floatRows(device, "y", MOST_ROWS, columns);
-    const product = device.linear(matrix, x, y, isPair ? {} : { accumulate: true });
+    const mostFused = integer && !isPair ? device.mostFusedNormRows(matrix) : 0;
+    // The output's input is no norm, unlike that of gate and up.
+    const from = integer && !isPair ? quantizedRows(device, "x", MOST_ROWS, width) : x;
+    const options = { accumulate: true, ...(mostFused > 0 && { norm }) };
+    const product = device.linear(matrix, from, y, isPair ? {} : options);
     for (const rows of ROWS) {
-      const tile = chooseTile(device.profile, rows, { sides, integer, quantized });
-      const groups = tile === STAGED ? {} : { groups: tile.rows * sides };
+      const makesGroups = quantized || rows <= mostFused;
+      const use = { sides, integer, quantized: makesGroups } as const;
+      const tile = chooseTile(device.profile, rows, use);
+      // An invocation of the staged tile has 4 by 4 outputs, and takes a group of each from a buffer
+      // of int8.
+      const turns = integer ? stagedBuffers(device.profile, use) : 1;
+      const groups = tile === STAGED
+        ? { groups: 16 * turns }
+        : isStaged(tile)
+        ? {}
+        : { groups: tile.rows * sides };
       current = { name: `${part} ${name}, ${rows} rows`, ...groups };
       compile(device, (pass) => product.encode(pass, rows));
     }
@@ -130,8 +159,9 @@ function compileRows(device: WebGpuDevice): void {
 }
 
 if (import.meta.main) {
-  const device = await openDevice({ kind: "webgpu" });
+  const device = await openDevice();
   if (!(device instanceof WebGpuDevice)) throw new Error("Cannot compile kernels: no WebGPU");
+  markKernels(device.gpu);
   compileAttention(device);
   compileRows(device);
   for (const format of Deno.args) compileProducts(device, format);

@@ -1,4 +1,4 @@
-// `deno task bench:offline [decode] [load] [kernels] [roofline] [--families navi31,...] [--formats Q4_K,...] [--rows 1]`:
+// `deno task bench:offline [decode] [load] [kernels] [roofline] [--families navi31,...] [--formats Q4_K,...] [--rows 1] [--dawn]`:
 // what of the speed on real GPUs can be told without one. `decode`: what a token takes of the host, on
 // a GPU that takes no time. `load`: what loading takes of it. `kernels`: the machine code that AMD's GPUs would run. `roofline`: what
 // follows for tokens per second. Tables of Markdown.
@@ -23,9 +23,10 @@ export async function kernelsOn(
   gpu: Exclude<Awaited<ReturnType<typeof findNullGpu>>, string>,
   family: string,
   formats: readonly string[],
+  kind: "webgpu" | "dawn",
 ): Promise<KernelCode[]> {
   const debug = "shaders,shaderstats";
-  const { stderr } = await runOnNullGpu(gpu, "kernels.ts", { args: formats, family, debug });
+  const { stderr } = await runOnNullGpu(gpu, "kernels.ts", { args: formats, family, kind, debug });
   return parseKernels(stderr);
 }
 
@@ -38,19 +39,22 @@ function printTable(
 }
 
 function printDecode({ architecture, layers, ways }: DecodeReport): void {
-  const rows = ways.map(({ name, tokensPerSecond, cpu, firstToken, perToken, idle }) => [
+  const rows = ways.map(({ name, cpu, firstToken, perToken, ...way }) => [
     name,
-    tokensPerSecond.toFixed(0),
+    way.tokensPerSecond.toFixed(0),
+    way.fastest.toFixed(0),
     cpu.toFixed(2),
     firstToken.toFixed(1),
     perToken.dispatches.toFixed(1),
     (perToken.dispatches / layers).toFixed(2),
     perToken.barriers.toFixed(1),
     perToken.submits.toFixed(2),
-    idle.toFixed(2),
+    way.idle.toFixed(2),
+    way.gap.median.toFixed(2),
+    way.gap.tenth.toFixed(2),
   ]);
   const head =
-    "tokens/s,CPU ms a token,first token ms,dispatches a token,by layers,barriers,submits,idle ms a submit";
+    "tokens/s,fastest 16,CPU ms a token,first token ms,dispatches a token,by layers,barriers,submits,idle ms a submit,gap ms: median,a tenth below";
   printTable([`${architecture}, ${layers} layers`, ...head.split(",")], rows);
 }
 
@@ -77,9 +81,10 @@ function printKernels(family: string, kernels: readonly KernelCode[]): void {
     kernel.loopInstructions,
     kernel.perGroup?.toFixed(1) ?? "",
     kernel.loadsInFlight,
+    kernel.matrixProducts,
   ]);
   const head =
-    "kernel,registers,spilled,workgroup bytes,subgroups a SIMD,instructions,in its loop,for 32 weights,loads in flight";
+    "kernel,registers,spilled,workgroup bytes,subgroups a SIMD,instructions,in its loop,for 32 weights,loads in flight,matrix products";
   printTable([family, ...head.split(",")], rows);
 }
 
@@ -90,8 +95,10 @@ if (import.meta.main) {
       families: { type: "string", default: FAMILIES },
       formats: { type: "string", default: FORMATS },
       rows: { type: "string" },
+      dawn: { type: "boolean", default: false },
     },
   });
+  const kind = values.dawn ? "dawn" : "webgpu";
   const wants = (part: string) => positionals.length === 0 || positionals.includes(part);
   if (wants("roofline")) {
     printTable(["GPU", "model", "tokens/s", "of the published bandwidth"], roofline());
@@ -106,14 +113,14 @@ if (import.meta.main) {
     if (wants("decode")) {
       print(`\nThe null GPU, ${DEFAULT_FAMILY}; load ${load()}`);
       for (const architecture of ["llama", "qwen3"]) {
-        const { stdout } = await runOnNullGpu(gpu, "decode.ts", { args: [architecture] });
+        const { stdout } = await runOnNullGpu(gpu, "decode.ts", { args: [architecture], kind });
         printDecode(JSON.parse(stdout));
       }
     }
     if (wants("load")) {
       const loads: LoadReport[] = [];
       for (const format of LOADED_FORMATS) {
-        const { stdout } = await runOnNullGpu(gpu, "load.ts", { args: [format] });
+        const { stdout } = await runOnNullGpu(gpu, "load.ts", { args: [format], kind });
         loads.push(JSON.parse(stdout));
       }
       printLoads(loads);
@@ -122,7 +129,7 @@ if (import.meta.main) {
       const isWanted = ({ name }: KernelCode) =>
         values.rows === undefined || name.endsWith(`, ${values.rows} rows`);
       for (const family of values.families.split(",")) {
-        const kernels = await kernelsOn(gpu, family, values.formats.split(","));
+        const kernels = await kernelsOn(gpu, family, values.formats.split(","), kind);
         printKernels(family, kernels.filter(isWanted));
       }
     }

@@ -53,10 +53,20 @@ static struct {
   uint64_t idle_nanoseconds, gaps; // time the GPU had nothing to do between two submits
 } counts;
 static uint64_t dispatch_nanoseconds;
+enum { KEPT_GAPS = 4096 };
+static uint64_t gap_lengths[KEPT_GAPS]; // of the last gaps, in nanoseconds
 static int64_t busy_until; // when the last submit is done
 
 EXPORT void null_gpu_counts(uint64_t *out) { memcpy(out, &counts, sizeof counts); }
 EXPORT void null_gpu_dispatch_time(uint64_t nanoseconds) { dispatch_nanoseconds = nanoseconds; }
+
+// Writes the lengths of the last gaps, at most `most`; returns how many.
+EXPORT uint64_t null_gpu_gaps(uint64_t *out, uint64_t most) {
+  uint64_t count = counts.gaps < KEPT_GAPS ? counts.gaps : KEPT_GAPS;
+  if (count > most) count = most;
+  for (uint64_t i = 0; i < count; i++) out[i] = gap_lengths[(counts.gaps - 1 - i) % KEPT_GAPS];
+  return count;
+}
 
 static int64_t now(void) {
   struct timespec t;
@@ -160,7 +170,7 @@ static Result submit(void *queue, uint32_t count, const SubmitInfo *infos, Signa
   const int64_t time = now();
   if (busy_until && time > busy_until) {
     counts.idle_nanoseconds += time - busy_until;
-    counts.gaps++;
+    gap_lengths[counts.gaps++ % KEPT_GAPS] = time - busy_until;
   }
   int64_t done = time > busy_until ? time : busy_until;
   for (uint32_t i = 0; i < count; i++) {

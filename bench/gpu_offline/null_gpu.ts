@@ -69,7 +69,6 @@ export async function findNullGpu(folder: string): Promise<NullGpu | string> {
       VK_DRIVER_FILES: manifest,
       VK_ICD_FILENAMES: manifest, // what older loaders call it
       MESA_SHADER_CACHE_DISABLE: "1",
-      QUERN_DEVICE: "webgpu",
     },
   };
 }
@@ -87,9 +86,11 @@ export interface ProgramOutput {
 export async function runOnNullGpu(
   { environment }: NullGpu,
   program: string,
-  { args = [], family = DEFAULT_FAMILY, debug }: {
+  { args = [], family = DEFAULT_FAMILY, kind = "webgpu", debug }: {
     args?: readonly string[];
     family?: string;
+    /** The implementation of WebGPU. */
+    kind?: "webgpu" | "dawn";
     /** What RADV writes of the shaders that it compiles. */
     debug?: string;
   } = {},
@@ -99,6 +100,7 @@ export async function runOnNullGpu(
     args: ["run", "-A", "--no-check", "--no-lock", new URL(program, import.meta.url).href, ...args],
     env: {
       ...environment,
+      QUERN_DEVICE: kind,
       RADV_FORCE_FAMILY: family,
       ...(debug === undefined ? {} : { RADV_DEBUG: debug }),
     },
@@ -108,12 +110,21 @@ export async function runOnNullGpu(
   throw new Error(`Cannot run ${program} on ${family}: ${output.stderr.slice(-2000)}`);
 }
 
+/** What the driver tells of what was submitted. */
+export interface Counters {
+  counts(): Counts;
+  /** Lengths of the last `count` times in which the GPU had nothing to do, in nanoseconds. */
+  gaps(count: number): number[];
+  setDispatchTime(nanoseconds: number): void;
+}
+
 /** The driver that this program runs on. Errors: Error where it is none. */
-export function openCounters(): { counts(): Counts; setDispatchTime(nanoseconds: number): void } {
+export function openCounters(): Counters {
   const library = Deno.env.get(LIBRARY_VARIABLE);
   if (!library) throw new Error("Cannot count commands: this program does not run on the null GPU");
   const { symbols } = Deno.dlopen(library, {
     null_gpu_counts: { parameters: ["buffer"], result: "void" },
+    null_gpu_gaps: { parameters: ["buffer", "u64"], result: "u64" },
     null_gpu_dispatch_time: { parameters: ["u64"], result: "void" },
   });
   return {
@@ -121,6 +132,11 @@ export function openCounters(): { counts(): Counts; setDispatchTime(nanoseconds:
       const words = new BigUint64Array(COUNTS.length);
       symbols.null_gpu_counts(words);
       return Object.fromEntries(COUNTS.map((name, i) => [name, Number(words[i])])) as Counts;
+    },
+    gaps(count) {
+      const lengths = new BigUint64Array(count);
+      const found = Number(symbols.null_gpu_gaps(lengths, BigInt(count)));
+      return Array.from(lengths.subarray(0, found), Number);
     },
     setDispatchTime: (nanoseconds) => symbols.null_gpu_dispatch_time(BigInt(nanoseconds)),
   };

@@ -19,9 +19,10 @@ interface ModelWork {
   /** Bytes of weights that a token reads. */
   readonly bytes: number;
   readonly weights: number;
-  readonly dispatches: number;
-  /** Instructions for 32 weights, with products of int8 and without: means of RADV's navi31 and navi10. */
-  readonly instructions: readonly [packed: number, emulated: number];
+  /** In int8, where norms of the residual are fused with products, and in f32. */
+  readonly dispatches: readonly [packed: number, floats: number];
+  /** Instructions for 32 weights, in int8 and in f32: means of RADV's navi31 and navi10. */
+  readonly instructions: readonly [packed: number, floats: number];
 }
 
 /** From least to most favourable. */
@@ -35,8 +36,20 @@ const HARDWARE: readonly Hardware[] = [
 ];
 
 const MODELS: readonly ModelWork[] = [
-  { name: "8B Q4_K_M", bytes: 4.69e9, weights: 7.5e9, dispatches: 293, instructions: [66, 150] },
-  { name: "0.6B Q8_0", bytes: 0.634e9, weights: 0.596e9, dispatches: 312, instructions: [31, 112] },
+  {
+    name: "8B Q4_K_M",
+    bytes: 4.69e9,
+    weights: 7.5e9,
+    dispatches: [229, 293],
+    instructions: [66, 138],
+  },
+  {
+    name: "0.6B Q8_0",
+    bytes: 0.634e9,
+    weights: 0.596e9,
+    dispatches: [200, 256],
+    instructions: [31, 92],
+  },
 ];
 
 /** Share of the published bandwidth that plain reads reach, by published measurements. */
@@ -54,10 +67,11 @@ const HIDDEN: Range = [0.5, 1];
 /** Tokens per second, and the share of the published bandwidth that this is. */
 function predict(gpu: Hardware, model: ModelWork, at: 0 | 1): [tokens: number, share: number] {
   const reading = model.bytes / (gpu.bandwidth * READABLE[at]);
-  const perGroup = model.instructions[gpu.packedDot ? 0 : 1];
+  const arithmetic = gpu.packedDot ? 0 : 1;
+  const perGroup = model.instructions[arithmetic];
   const computing = model.weights / 32 * perGroup / (gpu.lanes * ISSUED[at]);
   const longer = Math.max(reading, computing) + (1 - HIDDEN[at]) * Math.min(reading, computing);
-  const tokens = 1 / (longer + model.dispatches * BETWEEN[at]);
+  const tokens = 1 / (longer + model.dispatches[arithmetic] * BETWEEN[at]);
   return [tokens, tokens * model.bytes / gpu.bandwidth];
 }
 

@@ -9,7 +9,7 @@ import {
   partialBytes,
   QUERY_TILE,
   ropeFrequencies,
-  ropeTables,
+  ropeTable,
   rotateRowsReference,
   STEP_ROW,
   typesOf,
@@ -180,7 +180,7 @@ function bindRotate(
   const { device } = bench;
   const shape = { heads, kvHeads, headDim };
   const rope = { rotary: headDim, base: ROPE_BASE };
-  const { low, high } = ropeTables(rope, rows);
+  const angles = ropeTable(rope, rows);
   const maxBlocks = Math.ceil(rows / BLOCK);
   const buffer = () =>
     device.buffer("bench", layerCacheBytes(shape, maxBlocks, typesOf("f16")), "bench");
@@ -202,8 +202,7 @@ function bindRotate(
     ...shape,
     rotary: headDim,
     halfPairs: true,
-    lowAngles: bench.upload(low),
-    highAngles: bench.upload(high),
+    angles: bench.upload(angles),
   });
   const { frequencies } = ropeFrequencies(rope);
   return {

@@ -19,7 +19,9 @@ import {
 import {
   chooseTile,
   type GpuMatrix,
+  isStaged,
   Linear,
+  MATRICES,
   STAGED,
   type Tile,
   tileFault,
@@ -228,7 +230,7 @@ function bindLinear(bench: Workbench, product: Product): BoundCase {
   };
 }
 
-/** Tiles that differ from the chosen one in one number by a factor of two, and the staged one. */
+/** Tiles that differ from the chosen one in one number by a factor of two, and the staged ones. */
 function tilesNear(
   { profile }: WebGpuDevice,
   rows: number,
@@ -236,12 +238,12 @@ function tilesNear(
 ): Tile[] {
   const chosen = chooseTile(profile, rows, use);
   const near: Tile[] = [];
-  if (chosen !== STAGED) {
+  if (!isStaged(chosen)) {
     for (const key of ["rows", "cols", "lanes", "workgroup"] as const) {
       for (const factor of [0.5, 2]) near.push({ ...chosen, [key]: chosen[key] * factor });
     }
   } else near.push({ rows: 4 / use.sides, cols: 4, lanes: 1, workgroup: 64 });
-  if (rows > 1 && chosen !== STAGED) near.push(STAGED);
+  if (rows > 1) near.push(...([MATRICES, STAGED] as const).filter((tile) => tile !== chosen));
   return near.filter((tile) => tileFault(profile, tile, use) === undefined);
 }
 

@@ -1,7 +1,8 @@
 // Blocks of all models in the system's memory, up to a number of bytes; the least recently used are
 // dropped first. The store outlives the models, so that a model finds its blocks when it is loaded
 // again. The bytes are in shared memory, so that models in threads can use them
-// (mirrored_store.ts).
+// (mirrored_store.ts). A model in a process of its own keeps the bytes of its blocks there; the store
+// counts them, and decides which are dropped.
 
 import { type BlockMemory, type BlockStore, bytesOf, type StoredBlock } from "./types.ts";
 
@@ -11,10 +12,21 @@ const ASK_EVERY = 64 * 2 ** 20;
 /** Fraction of the system's memory that is left free for other programs. */
 const FREE_SHARE = 1 / 16;
 
-interface Entry {
+/** A block in this process. */
+interface OwnEntry {
   readonly model: string;
   readonly block: StoredBlock;
 }
+
+/** A block in the memory of another process. */
+interface RemoteEntry {
+  readonly holder: BlockViewer;
+  /** Its name there. */
+  readonly name: string;
+  readonly bytes: number;
+}
+
+type Entry = OwnEntry | RemoteEntry;
 
 /** The memory of a system, as an interface, so that tests can simulate others. */
 export interface SystemMemory {
@@ -30,12 +42,21 @@ export interface BlockViewer {
   dropped(names: readonly string[]): void;
 }
 
+/** What the blocks of one process take of a store's limit. Dispose of it when their memory is freed. */
+export interface RemoteShare extends Disposable {
+  /** Counts a block. Blocks that are dropped for it are told to their viewers. */
+  put(name: string, bytes: number): void;
+  /** Marks blocks as used now, the last one most recently. */
+  touch(names: readonly string[]): void;
+}
+
 /** Blocks of several models. */
 export class MemoryStore implements BlockStore {
   /** Entries by name, the least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #viewers = new Map<string, Set<BlockViewer>>();
   readonly #system: (() => SystemMemory) | undefined;
+  #shares = 0;
   #bytes = 0;
   #unasked = 0;
 
@@ -53,7 +74,7 @@ export class MemoryStore implements BlockStore {
     this.#system = system;
   }
 
-  /** Bytes of all blocks. */
+  /** Bytes of all blocks, those of other processes included. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -79,23 +100,43 @@ export class MemoryStore implements BlockStore {
     return { [Symbol.dispose]: () => void viewers.delete(viewer) };
   }
 
-  /** The blocks of a model, by name. */
-  blocksOf(model: string): (readonly [name: string, block: StoredBlock])[] {
-    return [...this.#entries].filter(([, entry]) => entry.model === model)
-      .map(([name, { block }]) => [name, block]);
+  /** Counts the blocks that another process keeps. @param holder called when it has to drop some */
+  share(holder: BlockViewer): RemoteShare {
+    const prefix = `${++this.#shares} `;
+    return {
+      put: (name, bytes) => this.#add(prefix + name, { holder, name, bytes }),
+      touch: (names) => this.touch(names.map((name) => prefix + name)),
+      [Symbol.dispose]: () => {
+        for (const [name, entry] of this.#entries) {
+          if ("holder" in entry && entry.holder === holder) this.#remove(name, entry);
+        }
+      },
+    };
   }
 
-  /** The block of that name, if it is there. */
+  /** The blocks of a model that are in this process, by name. */
+  blocksOf(model: string): (readonly [name: string, block: StoredBlock])[] {
+    return [...this.#entries].flatMap(([name, entry]) =>
+      "block" in entry && entry.model === model ? [[name, entry.block] as const] : []
+    );
+  }
+
+  /** The block of that name, if it is in this process. */
   get(name: string): StoredBlock | undefined {
-    return this.#entries.get(name)?.block;
+    const entry = this.#entries.get(name);
+    return entry && "block" in entry ? entry.block : undefined;
   }
 
   /** Stores a block of a model. */
   put(model: string, name: string, block: StoredBlock): void {
+    this.#add(name, { model, block });
+  }
+
+  #add(name: string, entry: Entry): void {
     const before = this.#entries.get(name);
     if (before) this.#remove(name, before);
-    const size = bytesOf(block);
-    this.#entries.set(name, { model, block });
+    const size = sizeOf(entry);
+    this.#entries.set(name, entry);
     this.#bytes += size;
     this.#unasked += size;
     this.#dropOver(this.#room());
@@ -111,6 +152,24 @@ export class MemoryStore implements BlockStore {
     }
   }
 
+  /** Drops blocks. */
+  drop(names: readonly string[]): void {
+    const dropped = new Map<BlockViewer, string[]>();
+    for (const name of names) {
+      const entry = this.#entries.get(name);
+      if (!entry) continue;
+      this.#remove(name, entry);
+      const isRemote = "holder" in entry;
+      const viewers = isRemote ? [entry.holder] : this.#viewers.get(entry.model) ?? [];
+      for (const viewer of viewers) {
+        const gone = dropped.get(viewer) ?? [];
+        gone.push(isRemote ? entry.name : name);
+        dropped.set(viewer, gone);
+      }
+    }
+    for (const [viewer, gone] of dropped) viewer.dropped(gone);
+  }
+
   /** Most bytes at this time: fewer if the system is short of memory. */
   #room(): number {
     if (!this.#system || this.#unasked < ASK_EVERY) return this.limit;
@@ -120,20 +179,22 @@ export class MemoryStore implements BlockStore {
   }
 
   #dropOver(room: number): void {
-    const dropped = new Map<string, string[]>();
+    const names: string[] = [];
+    let left = this.#bytes;
     for (const [name, entry] of this.#entries) {
-      if (this.#bytes <= room) break;
-      this.#remove(name, entry);
-      const { model } = entry;
-      dropped.set(model, [...dropped.get(model) ?? [], name]);
+      if (left <= room) break;
+      left -= sizeOf(entry);
+      names.push(name);
     }
-    for (const [model, names] of dropped) {
-      for (const viewer of this.#viewers.get(model) ?? []) viewer.dropped(names);
-    }
+    this.drop(names);
   }
 
-  #remove(name: string, { block }: Entry): void {
+  #remove(name: string, entry: Entry): void {
     this.#entries.delete(name);
-    this.#bytes -= bytesOf(block);
+    this.#bytes -= sizeOf(entry);
   }
+}
+
+function sizeOf(entry: Entry): number {
+  return "holder" in entry ? entry.bytes : bytesOf(entry.block);
 }

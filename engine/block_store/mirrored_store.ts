@@ -1,22 +1,24 @@
-// A store of blocks in memory, for models in other threads. The model's thread mirrors which of its
-// blocks the store has, sends what it adds and uses, and is told what was dropped. Blocks are sent
-// as shared memory, so nothing is copied.
+// A store of blocks in memory, for models in other threads or processes. The model's side mirrors which
+// of its blocks the store has, sends what it adds and uses, and is told what was dropped. To and from a
+// thread, blocks are sent as shared memory, so nothing is copied. A process keeps the bytes and sends
+// their number, so that the limit of the store is that of all its models together.
 
-import type { BlockViewer, MemoryStore } from "./memory_store.ts";
-import type { BlockMemory, BlockStore, StoredBlock } from "./types.ts";
+import { type BlockViewer, MemoryStore, type RemoteShare } from "./memory_store.ts";
+import { type BlockMemory, type BlockStore, bytesOf, type StoredBlock } from "./types.ts";
 
-/** Messages from the model's thread to the store. */
+/** Messages from the model's side to the store. "keep": a process has put a block into its memory. */
 export type ToStore =
   | { kind: "open"; model: string }
   | { kind: "put"; name: string; block: StoredBlock }
+  | { kind: "keep"; name: string; bytes: number }
   | { kind: "touch"; names: readonly string[] };
 
-/** Messages from the store to the model's thread. */
+/** Messages from the store to the model's side. */
 export type FromStore =
   | { kind: "there"; blocks: readonly (readonly [name: string, block: StoredBlock])[] }
   | { kind: "dropped"; names: readonly string[] };
 
-/** The model's side of the store. */
+/** The side of a model in a thread. */
 export class MirroredStore implements BlockStore {
   readonly #send: (message: ToStore) => void;
   readonly #blocks = new Map<string, StoredBlock>();
@@ -49,12 +51,40 @@ export class MirroredStore implements BlockStore {
   }
 }
 
-/** The store's side of one mirror. To be disposed of when the model is closed. */
+/** A store in a process of its own: how much it keeps is decided by the store on the other side. */
+export class RemoteStore extends MemoryStore {
+  readonly #send: (message: ToStore) => void;
+
+  /** @param send sends a message to the store's side */
+  constructor(send: (message: ToStore) => void) {
+    super(Infinity);
+    this.#send = send;
+  }
+
+  /** Handles a message from the store's side. */
+  receive(message: FromStore): void {
+    if (message.kind === "dropped") this.drop(message.names);
+  }
+
+  override put(model: string, name: string, block: StoredBlock): void {
+    super.put(model, name, block);
+    this.#send({ kind: "keep", name, bytes: bytesOf(block) });
+  }
+
+  override touch(names: readonly string[]): void {
+    super.touch(names);
+    this.#send({ kind: "touch", names });
+  }
+}
+
+/** The store's side of one mirror, or of a process's own store. To be disposed of when the model is closed. */
 export class MirrorHost implements BlockViewer, Disposable {
   readonly #store: MemoryStore;
   readonly #send: (message: FromStore) => void;
   #model: string | undefined;
   #watch: Disposable | undefined;
+  #share: RemoteShare | undefined;
+  #isClosed = false;
 
   /** @param send sends a message to the model's side */
   constructor(store: MemoryStore, send: (message: FromStore) => void) {
@@ -71,8 +101,12 @@ export class MirrorHost implements BlockViewer, Disposable {
       this.#send({ kind: "there", blocks: this.#store.blocksOf(message.model) });
     } else if (message.kind === "put") {
       this.#store.put(this.#model!, message.name, message.block);
+    } else if (message.kind === "keep") {
+      if (this.#isClosed) return; // The memory of the process is freed.
+      this.#share ??= this.#store.share(this);
+      this.#share.put(message.name, message.bytes);
     } else {
-      this.#store.touch(message.names);
+      (this.#share ?? this.#store).touch(message.names);
     }
   }
 
@@ -81,6 +115,8 @@ export class MirrorHost implements BlockViewer, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isClosed = true;
     this.#watch?.[Symbol.dispose]();
+    this.#share?.[Symbol.dispose]();
   }
 }

@@ -4,8 +4,19 @@
 
 export { nameAfter, rootName } from "./block_name.ts";
 export { DiskStore, measureBlocks } from "./disk_store.ts";
-export { type BlockViewer, MemoryStore, type SystemMemory } from "./memory_store.ts";
-export { type FromStore, MirroredStore, MirrorHost, type ToStore } from "./mirrored_store.ts";
+export {
+  type BlockViewer,
+  MemoryStore,
+  type RemoteShare,
+  type SystemMemory,
+} from "./memory_store.ts";
+export {
+  type FromStore,
+  MirroredStore,
+  MirrorHost,
+  RemoteStore,
+  type ToStore,
+} from "./mirrored_store.ts";
 export {
   type BlockMemory,
   type BlockStore,

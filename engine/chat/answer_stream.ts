@@ -3,7 +3,7 @@
 // tokens; those of marks and calls are dropped.
 
 import { TokenLedger } from "../generate/mod.ts";
-import type { ChatEvent, ChatMessage, DoneEvent, GenerateEvent } from "../types.ts";
+import type { ChatEvent, ChatMessage, DoneEvent, GenerateEvent } from "../types/mod.ts";
 import type { AnswerEvent, AnswerFormat, AnswerParser } from "./answers/types.ts";
 import type { ChatTools } from "./chat_tools.ts";
 

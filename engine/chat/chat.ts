@@ -10,7 +10,7 @@ import {
   taint,
   type Text,
 } from "../../tokenizer/mod.ts";
-import { checkpoint } from "../cancellation.ts";
+import { pollCancellation } from "../cancellation.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
 import { generate, type GenerateContext, type ThinkingSyntax } from "../generate/mod.ts";
 import { createGoTemplate, GoTemplateError, renderGoChatText } from "../go_template/mod.ts";
@@ -28,7 +28,7 @@ import type {
   OutputFormat,
   Tool,
   ToolCall,
-} from "../types.ts";
+} from "../types/mod.ts";
 import { AnswerStream } from "./answer_stream.ts";
 import { beginsThinking, endsThinking } from "./answers/answer_parser.ts";
 import type { AnswerFormat, CallableTool } from "./answers/types.ts";
@@ -208,7 +208,7 @@ function rendererOf(
   context: ChatContext,
   { messages: all, think, tools, template }: ChatRequest,
 ): (messages: readonly ChatMessage[]) => Text {
-  const budget = new RenderBudget(unitsOf(all), checkpoint);
+  const budget = new RenderBudget(unitsOf(all), pollCancellation);
   if (template !== undefined) {
     return refusingFaults(() => {
       const parsed = createGoTemplate(template);

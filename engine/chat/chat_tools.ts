@@ -7,7 +7,7 @@ import type { ValidateFunction } from "../dependencies.ts";
 import { RequestError } from "../errors.ts";
 import { compileFormat } from "../generate/mod.ts";
 import { SchemaError } from "../grammar/mod.ts";
-import type { FormatOptions, Tool } from "../types.ts";
+import type { FormatOptions, Tool } from "../types/mod.ts";
 import type { CallableTool } from "./answers/types.ts";
 
 /** Most keywords of a tool that are left out before its schema is given up. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { GgufError, RequestError } from "../errors.ts";
 import { type GgufFile, MetadataReader, parseShardName, readGguf } from "../gguf/mod.ts";
 import { canonicalDigest, MEDIA } from "../store/mod.ts";
-import type { ModelInfo } from "../types.ts";
+import type { ModelInfo } from "../types/mod.ts";
 import { doFileWork } from "./file_work.ts";
 import type { MadeLayer } from "./layers.ts";
 import { paced } from "./progress.ts";

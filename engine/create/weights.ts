@@ -6,7 +6,7 @@ import { RequestError } from "../errors.ts";
 import { readGguf } from "../gguf/mod.ts";
 import { describeModel } from "../load/mod.ts";
 import { MEDIA, type ModelStore } from "../store/mod.ts";
-import type { ModelInfo } from "../types.ts";
+import type { ModelInfo } from "../types/mod.ts";
 import { doFileWork } from "./file_work.ts";
 import type { MadeLayer } from "./layers.ts";
 import { paced } from "./progress.ts";

@@ -14,7 +14,7 @@ import {
   SchemaError,
 } from "../grammar/mod.ts";
 import type { ConstraintFork, TokenConstraint } from "../run/mod.ts";
-import type { FormatOptions, OutputFormat } from "../types.ts";
+import type { FormatOptions, OutputFormat } from "../types/mod.ts";
 import type { AllowedTokens } from "./logprobs.ts";
 
 /** The options that change how a format's schemas are read. */

@@ -5,7 +5,7 @@
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { flagsOf, isCancelled } from "../cancellation.ts";
 import { EngineError, RequestError } from "../errors.ts";
-import type { DoneReason, GenerateEvent, TokenLogprob } from "../event_types.ts";
+import type { DoneReason, GenerateEvent, TokenLogprob } from "../types/mod.ts";
 import {
   encodePrompt,
   type Prompt,
@@ -16,7 +16,7 @@ import {
   tokensOf,
 } from "../prompt/mod.ts";
 import type { RestoredTokens, Scheduler, Sequence, SequenceEnd } from "../run/mod.ts";
-import type { GenerateRequest } from "../types.ts";
+import type { GenerateRequest } from "../types/mod.ts";
 import { Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";

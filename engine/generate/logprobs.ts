@@ -3,7 +3,7 @@
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { RequestError } from "../errors.ts";
-import type { TextToken, TokenLogprob, TokenMask, TokenProbability } from "../event_types.ts";
+import type { TextToken, TokenLogprob, TokenMask, TokenProbability } from "../types/mod.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 

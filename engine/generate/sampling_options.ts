@@ -2,7 +2,7 @@
 
 import type { ResolvedSampling } from "../../kernels/mod.ts";
 import { RequestError } from "../errors.ts";
-import type { SamplingOptions } from "../types.ts";
+import type { SamplingOptions } from "../types/mod.ts";
 
 /**
  * The options with defaults filled in. Errors: RequestError naming an option that is out of range.

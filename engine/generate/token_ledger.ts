@@ -1,7 +1,7 @@
 // Finds the tokens of each piece of an answer that a parser has divided. Marks and the white space
 // around them are in no piece, and a piece may come long after its tokens.
 
-import type { TokenLogprob } from "../event_types.ts";
+import type { TokenLogprob } from "../types/mod.ts";
 
 /** The tokens whose text has not been given out yet. */
 export class TokenLedger {

@@ -12,10 +12,10 @@ export interface TensorChunk {
   /** Offset of its first byte in the tensor. */
   readonly offset: number;
   /**
-   * The bytes, at offset 0 of a buffer, so that any typed array can view them. The next chunk
-   * overwrites them.
+   * The bytes, which the next chunk overwrites. They begin at offset 0 of a buffer, so that any typed
+   * array can view them, unless the caller gave room for them.
    */
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
 }
 
 /** The source of tensors' bytes. */
@@ -70,7 +70,7 @@ export class TensorReader implements Disposable {
     start = 0,
     end = tensor.byteLength,
     unitBytes = tensorTypeById(tensor.type)?.blockBytes ?? 1,
-    room = (bytes: number): Uint8Array<ArrayBuffer> => this.#buffer.subarray(0, bytes),
+    room = (bytes: number): Uint8Array => this.#buffer.subarray(0, bytes),
   ): Generator<TensorChunk> {
     const chunkBytes = this.#buffer.length - this.#buffer.length % unitBytes;
     if (chunkBytes === 0) {

@@ -2,7 +2,7 @@
 // messages, or turn by turn if it only knows a prompt and its answer.
 
 import { joinTexts, plain, RenderBudget, taint, type Text } from "../../tokenizer/mod.ts";
-import type { ChatMessage, ChatRequest, Tool } from "../types.ts";
+import type { ChatMessage, ChatRequest, Tool } from "../types/mod.ts";
 import { toGoMessages, toGoTools } from "./conversation.ts";
 import { refusingLimits } from "./errors.ts";
 import type { GoTemplate } from "./template.ts";

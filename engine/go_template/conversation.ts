@@ -3,7 +3,7 @@
 // Defined by the types of Ollama's packages api and template.
 
 import { plain, taint, type Text } from "../../tokenizer/mod.ts";
-import type { ChatMessage, Tool, ToolCall } from "../types.ts";
+import type { ChatMessage, Tool, ToolCall } from "../types/mod.ts";
 import { writeJson } from "./json.ts";
 import { type Field, type GoValue, Stringer, Struct, toGoValue } from "./values.ts";
 

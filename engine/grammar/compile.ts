@@ -64,6 +64,8 @@ export interface Matcher {
 export interface CompiledSchema {
   /** Begins a document. */
   matcher(): Matcher;
+  /** Steps of work, of some 300 ns, that compiling and all documents took so far. */
+  readonly steps: number;
 }
 
 /** Sorting a vocabulary takes a third of a second: once for each. */

@@ -2,7 +2,7 @@
 // scheduler. It decides all sizes, except that of the KV cache, which run/cache_size.ts does.
 
 import { DiskStore } from "../block_store/mod.ts";
-import { type CacheTypes, type Capabilities, typesOf } from "../../kernels/mod.ts";
+import { type CacheTypes, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
 import { checkLayers, Config, poolingOf } from "../nn/mod.ts";
@@ -15,11 +15,17 @@ import {
   tokenBytes,
 } from "../run/mod.ts";
 import { KernelTuning } from "../tuning/mod.ts";
-import type { LoadOptions, LoadProgress, ModelInfo } from "../types.ts";
+import type { LoadOptions, LoadProgress, ModelInfo } from "../types/mod.ts";
 import { buildRunner } from "./build_runner.ts";
 import { cacheIdentity, type LoadFacts } from "./cache_identity.ts";
-import { loadDraftModel } from "./draft_model.ts";
-import { findEncoder, type LoadedVision, loadVision, seesWholeImages } from "../vision/mod.ts";
+import { defaultChunk, LARGE_CHUNK } from "./prefill_chunk.ts";
+import { headDrafter, loadDraftModel } from "./draft_model.ts";
+import {
+  findEncoder,
+  hasBidirectionalImages,
+  type LoadedVision,
+  loadVision,
+} from "../vision/mod.ts";
 import type { Placement } from "../weights/mod.ts";
 
 /**
@@ -29,11 +35,8 @@ const ENCODER_CONTEXT = 4096;
 
 const DEFAULT_SEQUENCES = 8;
 
-/**
- * Most rows of a step of texts. Each row may take a workgroup per head, and a dispatch can have
- * 65,535.
- */
-const MOST_ROWS = 511;
+/** Most workgroups of a dispatch in one direction. Each row of a step may take one for each head. */
+const MOST_WORKGROUPS = 65_535;
 
 /** The options of assemble(). */
 export interface AssembleOptions extends LoadOptions {
@@ -107,16 +110,17 @@ export async function assemble(
     tokenBytes: tokenBytes(config, cacheTypes),
     maxBuffer,
   });
-  const most = options.prefillChunk ?? defaultChunk(device.profile.capabilities);
-  const chunkSize = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
+  const wanted = options.prefillChunk ?? defaultChunk(device.profile);
+  const most = Math.min(LARGE_CHUNK, mostRows(config) - slots);
+  const chunkSize = encoder ? context : Math.max(1, Math.min(wanted, most));
   const found = await findEncoder(
     gguf,
     { readsImages: info.readsImages, isEncoder: encoder },
     options,
   );
   const imageTokens = options.imageTokens ?? found?.mostTokens ?? 0;
-  const wholeImages = seesWholeImages(config);
-  const imageRows = wholeImages ? imageTokens : 0;
+  const bidirectionalImages = hasBidirectionalImages(config);
+  const imageRows = bidirectionalImages ? imageTokens : 0;
   const rows = Math.max(chunkSize, Math.min(imageRows, context)) + slots;
   const limits = {
     rows,
@@ -126,8 +130,12 @@ export async function assemble(
   };
   let own = 0; // bytes of the model's own weights
   const tell = (progress: LoadProgress) => options.onProgress?.(progress);
-  const { network, runner } = await buildRunner(gguf, placement, {
+  const isDrafted = options.draft !== undefined && !encoder;
+  const { network, runner, head } = await buildRunner(gguf, placement, {
     ...options,
+    headLimits: isDrafted || encoder
+      ? undefined
+      : { rows: chunkSize + slots, outputs: slots, slots, context },
     onProgress(progress) {
       own = progress.total;
       tell(progress);
@@ -136,15 +144,15 @@ export async function assemble(
     limits,
     cacheTypes,
     cacheBlocks,
-    wholeImages,
+    bidirectionalImages,
     window: asked ?? context,
   });
   const facts = { device: device.profile, context: asked ?? context };
   const tiers = encoder ? undefined : await openTiers(gguf, options, facts);
   const sizes = { slots, context, chunkSize, cacheTypes, cacheBlocks };
-  const drafter = options.draft === undefined || encoder ? undefined : await loadDraftModel(
+  const drafter = !isDrafted ? head && await headDrafter(head, sizes) : await loadDraftModel(
     gguf,
-    options.draft,
+    options.draft!,
     placement,
     sizes,
     {
@@ -163,7 +171,7 @@ export async function assemble(
   );
   const images = encoder ? undefined : {
     columns: network.images.columns,
-    tokens: wholeImages ? rows - slots : Infinity,
+    tokens: bidirectionalImages ? rows - slots : Infinity,
   };
   if (found) network.images.allocate();
   const vision = found && await loadVision(found, device, {
@@ -227,7 +235,8 @@ async function openTiers(
   }
 }
 
-/** Prompt tokens per step. Fewer with a driver on the CPU, so that an abort is noticed soon. */
-function defaultChunk({ software }: Capabilities): number {
-  return software ? 64 : 256;
+/** Most rows of a step of texts. */
+function mostRows(config: Config): number {
+  const heads = config.countsPerLayer("attention.head_count");
+  return Math.floor(MOST_WORKGROUPS / Math.max(1, ...heads));
 }

@@ -1,12 +1,14 @@
 // One file's network on its devices, with its weights and what runs its steps: the part of a load that
-// a model and its draft model have in common. The sizes come from assemble.ts.
+// a model and its draft model have in common. A model's own head for multi-token prediction gets a
+// network of its own, since it runs in steps of its own. The sizes come from assemble.ts.
 
 import type { CacheTypes } from "../../kernels/mod.ts";
 import { type GgufFile, type TensorBytes, TensorReader } from "../gguf/mod.ts";
+import { mtpProjection } from "../models/mtp_head.ts";
 import { architectureOf } from "../models/registry.ts";
 import { allocateStep, type Config, ModelBuilder, Network, type StepLimits } from "../nn/mod.ts";
-import { chooseStateCopies, StepRunner } from "../run/mod.ts";
-import type { LoadOptions } from "../types.ts";
+import { chooseStateCopies, DeviceStates, StateFeed, StepRunner } from "../run/mod.ts";
+import type { LoadOptions } from "../types/mod.ts";
 import { Adapter, type Placement, WeightLoader } from "../weights/mod.ts";
 
 /** How a network is built. */
@@ -19,10 +21,44 @@ export interface BuildOptions
   readonly cacheTypes: CacheTypes;
   /** Blocks of the KV cache. */
   readonly cacheBlocks: number;
-  /** Whether an image has to run in one step. */
-  readonly wholeImages: boolean;
+  /** Whether rows of an image attend to each other in both directions: an image runs in one step. */
+  readonly bidirectionalImages: boolean;
   /** Tokens by which some models stretch their positions. */
   readonly window: number;
+  /** The limits of steps of the model's head for multi-token prediction. Missing: it is not loaded. */
+  readonly headLimits?: StepLimits | undefined;
+}
+
+/** A network and what runs its steps. */
+export interface Built {
+  readonly network: Network;
+  readonly runner: StepRunner;
+}
+
+/** The head for multi-token prediction of a model, and the states that it reads. */
+export interface BuiltHead extends Built {
+  readonly states: StateFeed;
+}
+
+/** How a file and this program can draft with a head for multi-token prediction. */
+export function mtpHeadOf(
+  { tensors }: GgufFile,
+  config: Config,
+): "none" | "known" | "unknown" {
+  const heads = config.countOr("nextn_predict_layers", 0);
+  if (heads === 0 || !tensors.has(mtpProjection(config.layers))) return "none";
+  const { loadMtpHead } = architectureOf(config.architecture);
+  return heads === 1 && loadMtpHead ? "known" : "unknown";
+}
+
+/** What is to be said of a file's heads for multi-token prediction: that they are not used. */
+export function mtpWarnings(gguf: GgufFile, config: Config): string[] {
+  if (mtpHeadOf(gguf, config) !== "unknown") return [];
+  const { architecture } = config;
+  return [
+    `the file's head for multi-token prediction is not used: it is not known here how one or more of ` +
+    `them draft in a model of architecture "${architecture}"; answers are the same without`,
+  ];
 }
 
 /** Builds a network and loads its weights. Errors: GgufError, UnsupportedModelError, AdapterError. */
@@ -30,18 +66,20 @@ export async function buildRunner(
   gguf: GgufFile,
   placement: Placement,
   options: BuildOptions,
-): Promise<{ network: Network; runner: StepRunner }> {
+): Promise<Built & { head: BuiltHead | undefined }> {
   const { top: device } = placement;
-  const { config, limits, cacheTypes, cacheBlocks, wholeImages } = options;
+  const { config, limits, cacheTypes, cacheBlocks, bidirectionalImages, headLimits } = options;
   const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
   const { architecture } = config;
   const state = allocateStep(device, limits);
+  const integer = !options.exact && device.profile.capabilities.packedDot;
+  const sizes = { integer, cacheTypes, cacheBlocks };
+  const hasHead = headLimits !== undefined && mtpHeadOf(gguf, config) === "known";
   const network = new Network(placement, state, {
+    ...sizes,
     limits,
-    integer: !options.exact && device.profile.capabilities.packedDot,
-    cacheTypes,
-    cacheBlocks,
-    wholeImages,
+    bidirectionalImages,
+    keepsFinalStates: hasHead,
   });
   using resources = new DisposableStack();
   const reader = resources.use(await openTensors(gguf));
@@ -51,11 +89,22 @@ export async function buildRunner(
   }
   const weights = new WeightLoader(placement, gguf, reader, { ...options, adapters });
   const model = new ModelBuilder(network, weights, config, options.window);
-  await architectureOf(architecture).load(model);
+  const { load, loadMtpHead } = architectureOf(architecture);
+  await load(model);
   model.checkAllTaken();
+  const buildHead = async (most: StepLimits): Promise<BuiltHead> => {
+    const state = allocateStep(device, most);
+    const network = new Network(placement, state, { ...sizes, limits: most });
+    const made = await loadMtpHead!(
+      new ModelBuilder(network, weights, config, options.window, model),
+    );
+    const runner = new StepRunner(device, network, state, most);
+    return { network, runner, states: new StateFeed(new DeviceStates(device, made)) };
+  };
+  const head = hasHead ? await buildHead(headLimits) : undefined;
   for (const adapter of adapters) adapter.checkAllUsed();
   keepStates(network, Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize));
-  return { network, runner: new StepRunner(device, network, state, limits) };
+  return { network, runner: new StepRunner(device, network, state, limits), head };
 }
 
 /** Allocates the copies of recurrent states from which conversations continue. */

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { DeviceProfile } from "../../kernels/mod.ts";
 import { fill, type GgufFile, localFiles } from "../gguf/mod.ts";
-import type { LoadOptions } from "../types.ts";
+import type { LoadOptions } from "../types/mod.ts";
 
 /** Increased whenever keys and values are computed or laid out differently. */
 const VERSION = 1;

@@ -1,5 +1,6 @@
-// The draft model of a model: a smaller one with the same vocabulary, which guesses the next tokens. It
-// is on the same devices, with as many sequences and as many tokens in its KV cache.
+// What drafts for a model: a smaller model with the same vocabulary, or the model's own head for
+// multi-token prediction. It is on the same device, with as many sequences and as many tokens in its KV
+// cache.
 
 import { BLOCK, type CacheTypes } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
@@ -9,7 +10,7 @@ import { checkLayers, Config } from "../nn/mod.ts";
 import { ModelDrafter, tokenBytes } from "../run/mod.ts";
 import { viewAsDecoder } from "../vision/mod.ts";
 import { type Placement, wholeOn } from "../weights/mod.ts";
-import { type BuildOptions, buildRunner } from "./build_runner.ts";
+import { type BuildOptions, buildRunner, type BuiltHead } from "./build_runner.ts";
 
 /**
  * Tokens by which two vocabularies may differ in number. Models of one family fill the last rows of
@@ -63,12 +64,23 @@ export async function loadDraftModel(
     cacheTypes,
     cacheBlocks: blocks,
     limits: { rows: chunkSize + slots, outputs: slots, slots, context: window },
-    wholeImages: false,
+    bidirectionalImages: false,
     window,
   });
   await network.prepare();
   await runner.prepare();
   return new ModelDrafter(runner, { cacheBlocks: blocks, chunkSize, vocabulary });
+}
+
+/** Makes the head of a model draft for it. */
+export async function headDrafter(
+  { network, runner, states }: BuiltHead,
+  { cacheBlocks, chunkSize }: DraftedModel,
+): Promise<ModelDrafter> {
+  await network.prepare();
+  await runner.prepare();
+  const vocabulary = network.outputRows("logits")!.columns;
+  return new ModelDrafter(runner, { cacheBlocks, chunkSize, vocabulary, states });
 }
 
 /**

@@ -5,7 +5,7 @@ import { detectAnswerFormat } from "../chat/mod.ts";
 import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "../gguf/mod.ts";
 import { architectures } from "../models/registry.ts";
 import { findFillInMiddleTokens } from "../prompt/mod.ts";
-import type { LoadOptions, ModelInfo } from "../types.ts";
+import type { LoadOptions, ModelInfo } from "../types/mod.ts";
 import { viewAsDecoder, visionFault } from "../vision/mod.ts";
 
 /** Greatest `pooling_type` with a meaning. -1, read as unsigned, means "unspecified". */

@@ -1,6 +1,7 @@
 // From a GGUF file to a model on a device, and what a file tells without a device.
 
 export { assemble, type Assembly } from "./assemble.ts";
+export { mtpWarnings } from "./build_runner.ts";
 export { type DeviceExamination, examineDevice, measureReadBandwidth } from "./examine_device.ts";
 export { type FileHeader, type HeaderOptions, type HeaderValue, readHeader } from "./header.ts";
 export {
@@ -11,4 +12,5 @@ export {
   openDevices,
   place,
 } from "./placement.ts";
+export { USUAL_CHUNK } from "./prefill_chunk.ts";
 export { describeModel, inspectModel, loadTokenizer } from "./inspect.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader } from "../gguf/mod.ts";
 import { Config } from "../nn/mod.ts";
-import type { GpuShare } from "../types.ts";
+import type { GpuShare } from "../types/mod.ts";
 import { type Placement, wholeOn } from "../weights/mod.ts";
 
 /** Tensors with all experts of a layer, including their scales and biases. */

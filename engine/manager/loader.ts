@@ -11,7 +11,7 @@ import {
   type MemoryBudget,
 } from "../memory/mod.ts";
 import type { StoreEntry } from "../store/types.ts";
-import type { ChatModel, LoadOptions, LoadProgress } from "../types.ts";
+import type { ChatModel, LoadOptions, LoadProgress } from "../types/mod.ts";
 import { type Clock, untilStalled } from "./clock.ts";
 import type { AskedLoad, ManagerOptions } from "./types.ts";
 
@@ -142,11 +142,12 @@ export class Loader {
     return { system: { total, state, ...isGpuFaster && { isGpuFaster } } };
   }
 
-  #optionsFor({ contextLength, gpuLayers, draft }: AskedLoad): LoadOptions {
+  #optionsFor({ contextLength, gpuLayers, prefillChunk, draft }: AskedLoad): LoadOptions {
     return {
       ...this.#options.load,
       ...(contextLength !== undefined && { contextLength }),
       ...(gpuLayers !== undefined && { gpuLayers }),
+      ...(prefillChunk !== undefined && { prefillChunk }),
       ...(draft && { draft }),
     };
   }

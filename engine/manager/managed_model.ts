@@ -2,7 +2,7 @@
 
 import { type FittedLoad, totalOf } from "../memory/mod.ts";
 import type { ModelSource, StoreEntry } from "../store/types.ts";
-import type { ChatModel, LoadProgress } from "../types.ts";
+import type { ChatModel, LoadProgress } from "../types/mod.ts";
 import type { AskedLoad } from "./types.ts";
 
 /** A model that is loading, loaded or closing. */

@@ -5,7 +5,7 @@
 import { GpuMemoryError } from "../../kernels/mod.ts";
 import { ModelClosedError, RequestError, WorkerBusyError } from "../errors.ts";
 import type { StoreEntry } from "../store/types.ts";
-import type { ChatModel } from "../types.ts";
+import type { ChatModel } from "../types/mod.ts";
 import { untilAborted } from "../async.ts";
 import { BusyWorkers } from "./busy_workers.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -322,10 +322,11 @@ export class ModelManager {
 }
 
 /** What a request demands of a load. Automatic values are no demand. */
-function askedOf({ contextLength, gpuLayers = -1, draft }: AskedLoad): AskedLoad {
+function askedOf({ contextLength, gpuLayers = -1, prefillChunk, draft }: AskedLoad): AskedLoad {
   return {
     ...(contextLength !== undefined && { contextLength }),
     ...(gpuLayers >= 0 && { gpuLayers }),
+    ...(prefillChunk !== undefined && { prefillChunk }),
     ...(draft !== undefined && { draft }),
   };
 }
@@ -341,6 +342,8 @@ function suffices(
   const wanted = Math.min(request.contextLength ?? 0, info.trainedContextLength);
   if (wanted > Math.max(model.contextLength, asked.contextLength ?? 0)) return false;
   if (request.draft !== undefined && request.draft !== (asked.draft ?? "")) return false;
+  const { prefillChunk } = request;
+  if (prefillChunk !== undefined && prefillChunk !== asked.prefillChunk) return false;
   const layers = fitted?.estimate.layout?.layers;
   if (request.gpuLayers === undefined || layers === undefined) return true;
   const loaded = fitted?.options.gpuLayers ?? layers;

@@ -2,7 +2,7 @@
 
 import type { Estimate, FileSource, MemoryBudget } from "../memory/mod.ts";
 import type { ModelSource, StoreEntry } from "../store/types.ts";
-import type { ChatModel, LoadOptions, LoadProgress, MemoryUse } from "../types.ts";
+import type { ChatModel, LoadOptions, LoadProgress, MemoryUse } from "../types/mod.ts";
 import type { Clock } from "./clock.ts";
 
 /** Where models run. */
@@ -56,6 +56,11 @@ export interface AskedLoad {
    * number will do.
    */
   gpuLayers?: number;
+  /**
+   * Most prompt tokens per step, at least 1. A model that was loaded with another number is replaced. By
+   * default any number will do.
+   */
+  prefillChunk?: number;
   /**
    * Name of the draft model; "" for none. A model loaded with another one is replaced. By default the
    * one that the model's creator chose; where there is none, any will do.

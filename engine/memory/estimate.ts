@@ -14,7 +14,7 @@ import {
 } from "../load/mod.ts";
 import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
 import type { ModelSource } from "../store/types.ts";
-import type { LoadOptions, MemoryUse } from "../types.ts";
+import type { LoadOptions, MemoryUse } from "../types/mod.ts";
 import { usableProjector, viewAsDecoder } from "../vision/mod.ts";
 import { type DeviceProfiles, deviceProfiles } from "./devices.ts";
 
@@ -31,6 +31,8 @@ export interface MemoryEstimate {
   contextLength: number;
   /** Sequences that can run at the same time. */
   maxSequences: number;
+  /** Most tokens of a prompt in a step; missing where that is not asked. */
+  chunkSize?: number;
   /**
    * What it takes of the memory that the CPU's operations work in, and how much there is of it,
    * whatever the machine has. Missing if it is on a GPU alone.
@@ -58,7 +60,7 @@ export async function estimateMemory(
   const known = profiles ?? await deviceProfiles();
   using devices = dryDevices(gguf, known, options);
   const { onProgress: _, ...rest } = options;
-  const { contextLength, maxSequences, vision } = await assemble(
+  const { contextLength, maxSequences, chunkSize, vision } = await assemble(
     gguf,
     describeModel(gguf),
     devices.placement,
@@ -73,6 +75,7 @@ export async function estimateMemory(
     memory: memoryUse(...devices.all, ...vision?.encoder.devices ?? []),
     contextLength,
     maxSequences,
+    chunkSize,
     ...working && { working },
     ...known.cpu && { layout: layoutOf(gguf) },
   };

@@ -2,7 +2,7 @@
 // serves HTTP. Each worker is for one model; its client is worker_estimate.ts.
 
 import { type ErrorRecord, packError } from "../error_record.ts";
-import type { LoadOptions } from "../types.ts";
+import type { LoadOptions } from "../types/mod.ts";
 import type { DeviceProfiles } from "./devices.ts";
 import { createEstimate, type Estimate, type FileSource, type MemoryEstimate } from "./estimate.ts";
 

@@ -1,11 +1,11 @@
-// Chooses load options with which a model fits: first the wanted ones, then a KV cache for one
-// window instead of two, then a smaller window if the user set none. If a GPU is too small even for
-// that, the CPU takes a part: the experts of a mixture first, then layers. It decides by estimates
-// and loads nothing.
+// Chooses load options with which a model fits: first the wanted ones, then less of a prompt in a step
+// where a large GPU would take more than usual, then a KV cache for one window instead of two, then a
+// smaller window if the user set none. If a GPU is too small even for that, the CPU takes a part: the
+// experts of a mixture first, then layers. It decides by estimates and loads nothing.
 
 import { InsufficientMemoryError } from "../errors.ts";
-import type { Layout } from "../load/mod.ts";
-import type { LoadOptions } from "../types.ts";
+import { type Layout, USUAL_CHUNK } from "../load/mod.ts";
+import type { LoadOptions } from "../types/mod.ts";
 import { type Estimate, formatSize, type MemoryEstimate, totalOf } from "./estimate.ts";
 
 /** Smallest window that a model gets automatically, in tokens. */
@@ -56,12 +56,21 @@ export async function fitLoad(
   wanted: LoadOptions,
   limits: FitLimits,
 ): Promise<FittedLoad> {
-  const estimateWith = (changes: LoadOptions, isShrunk = false) =>
-    estimateLoad(estimate, { ...wanted, ...changes }, limits, isShrunk);
+  let chunk: LoadOptions = {};
+  const estimateWith = (changes: LoadOptions, isShrunk = false) => {
+    const isOnCpu = changes.gpuLayers === 0; // which reads less of a prompt at a time by itself
+    const options = { ...wanted, ...(isOnCpu ? {} : chunk), ...changes };
+    return estimateLoad(estimate, options, limits, isShrunk);
+  };
   const fits = (candidate: FittedLoad) => fitsInto(candidate, limits);
 
   const full = await estimateWith({});
   if (fits(full)) return full;
+  if (wanted.prefillChunk === undefined && (full.estimate.chunkSize ?? 0) > USUAL_CHUNK) {
+    chunk = { prefillChunk: USUAL_CHUNK };
+    const narrow = await estimateWith({});
+    if (fits(narrow)) return narrow;
+  }
   const single = await estimateWith({ cacheWindows: 1 });
   if (fits(single)) return single;
   const window = single.estimate.contextLength;

@@ -3,13 +3,13 @@
 // Gurevych 2019). A model without pooling gives the state of the last token.
 
 import { taint, type Tokenizer } from "../../tokenizer/mod.ts";
-import { cancellable, checkpoint, flagsOf } from "../cancellation.ts";
+import { cancellable, flagsOf, pollCancellation } from "../cancellation.ts";
 import { ContextLengthError, NotFiniteError, RequestError } from "../errors.ts";
 import type { GenerateContext } from "../generate/mod.ts";
 import type { Assembly } from "../load/mod.ts";
 import { poolingOf } from "../nn/mod.ts";
 import { checkTokens } from "../prompt/mod.ts";
-import type { EmbedInput, EmbedRequest, EmbedResult } from "../types.ts";
+import type { EmbedInput, EmbedRequest, EmbedResult } from "../types/mod.ts";
 
 /**
  * Characters of a long text that are encoded first. The part that is cut off need not be encoded.
@@ -100,7 +100,7 @@ function tokensOf(
  */
 function encode(tokenizer: Tokenizer, text: string, contextLength: number): number[] {
   for (let length = FIRST_CHARACTERS;; length *= 2) {
-    checkpoint();
+    pollCancellation();
     const tokens = tokenizer.encode(taint(text.slice(0, length)), { bos: true, eos: true });
     // Twice the window, because the last tokens of the cut beginning may differ from those of the
     // whole text.

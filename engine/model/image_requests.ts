@@ -19,7 +19,7 @@ import type {
   GenerateEvent,
   GenerateRequest,
   ImageEmbedding,
-} from "../types.ts";
+} from "../types/mod.ts";
 import { ImageError, type LoadedVision } from "../vision/mod.ts";
 
 /** A model that may read images. */

@@ -8,14 +8,16 @@ import {
   createTokenizer,
   type Tokenizer,
 } from "../../tokenizer/mod.ts";
-import { checkpoint } from "../cancellation.ts";
+import { pollCancellation } from "../cancellation.ts";
 import { detectAnswerFormat, renderChat } from "../chat/mod.ts";
+import { NotFiniteError } from "../errors.ts";
 import { type GgufFile, readGguf } from "../gguf/mod.ts";
 import {
   assemble,
   type Assembly,
   describeModel,
   type ModelDevices,
+  mtpWarnings,
   openDevices,
 } from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
@@ -49,7 +51,7 @@ import type {
   ModelInfo,
   Occupancy,
   TextToken,
-} from "../types.ts";
+} from "../types/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
 import { embed } from "./embed.ts";
@@ -59,13 +61,14 @@ export interface Model extends ChatModel {
   /** The vocabulary of the file. */
   readonly tokenizer: Tokenizer;
   /**
-   * Logits of every position of `tokens` as a new sequence: [tokens, vocabulary].
+   * Logits of every position of `tokens` as a new sequence: [tokens, vocabulary]. Errors:
+   * NotFiniteError.
    * @param tokens ids, and images in between: a position for each of their rows
    * @param options chunkSize: most tokens per step; default as many as fit
    */
   logits(tokens: readonly PromptItem[], options?: { chunkSize?: number }): Promise<Float32Array>;
   /**
-   * Logits of several sequences, whose rows share steps.
+   * Logits of several sequences, whose rows share steps. Errors: NotFiniteError.
    * @param options prefix: tokens that precede each of them, and are run once
    */
   batchLogits(
@@ -152,7 +155,7 @@ class LocalModel implements Model {
     options: LocalLoadOptions,
   ): Promise<LocalModel> {
     const own = describeModel(gguf);
-    const tokenizer = createTokenizer(gguf.metadata, checkpoint);
+    const tokenizer = createTokenizer(gguf.metadata, pollCancellation);
     const assembly = await assemble(gguf, own, devices.placement, options);
     const info = { ...own, readsImages: assembly.vision !== undefined };
     const source = templateSource(gguf);
@@ -160,7 +163,11 @@ class LocalModel implements Model {
     const answers = detectAnswerFormat(source);
     const fillInMiddle = findFillInMiddleTokens(gguf.metadata);
     const context = { ...assembly, tokenizer, template, answers, fillInMiddle };
-    const warnings = [...options.warnings ?? [], ...info.readsImages ? [] : visionWarnings(gguf)];
+    const warnings = [
+      ...options.warnings ?? [],
+      ...info.readsImages ? [] : visionWarnings(gguf),
+      ...mtpWarnings(gguf, assembly.config),
+    ];
     return new LocalModel(info, context, devices, warnings);
   }
 
@@ -269,13 +276,15 @@ class LocalModel implements Model {
     for (const tokens of sequences) {
       encodePrompt(this.#context, { prompt: [...prefix, ...tokens] });
     }
-    return await this.#context.scheduler.evaluate({
+    const all = await this.#context.scheduler.evaluate({
       sequences: sequences.map((prompt) => encodePrompt(this.#context, { prompt })),
       prefix,
       output: "logits",
       wanted: "all",
       chunkSize: Math.min(chunkSize ?? Infinity, this.#context.chunkSize),
     });
+    if (!all.every((logits) => logits.every(Number.isFinite))) throw new NotFiniteError("logits");
+    return all;
   }
 
   async close(): Promise<void> {

@@ -3,9 +3,22 @@
 // an attention temperature that grows with the position.
 
 import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
+import { type AddLayer, loadMtpHead, type MtpHead } from "./mtp_head.ts";
 
 /** Loads a DeepSeek-V2 or later, or a Mistral of that design. */
 export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
+  const addLayer = layersOf(model);
+  const x = await model.embed();
+  for (const layer of model.layers()) await addLayer(layer, x);
+  await model.output(x, model.top.norm("output_norm"));
+}
+
+/** Loads the MTP head of a DeepSeek-V3 or later. */
+export function loadDeepSeek2Mtp(model: ModelBuilder): Promise<MtpHead> {
+  return loadMtpHead(model, layersOf(model));
+}
+
+function layersOf(model: ModelBuilder): AddLayer {
   const { network, config } = model;
   // Files contain a tenth of YaRN's multiplier, which scales up queries and keys, and scales down
   // attention scores.
@@ -26,14 +39,12 @@ export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
   // Experts that are chosen by a sigmoid have a bias that balances their load.
   const choiceBias = gatingOf(config) === "sigmoid" ? "required" : "optional";
   const dense = config.countOr("leading_dense_block_count", 0);
-  const x = await model.embed();
-  for (const layer of model.layers()) {
+  return async (layer, x) => {
     const attend = await layer.latentAttention(attention);
     const feedForward = layer.index < dense
       ? await layer.feedForward()
       : await layer.experts({ choiceBias });
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
-  }
-  await model.output(x, model.top.norm("output_norm"));
+  };
 }

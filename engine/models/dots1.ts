@@ -4,25 +4,42 @@
 // with another name of the second norm.
 
 import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
+import { type AddLayer, loadMtpHead, type MtpHead } from "./mtp_head.ts";
+
+/** What differs between these models. */
+interface Variant {
+  readonly feedForwardNorm: string;
+  /** Whether some models lack the norms of queries and keys, and some a head of their own. */
+  readonly optional: boolean;
+}
+
+const DOTS1: Variant = { feedForwardNorm: "ffn_norm", optional: false };
+const GLM4_MOE: Variant = { feedForwardNorm: "post_attention_norm", optional: true };
 
 /** Loads a dots.llm1 or a BailingMoE 2. */
 export function loadDots1(model: ModelBuilder): Promise<void> {
-  return load(model, { feedForwardNorm: "ffn_norm", optional: false });
+  return load(model, DOTS1);
 }
 
 /** Loads a GLM-4.5. */
 export function loadGlm4Moe(model: ModelBuilder): Promise<void> {
-  return load(model, { feedForwardNorm: "post_attention_norm", optional: true });
+  return load(model, GLM4_MOE);
 }
 
-/**
- * @param optional whether some models lack the norms of queries and keys, and some a head of their
- *   own
- */
-async function load(
-  model: ModelBuilder,
-  { feedForwardNorm, optional }: { feedForwardNorm: string; optional: boolean },
-): Promise<void> {
+/** Loads the MTP head of a GLM-4.5. */
+export function loadGlm4MoeMtp(model: ModelBuilder): Promise<MtpHead> {
+  return loadMtpHead(model, layersOf(model, GLM4_MOE));
+}
+
+async function load(model: ModelBuilder, variant: Variant): Promise<void> {
+  const addLayer = layersOf(model, variant);
+  const x = await model.embed();
+  for (const layer of model.layers()) await addLayer(layer, x);
+  const head = variant.optional ? "optional" : "required";
+  await model.output(x, model.top.norm("output_norm"), { head });
+}
+
+function layersOf(model: ModelBuilder, { feedForwardNorm, optional }: Variant): AddLayer {
   const { network, config } = model;
   const attention = {
     ...model.heads(),
@@ -34,15 +51,12 @@ async function load(
   // Files of GLM-4.5 may lack the gating function.
   const gating = config.countOr("expert_gating_func", 0) ? gatingOf(config) : "sigmoid";
   const choiceBias = gating === "sigmoid" ? "required" : "optional";
-  const x = await model.embed();
-  for (const layer of model.layers()) {
+  return async (layer, x) => {
     const attend = await layer.attention(attention);
     const feedForward = layer.index < dense
       ? await layer.feedForward()
       : await layer.experts({ gating, choiceBias });
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm(feedForwardNorm), feedForward), x);
-  }
-  const head = optional ? "optional" : "required";
-  await model.output(x, model.top.norm("output_norm"), { head });
+  };
 }

@@ -19,7 +19,7 @@ export async function loadGemma3(model: ModelBuilder): Promise<void> {
     ...heads,
     scale: 1 / Math.sqrt(perHead),
     queryKeyNorm: "head",
-    wholeImages: network.images.areWhole,
+    bidirectionalImages: network.images.areBidirectional,
   } as const;
   // Without a size there are no windows.
   const size = config.countOr("attention.sliding_window", 0);

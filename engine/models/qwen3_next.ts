@@ -3,6 +3,7 @@
 // shared one with a gate of its own. Qwen3.5 orders the key heads differently, and has M-RoPE.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import { type AddLayer, loadMtpHead, type MtpHead } from "./mtp_head.ts";
 
 /** Loads a Qwen3-Next. */
 export function loadQwen3Next(model: ModelBuilder): Promise<void> {
@@ -15,8 +16,20 @@ export function loadQwen35(model: ModelBuilder): Promise<void> {
   return load(model, { tiledHeads: true });
 }
 
+/** Loads the MTP head of a Qwen3-Next or a Qwen3.5. Its layer has attention. */
+export function loadQwen3NextMtp(model: ModelBuilder): Promise<MtpHead> {
+  return loadMtpHead(model, layersOf(model, { tiledHeads: false }));
+}
+
 async function load(model: ModelBuilder, delta: { tiledHeads: boolean }): Promise<void> {
   model.applyFeedForwardScales();
+  const addLayer = layersOf(model, delta);
+  const x = await model.embed();
+  for (const layer of model.layers()) await addLayer(layer, x);
+  await model.output(x, model.top.norm("output_norm"));
+}
+
+function layersOf(model: ModelBuilder, delta: { tiledHeads: boolean }): AddLayer {
   const { network, config } = model;
   const heads = model.heads();
   const attention = {
@@ -26,8 +39,7 @@ async function load(model: ModelBuilder, delta: { tiledHeads: boolean }): Promis
     queryKeyNorm: "head",
     gated: true,
   } as const;
-  const x = await model.embed();
-  for (const layer of model.layers()) {
+  return async (layer, x) => {
     // Some files have the projections of linear attention in both layouts.
     if (layer.hasAny(["attn_qkv.weight", "attn_gate.weight"])) layer.ignore(/^ssm_in\./);
     const mixer = layer.isRecurrent
@@ -38,6 +50,5 @@ async function load(model: ModelBuilder, delta: { tiledHeads: boolean }): Promis
       : await layer.feedForward();
     mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
     feedForward.add(network.norm(x, layer.norm("post_attention_norm"), feedForward), x);
-  }
-  await model.output(x, model.top.norm("output_norm"));
+  };
 }

@@ -6,8 +6,8 @@ import { loadBert, loadNomicBert } from "./bert.ts";
 import { loadBloom, loadMpt } from "./bloom.ts";
 import { loadCohere2, loadCommandR } from "./command_r.ts";
 import { loadDeepSeek } from "./deepseek.ts";
-import { loadDeepSeek2 } from "./deepseek2.ts";
-import { loadDots1, loadGlm4Moe } from "./dots1.ts";
+import { loadDeepSeek2, loadDeepSeek2Mtp } from "./deepseek2.ts";
+import { loadDots1, loadGlm4Moe, loadGlm4MoeMtp } from "./dots1.ts";
 import { loadErnie } from "./ernie4_5.ts";
 import { loadErnieMoe } from "./ernie4_5_moe.ts";
 import { loadExaone4 } from "./exaone4.ts";
@@ -37,6 +37,7 @@ import { loadMiniCpm } from "./minicpm.ts";
 import { loadMiniMaxM2 } from "./minimax_m2.ts";
 import { loadMistral3 } from "./mistral3.ts";
 import { loadModernBert } from "./modern_bert.ts";
+import type { MtpHead } from "./mtp_head.ts";
 import { loadNemotron } from "./nemotron.ts";
 import { loadNemotronH } from "./nemotron_h.ts";
 import { loadOlmo2, loadOlmoe } from "./olmo.ts";
@@ -44,7 +45,7 @@ import { loadPhi2 } from "./phi2.ts";
 import { loadPhi3, loadPhiMoe } from "./phi3.ts";
 import { loadQwen2, loadQwen2Vl } from "./qwen2.ts";
 import { loadQwen3, loadQwen3Vl } from "./qwen3.ts";
-import { loadQwen35, loadQwen3Next } from "./qwen3_next.ts";
+import { loadQwen35, loadQwen3Next, loadQwen3NextMtp } from "./qwen3_next.ts";
 import { loadSeedOss } from "./seed_oss.ts";
 import { loadSmallThinker } from "./smallthinker.ts";
 import { loadSmolLm3 } from "./smollm3.ts";
@@ -53,6 +54,9 @@ import { loadStarCoder2 } from "./starcoder2.ts";
 
 /** Loads the weights of a model, appends its forward step to the network, and names its output. */
 export type Architecture = (model: ModelBuilder) => Promise<void>;
+
+/** Loads the head for multi-token prediction of a model, with a network of its own. */
+export type LoadMtpHead = (model: ModelBuilder) => Promise<MtpHead>;
 
 /** For each name the function that builds the architecture, and its well-known models. */
 type Table = Readonly<Record<string, readonly [load: Architecture, models: string]>>;
@@ -140,18 +144,29 @@ const ENCODERS: Table = {
   "nomic-bert": [loadNomicBert, "nomic-embed-text v1 and v1.5"],
 };
 
+/** Of those whose files may have a head for multi-token prediction: the function that builds it. */
+const MTP_HEADS: Readonly<Record<string, LoadMtpHead>> = {
+  "deepseek2": loadDeepSeek2Mtp,
+  "glm4moe": loadGlm4MoeMtp,
+  "qwen35": loadQwen3NextMtp,
+  "qwen35moe": loadQwen3NextMtp,
+  "qwen3next": loadQwen3NextMtp,
+};
+
 /** An architecture: its function, whether it is an encoder, and its well-known models. */
 export interface ArchitectureEntry {
   readonly load: Architecture;
   readonly encoder: boolean;
   /** Names of well-known models, for people. */
   readonly models: string;
+  /** Missing where files have no head for multi-token prediction, or what it computes is not known. */
+  readonly loadMtpHead?: LoadMtpHead;
 }
 
 function entries(table: Table, encoder: boolean) {
   return Object.entries(table).map(([name, [load, models]]): [string, ArchitectureEntry] => [
     name,
-    { load, encoder, models },
+    { load, encoder, models, ...(MTP_HEADS[name] && { loadMtpHead: MTP_HEADS[name] }) },
   ]);
 }
 

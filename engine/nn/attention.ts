@@ -8,11 +8,13 @@ import {
   attentionWork,
   type Buffer,
   type FloatRows,
+  type HeadNorms,
   type HeadShape,
   type LayerCache,
   MOST_SPLITS,
   type Norm,
   partialBytes,
+  type RotateOptions,
   sumWork,
 } from "../../kernels/mod.ts";
 import { baseOf, type Rows, rowsOfEach, type Stack } from "../weights/mod.ts";
@@ -135,8 +137,9 @@ export class AttentionBlock {
       network.normVectors(rows, this.weights.valueNorm, { first, count: kvHeads, columns });
     }
     if (!config.normAfterRope) {
-      this.#normHeads(rows, shape);
-      rotate(network, rows, sharedCache ? undefined : this.cache, shape, rope);
+      const norms = this.#headNorms();
+      if (!norms) this.#normHeads(rows, shape);
+      rotate(network, rows, sharedCache ? undefined : this.cache, { ...shape, norms }, rope);
       return;
     }
     // Queries and keys are rotated in place, then normed, and only then written to the cache.
@@ -144,6 +147,16 @@ export class AttentionBlock {
     if (rope) rotate(network, rows, undefined, both, rope);
     this.#normHeads(rows, shape);
     if (kvHeads > 0) rotate(network, rows, this.cache, shape, undefined);
+  }
+
+  /** The norms that the rotation takes along: of each head, without biases. */
+  #headNorms(): HeadNorms | undefined {
+    const { config: { queryKeyNorm, plainNorm }, weights: { queryNorm, keyNorm } } = this;
+    const fits = (norm: Norm | undefined) => !norm || norm.kind === "rms" && !norm.bias;
+    const isByHead = plainNorm || queryKeyNorm === "head";
+    return isByHead && queryNorm && fits(queryNorm) && fits(keyNorm)
+      ? { queries: queryNorm, keys: keyNorm }
+      : undefined;
   }
 
   #normHeads(rows: FloatRows, { heads, kvHeads, headDim }: HeadShape): void {
@@ -160,22 +173,22 @@ export class AttentionBlock {
 }
 
 /**
- * RoPE: rotates queries in place. Rotated keys, and values, go into the cache if the layer writes
+ * RoPE, after the norms of heads: rotates queries in place. Rotated keys, and values, go into the cache if the layer writes
  * one.
  */
 export function rotate(
   network: Network,
   rows: FloatRows,
   cache: LayerCache | undefined,
-  shape: HeadShape & { first?: number; rotaryStart?: number },
+  shape: HeadShape & Pick<RotateOptions, "first" | "rotaryStart" | "norms">,
   rope: Rope | undefined,
 ): void {
-  if (!rope && !cache) return;
+  if (!rope && !cache && !shape.norms) return;
   const operation = network.make.rotate(rows, cache, network.state, {
     ...shape,
     rotary: rope?.rotary ?? 0,
     halfPairs: rope?.halfPairs ?? false,
-    ...(rope ? network.memory.ropeTables(rope) : {}),
+    ...(rope ? { angles: network.memory.angles(rope) } : {}),
     ...(rope?.sections
       ? { sections: { ...rope, mropePositions: network.state.mropePositions } }
       : {}),
@@ -205,7 +218,7 @@ export function attend(
     const attention = (own: AttentionOptions, tiling: AttentionTiling) =>
       network.make.attention(queries, cache, state, y, own, tiling);
     // A decoding row attends to no later row, so images need no care.
-    const decode = attention({ ...options, wholeImages: false }, {
+    const decode = attention({ ...options, bidirectionalImages: false }, {
       tileRows: 1,
       split,
       maxSplits,

@@ -25,6 +25,10 @@ export interface OutputConfig {
   head?: "required" | "optional";
   /** Whether the head always has a bias. */
   bias?: "required";
+  /** Rows that get the hidden states, see Network.output(). */
+  feedBack?: FloatRows;
+  /** The tensor of the head. Default: `output.weight`. */
+  table?: string;
 }
 
 /** A model that is being built. */
@@ -40,6 +44,8 @@ export class ModelBuilder {
     readonly config: Config,
     /** The window that the user wants, in tokens. The model's own may be smaller. */
     readonly wantedContext: number,
+    /** The model whose embeddings and head this part of it shares. Default: it has its own. */
+    readonly trunk?: ModelBuilder,
   ) {
     this.top = new Layer(network, weights, config, -1, "");
     weights.inventory.ignore(FEED_FORWARD_SCALES);
@@ -100,12 +106,15 @@ export class ModelBuilder {
 
   /**
    * The residual stream: [rows, width]. It is the embeddings of the step's tokens, times `scale`,
-   * and the unscaled embeddings of its images.
+   * and the unscaled embeddings of its images. @param table default: `token_embd.weight`
    */
-  async embed({ scale = 1 } = {}): Promise<FloatRows> {
+  async embed(
+    { scale = 1, label = "residual", table }: { scale?: number; label?: string; table?: string } =
+      {},
+  ): Promise<FloatRows> {
     const { network, config } = this;
-    const { parts: [{ matrix }] } = await this.#embeddings();
-    const x = network.scratch("residual", config.width);
+    const { parts: [{ matrix }] } = await (table ? this.#loadTable(table) : this.#embeddings());
+    const x = network.scratch(label, config.width);
     network.embed(matrix, x, { scale });
     network.addImages(x);
     return x;
@@ -115,19 +124,31 @@ export class ModelBuilder {
   async output(
     x: FloatRows,
     norm: Norm,
-    { softcap = 0, head = "optional", bias }: OutputConfig = {},
+    { softcap = 0, head = "optional", bias, feedBack, table }: OutputConfig = {},
   ): Promise<void> {
     this.network.beginLayer();
+    const shared = this.trunk && this.trunk.#head;
+    const stack = table
+      ? await this.#loadTable(table)
+      : shared ?? await this.#loadHead(x.columns, head, bias);
+    this.#head = stack;
+    this.network.output(x, norm, { head: stack, softcap, feedBack });
+  }
+
+  #head: Stack | undefined;
+
+  async #loadHead(
+    columns: number,
+    head: OutputConfig["head"],
+    bias: OutputConfig["bias"],
+  ): Promise<Stack> {
     const name = "output.weight";
     const hasBias = this.top.hasAny(["output.bias"]);
     const isTied = head === "optional" && !hasBias && !this.top.has(name);
     const { rows, tokens } = this.vocabulary;
-    const stack = isTied
-      ? await this.#embeddings()
-      : await this.top.stack([this.top.some(name, rows, 0, tokens)], x.columns, {
-        ...bias ? { bias } : {},
-      });
-    this.network.output(x, norm, { head: stack, softcap });
+    if (isTied) return await this.#embeddings();
+    const table = this.top.some(name, rows, 0, tokens);
+    return await this.top.stack([table], columns, { ...bias ? { bias } : {} });
   }
 
   /**
@@ -141,8 +162,8 @@ export class ModelBuilder {
   /** Ends the load: every tensor was used, or is known to be unused. Errors: GgufError. */
   checkAllTaken(): void {
     const { layers } = this.config;
-    // Layers after the last one predict tokens beyond the next one (multi-token prediction), and
-    // are not used.
+    // Layers after the last one predict tokens beyond the next one (multi-token prediction). They
+    // are a head with a network of its own, or not used.
     this.weights.inventory.checkAllTaken((name) =>
       layerOf(name) >= layers || OF_ENCODERS.some((names) => names.test(name))
     );
@@ -152,13 +173,18 @@ export class ModelBuilder {
 
   /** The embeddings, which may be the head, too. */
   #embeddings(): Promise<Stack> {
-    const load = async (): Promise<Stack> => {
-      const { rows, tokens } = this.vocabulary;
-      const table = this.top.some("token_embd.weight", rows, 0, tokens);
-      const matrix = await this.weights.table(table, this.config.width);
-      const parts = [{ matrix, first: 0 }];
-      return { parts, columns: matrix.rows, adapters: [], readers: [matrix] };
-    };
-    return this.#embeddingTable ??= load();
+    if (this.trunk) return this.trunk.#embeddings();
+    return this.#embeddingTable ??= this.#loadTable("token_embd.weight");
+  }
+
+  /** A table with a row for each token. */
+  async #loadTable(name: string): Promise<Stack> {
+    const { rows, tokens } = this.vocabulary;
+    const matrix = await this.weights.table(
+      this.top.some(name, rows, 0, tokens),
+      this.config.width,
+    );
+    const parts = [{ matrix, first: 0 }];
+    return { parts, columns: matrix.rows, adapters: [], readers: [matrix] };
   }
 }

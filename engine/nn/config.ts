@@ -70,9 +70,14 @@ export class Config {
     return this.metadata.optionalNumbers(this.#key(key), []);
   }
 
-  /** A number or boolean for each layer: an array of them, or one for all; `fallback` if missing. */
+  /**
+   * A number or boolean for each layer: an array of them, or one for all; `fallback` if missing. A
+   * layer for multi-token prediction that a file's array leaves out is like the last one.
+   */
   perLayer(key: string, fallback: number): readonly number[] {
-    return this.metadata.perLayer(this.#key(key), this.layers, fallback);
+    const values = this.metadata.perLayer(this.#key(key), this.layers, fallback);
+    const missing = Math.max(0, this.count("block_count") - values.length);
+    return [...values, ...new Array<number>(missing).fill(values.at(-1) ?? fallback)];
   }
 
   /** A whole number for each layer: an array of them, or one for all; zero if missing. */

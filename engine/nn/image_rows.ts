@@ -36,10 +36,10 @@ export class ImageRows {
 
   /**
    * @param most most rows of a step
-   * @param areWhole whether rows of an image attend to each other in both directions, so that the
-   *   image has to run in one step
+   * @param areBidirectional whether rows of an image attend to each other in both directions, so that
+   *   the image has to run in one step
    */
-  constructor(state: StepState, most: number, readonly areWhole = false) {
+  constructor(state: StepState, most: number, readonly areBidirectional = false) {
     this.#state = state;
     this.#most = most;
   }

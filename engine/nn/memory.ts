@@ -12,7 +12,7 @@ import {
   type LayerCache,
   layerCacheBytes,
   type RopeOptions,
-  ropeTables,
+  ropeTable,
 } from "../../kernels/mod.ts";
 import type { StepLimits } from "./step.ts";
 
@@ -41,7 +41,7 @@ export class StepMemory {
   readonly #currentDevice: () => Device;
   readonly #options: MemoryOptions;
   readonly #shared = new Map<Device, Map<string, unknown>>();
-  readonly #ropeTables = new Map<RopeOptions, { lowAngles: Buffer; highAngles: Buffer }>();
+  readonly #angles = new Map<RopeOptions, Buffer>();
   /** The KV caches of all attention layers. */
   readonly caches: LayerCache[] = [];
   readonly #cacheDevices = new Map<LayerCache, Device>();
@@ -88,19 +88,15 @@ export class StepMemory {
     return known;
   }
 
-  /** The tables of a rotary embedding, one pair for each options object. */
-  ropeTables(rope: RopeOptions): { lowAngles: Buffer; highAngles: Buffer } {
-    let tables = this.#ropeTables.get(rope);
-    if (!tables) {
-      const { low, high } = ropeTables(rope, this.#options.limits.context);
-      const label = `angles ${this.#ropeTables.size}`;
-      tables = {
-        lowAngles: this.constant(`${label} low`, low),
-        highAngles: this.constant(`${label} high`, high),
-      };
-      this.#ropeTables.set(rope, tables);
+  /** The table of a rotary embedding, one for each options object. */
+  angles(rope: RopeOptions): Buffer {
+    let angles = this.#angles.get(rope);
+    if (!angles) {
+      const table = ropeTable(rope, this.#options.limits.context);
+      angles = this.constant(`angles ${this.#angles.size}`, table);
+      this.#angles.set(rope, angles);
     }
-    return tables;
+    return angles;
   }
 
   /** The KV cache of a new layer. */

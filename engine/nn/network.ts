@@ -33,6 +33,16 @@ export interface Reader {
   readonly readers: readonly Matrix[];
   /** Whether it reads f32 besides, for something other than a product. */
   readonly readsFloats?: boolean;
+  /** Whether it reads int8 groups for something other than linear(), such as products of experts. */
+  readonly readsGroups?: boolean;
+}
+
+/** A product that was added to whole rows, with which a norm of these rows can be taken. */
+interface RowSum {
+  readonly operation: StepOperation;
+  readonly matrix: Matrix;
+  readonly x: Activation;
+  readonly y: FloatRows;
 }
 
 /** A model's forward step, built once and replayed. */
@@ -40,8 +50,16 @@ export class Network extends OperationList {
   readonly images = new ImageRows(
     this.state,
     this.options.limits.rows,
-    this.options.wholeImages,
+    this.options.bidirectionalImages,
   );
+  #finalStates: FloatRows | undefined;
+  /** The latest such product. */
+  #sum: RowSum | undefined;
+
+  /** The hidden states of a step before the head: [rows, width]. Undefined where they are not kept. */
+  get finalStates(): FloatRows | undefined {
+    return this.#finalStates;
+  }
 
   /** x[row] = scale * table[token]. Options: rows by position instead of token, or added to x. */
   embed(table: Matrix, x: FloatRows, options: EmbedOptions = {}): void {
@@ -55,12 +73,49 @@ export class Network extends OperationList {
 
   /** The norm of every row, for the matrices that read it. `label` is its meaning in the model. */
   norm(x: FloatRows, norm: Norm, readers: Reader | readonly Reader[], label = "normed"): Input {
-    return this.produce(
+    return this.#fusedNorm(x, norm, readers, label) ?? this.produce(
       label,
       x.columns,
       readers,
       (y) => overRows(this.make.norm(x, y, norm)),
     );
+  }
+
+  /**
+   * The norm of rows to which the operation before this one added a product: in steps of few rows, that
+   * product computes it too, if the device and the readers can do that.
+   */
+  #fusedNorm(
+    x: FloatRows,
+    norm: Norm,
+    readers: Reader | readonly Reader[],
+    label: string,
+  ): Input | undefined {
+    const sum = this.#sum;
+    if (!sum || sum.operation !== this.last || sum.y !== x) return undefined;
+    if (norm.kind !== "rms" || norm.bias || !norm.weight) return undefined;
+    const { device } = sum.operation;
+    const most = device === this.device ? this.device.mostFusedNormRows(sum.matrix) : 0;
+    const { integer, float } = this.#formsFor(readers);
+    if (most === 0 || !integer || float) return undefined;
+    if ([readers].flat().some(({ readsGroups }) => readsGroups)) return undefined;
+    const rows = this.quantizedScratch(label, x.columns);
+    const quantized = { ...rows, deferredEpsilon: norm.epsilon };
+    const { matrix, x: input } = sum;
+    const options = { accumulate: true };
+    const alone = this.make.linear(matrix, input, x, options);
+    const both = this.make.linear(matrix, input, x, { ...options, norm: { norm, y: quantized } });
+    this.replaceLast({
+      ...overRows(both),
+      encodeAlone: (pass, step) => alone.encode(pass, step.rows),
+    });
+    const own = this.make.norm(x, quantized, norm);
+    this.add({
+      ...overRows(own),
+      encode: (pass, step) => step.rows > most && own.encode(pass, step.rows),
+      encodeAlone: (pass, step) => own.encode(pass, step.rows),
+    });
+    return { columns: x.columns, quantized };
   }
 
   /** Appends an operation that writes new rows, in the forms that their readers take. */
@@ -131,7 +186,9 @@ export class Network extends OperationList {
     { accumulate = false, rows }: { accumulate?: boolean; rows?: number } = {},
   ): void {
     for (const { matrix, first } of stack.parts) {
-      this.addRows(this.make.linear(matrix, this.formOf(x, matrix), y, { accumulate, first }));
+      const form = this.formOf(x, matrix);
+      const operation = this.addRows(this.make.linear(matrix, form, y, { accumulate, first }));
+      if (accumulate && matrix.rows === y.columns) this.#sum = { operation, matrix, x: form, y };
     }
     for (const { down, up, first } of stack.adapters) {
       const low = this.scratch("low rank", down.rows, rows);
@@ -184,17 +241,23 @@ export class Network extends OperationList {
 
   /**
    * Ends the step, for the rows that need an output. The hidden state is norm(x), after the dense
-   * layers of an encoder. The logits are its product with the head, soft-capped to +-softcap.
+   * layers of an encoder. The logits are its product with the head, soft-capped to +-softcap. It is
+   * copied to the first rows of `feedBack`, for a network that reads its own hidden states.
    */
   output(
     x: FloatRows,
     norm: Norm,
-    { head, softcap = 0, dense = [] }: {
+    { head, softcap = 0, dense = [], feedBack }: {
       head?: Stack | undefined;
       softcap?: number;
       dense?: readonly Stack[];
+      feedBack?: FloatRows | undefined;
     } = {},
   ): void {
+    if (this.options.keepsFinalStates) {
+      this.#finalStates = this.memory.floats("final states", x.columns);
+      this.normInto(x, this.#finalStates, norm);
+    }
     const rows = padTo(this.options.limits.outputs, ROW_PADDING);
     /** The last value is kept for the host to read. */
     const rowsAfter = (layers: number, label: string, columns: number) =>
@@ -221,6 +284,7 @@ export class Network extends OperationList {
     const product = this.onOutputs(() => {
       this.#projectOutputs(hidden, head, logits);
       if (softcap !== 0) this.elementwise("softcap", { rows: logits }, { factor: softcap });
+      if (feedBack) this.elementwise("copy", { rows: feedBack }, { x: { rows: hidden } });
     });
     this.setOutput("logits", logits, [...operations, ...product]);
   }

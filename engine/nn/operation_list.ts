@@ -27,7 +27,12 @@ export interface NetworkOptions extends MemoryOptions {
    * Whether rows of an image attend to each other in both directions. Default: to earlier rows
    * only.
    */
-  wholeImages?: boolean;
+  bidirectionalImages?: boolean;
+  /**
+   * Whether the hidden states of all rows before the head are kept for the host, as an MTP head needs
+   * them.
+   */
+  keepsFinalStates?: boolean;
 }
 
 /** The output of a step for the rows that need one: logits, or the hidden state before the head. */
@@ -37,7 +42,7 @@ export type OutputKind = "logits" | "hidden";
  * The network that contains another one, and how the shape of the inner one's steps follows from
  * that of its own steps.
  */
-export interface Whole {
+export interface OuterNetwork {
   readonly network: OperationList;
   readonly shapeOf: (step: StepShape) => StepShape;
 }
@@ -52,23 +57,23 @@ export abstract class OperationList {
   #recording = this.#operations;
   readonly #scratch: Scratch;
   readonly #makers = new Map<Device, OperationMakers>();
-  readonly #whole: Whole | undefined;
+  readonly #outer: OuterNetwork | undefined;
   readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: StepOperation[] }> = {
     logits: { operations: [] },
     hidden: { operations: [] },
   };
 
-  /** @param whole the network that contains this one and its operations; default: none */
+  /** @param outer the network that contains this one and its operations; default: none */
   constructor(
     readonly placement: Placement,
     readonly state: StepState,
     readonly options: NetworkOptions,
-    whole?: Whole,
+    outer?: OuterNetwork,
   ) {
     this.#device = placement.top;
-    this.#whole = whole;
-    this.#scratch = whole ? whole.network.#scratch : new Scratch(placement.top);
-    this.memory = whole?.network.memory ?? new StepMemory(() => this.#device, options);
+    this.#outer = outer;
+    this.#scratch = outer ? outer.network.#scratch : new Scratch(placement.top);
+    this.memory = outer?.network.memory ?? new StepMemory(() => this.#device, options);
   }
 
   /** The constructors of operations on the current device, which take values, too. */
@@ -206,24 +211,45 @@ export abstract class OperationList {
     return step.outputs > 0 ? this.operations(output) : this.#operations;
   }
 
-  /** Appends an operation. */
-  add(operation: StepOperation): void {
+  /** Appends an operation. The result is the one in the list. */
+  add(operation: StepOperation): StepOperation {
     const outputName = operation.output?.floats.label;
     const own = { layer: this.#layer, device: this.#device, outputName, ...operation };
-    if (!this.#whole) return void this.#recording.push(own);
-    const { network, shapeOf } = this.#whole;
+    if (this.#outer) return this.#outer.network.add(this.#within(this.#outer, operation));
+    this.#recording.push(own);
+    return own;
+  }
+
+  /** The operation that was added last, also by a network that contains this one. */
+  protected get last(): StepOperation | undefined {
+    return this.#outer ? this.#outer.network.last : this.#recording.at(-1);
+  }
+
+  /** Replaces the operation that was added last by one of the same layer and device. */
+  protected replaceLast(operation: StepOperation): void {
+    if (this.#outer) {
+      return this.#outer.network.replaceLast(this.#within(this.#outer, operation));
+    }
+    const { layer, device, outputName } = this.#recording.pop()!;
+    this.#recording.push({ layer, device, outputName, ...operation } as StepOperation);
+  }
+
+  /** An operation of this network among those of the outer one. */
+  #within({ shapeOf }: OuterNetwork, operation: StepOperation): StepOperation {
     const { limits } = this.options;
-    network.add({
+    const { encodeAlone } = operation;
+    return {
       ...operation,
       prepare: () => operation.prepare?.(limits),
       encode: (pass, step) => operation.encode(pass, shapeOf(step)),
+      ...(encodeAlone && { encodeAlone: (pass, step) => encodeAlone(pass, shapeOf(step)) }),
       work: (step) => operation.work(shapeOf(step)),
-    });
+    };
   }
 
   /** Appends an operation over all rows of a step. */
-  addRows(operation: Operation): void {
-    this.add(overRows(operation));
+  addRows(operation: Operation): StepOperation {
+    return this.add(overRows(operation));
   }
 
   /** The operations of a step, in order. */
@@ -264,10 +290,12 @@ export abstract class OperationList {
 
 /** The operation over the rows that need an output, instead of all rows. */
 function overOutputs(operation: StepOperation): StepOperation {
-  const { prepare, encode, work } = operation;
+  const { prepare, encode, encodeAlone, work } = operation;
   return {
     ...operation,
     isOverOutputs: true,
+    ...(encodeAlone &&
+      { encodeAlone: (pass, step) => encodeAlone(pass, { ...step, rows: step.outputs }) }),
     prepare: (most) => prepare?.({ ...most, rows: most.outputs }),
     encode: (pass, step) => encode(pass, { ...step, rows: step.outputs }),
     work: (step) => work({ ...step, rows: step.outputs }),

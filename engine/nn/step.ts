@@ -61,7 +61,13 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
   readonly device?: Device;
   /** Prepares all variants that steps within these limits can need; see `Operation.prepare`. */
   readonly prepare?: (most: StepLimits) => void;
+  /** Encodes it within a step of which all operations are encoded. */
   readonly encode: (pass: Pass, step: StepShape) => void;
+  /**
+   * Encodes it where its neighbours' results may be looked at, or replaced. Missing: as encode() does,
+   * which leaves nothing to its neighbours.
+   */
+  readonly encodeAlone?: (pass: Pass, step: StepShape) => void;
   /** Bytes moved and operations computed in a step of this shape. */
   readonly work: (step: StepShape) => Work;
 }

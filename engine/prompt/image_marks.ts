@@ -3,7 +3,7 @@
 // text of a conversation can contain it by intention.
 
 import { addText, cutText, plain, type Text } from "../../tokenizer/mod.ts";
-import type { ChatMessage } from "../types.ts";
+import type { ChatMessage } from "../types/mod.ts";
 import type { Prompt } from "./prompt.ts";
 import type { ImageData, PromptImage, ReadImage } from "./prompt_images.ts";
 

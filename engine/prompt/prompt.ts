@@ -3,7 +3,7 @@
 
 import { cutText, TaintedText, type Text, type Tokenizer } from "../../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
-import type { WindowOptions } from "../types.ts";
+import type { WindowOptions } from "../types/mod.ts";
 import type { FillInMiddleTokens } from "./fill_in_middle.ts";
 import {
   type ImageLimits,

@@ -6,11 +6,11 @@
 import type { Checkpoints } from "./checkpoints.ts";
 import type { PrefixCache } from "./prefix_cache.ts";
 
-/** Who hears of cached blocks that no sequence uses. */
+/** The listener for cached blocks that no sequence uses. */
 export interface IdleListener {
   /** A cached block has lost its last reference. */
   idle(block: number): void;
-  /** It is evicted: another one takes its place. */
+  /** An idle block is evicted: its number is used for other tokens. */
   evicted(block: number): void;
 }
 
@@ -29,7 +29,7 @@ export class BlockPool {
    * @param size number of blocks
    * @param cache the blocks that can be found by their tokens
    * @param checkpoints which of these have copies of states
-   * @param listener hears of those that become idle
+   * @param listener is told of blocks that become idle, and of those that are evicted
    */
   constructor(
     readonly size: number,
@@ -63,7 +63,7 @@ export class BlockPool {
     return [...this.#idle].filter((block) => !used.has(block)).slice(0, missing);
   }
 
-  /** Takes `count` blocks, or none and gives undefined if there are fewer. */
+  /** Takes `count` blocks; undefined, and none is taken, if there are fewer. */
   take(count: number): number[] | undefined {
     if (count > this.available) return undefined;
     const blocks = Array.from({ length: count }, () => this.#free.pop() ?? this.#evict());

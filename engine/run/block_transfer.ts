@@ -9,7 +9,7 @@ import type { BlockRequest, DeviceBlocks } from "./step_executor.ts";
 /** Bytes that are read at a time, unless a block has more. */
 const BATCH_BYTES = 8 * 2 ** 20;
 
-/** Bytes of a layer: `bytes` of them for each block, or each row of copies. */
+/** A buffer of a layer, which has `bytes` bytes for each block, or for each row of copies. */
 interface Part {
   readonly device: Device;
   readonly buffer: Buffer;

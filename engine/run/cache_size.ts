@@ -1,6 +1,6 @@
 // The size of the KV cache: the window of one sequence, and the number of blocks for all sequences.
-// WebGPU does not tell how much memory there is, so the size of the file decides: a machine that holds
-// the weights is taken to hold half as much again. A window that was asked for is never reduced.
+// WebGPU does not tell how much memory there is, so the size of the file decides: a machine with memory
+// for the weights is assumed to have half as much again. A requested window is never reduced.
 
 import { BLOCK, type CacheType, type CacheTypes, headBlockBytes } from "../../kernels/mod.ts";
 import type { Config } from "../nn/mod.ts";
@@ -11,13 +11,13 @@ const LEAST_CONTEXT = 8192;
 /** The default window is a multiple of this, or the trained one. */
 const CONTEXT_STEP = 1024;
 
-/** Bytes of keys and values that every machine is taken to have. */
+/** Bytes for keys and values that every machine is assumed to have. */
 const LEAST_BUDGET = 512 * 2 ** 20;
 
-/** Copies of recurrent states may take this share of the bytes of keys and values. */
+/** Copies of recurrent states may take this fraction of the bytes of keys and values. */
 const COPIES_SHARE = 1 / 4;
 
-/** Rows of such copies, whatever they take, and at most. */
+/** Fewest rows of such copies, whatever their size, and most rows. */
 const COPIES = { least: 4, most: 256 };
 
 /** The size of a KV cache. */
@@ -28,7 +28,7 @@ export interface CacheSize {
   blocks: number;
 }
 
-/** Bytes of keys and values that a token takes. */
+/** Bytes of a token's keys and values. */
 export interface TokenBytes {
   /** In all layers. */
   all: number;
@@ -36,11 +36,11 @@ export interface TokenBytes {
   largest: number;
 }
 
-/** The facts that the size of the cache follows from. */
+/** The facts on which the size of the cache depends. */
 export interface CacheDemand {
-  /** Window that was asked for, in tokens. */
+  /** Requested window in tokens. */
   asked?: number | undefined;
-  /** Window that the model was trained for, in tokens. */
+  /** Window with which the model was trained, in tokens. */
   trained: number;
   /** Sequences that run at the same time. */
   slots: number;
@@ -49,13 +49,13 @@ export interface CacheDemand {
   /** Bytes of the model's file. */
   fileSize: number;
   tokenBytes: TokenBytes;
-  /** Bytes of the largest buffer that a kernel can see. */
+  /** Bytes of the largest buffer that a kernel can bind. */
   maxBuffer: number;
 }
 
 /**
- * Chooses the window: the one that was asked for, or half of what fits into memory, at least 8192
- * tokens; never more than the model was trained for. Chooses blocks for two windows, as far as memory
+ * Chooses the window: the requested one, or half of what fits into memory, at least 8192 tokens; never
+ * more than the model was trained for. Chooses blocks for two windows, as far as memory
  * allows, so that a long sequence can run while the prefixes of others stay cached.
  */
 export function chooseCacheSize(demand: CacheDemand): CacheSize {
@@ -71,7 +71,7 @@ export function chooseCacheSize(demand: CacheDemand): CacheSize {
 }
 
 /**
- * Copies of recurrent states to have room for: conversations go on from them.
+ * Chooses the number of copies of recurrent states, from which conversations continue.
  *
  * @param stateBytes of one sequence @param largest of these, in one layer
  * @param cacheBytes keys and values of all blocks
@@ -98,7 +98,7 @@ export function tokenBytes(config: Config, types: CacheTypes): TokenBytes {
   const countsOf = (key: string) => config.countsPerLayer(key).slice(0, config.layers);
   const heads = countsOf("attention.head_count");
   const listed = countsOf("attention.head_count_kv");
-  // Without such a list every layer has as many heads as for queries; 0 in a list is a recurrent layer.
+  // Without the key, layers have as many key-value heads as query heads. 0 in a list: a recurrent layer.
   const keyValueHeads = listed.some(Boolean) ? listed : heads;
   const headLength = config.width / Math.max(1, ...heads);
   const bytesOf = (part: "key" | "value", type: CacheType) =>

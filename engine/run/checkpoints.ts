@@ -1,39 +1,39 @@
-// Copies of recurrent states, from which other sequences go on. Keys and values of all earlier tokens
-// stay in the KV cache, but a recurrent layer keeps one state, which each token changes and which cannot go
-// back. So states are copied at ends of blocks: near the end of a prompt, at the last end of a block in
-// an answer, and at even distances before. A copy belongs to the block after which it was made, and goes
-// with it. Which copy goes when there is no row for another one is decided here; the pool makes them.
+// Copies of recurrent states (checkpoints), from which other sequences continue. Keys and values of all
+// earlier tokens stay in the KV cache, but a recurrent layer has one state, which each token overwrites.
+// So states are copied at ends of blocks: near the end of a prompt, at the last end of a block in an
+// answer, and at even distances before. A copy belongs to the block after which it was made, and is
+// dropped with it. This file decides which copy gives its row to a new one; the pool makes the copies.
 
 import type { Checkpoint, Sequence } from "./sequence.ts";
 
-/** Steps between the copies in a long prompt: at least so many blocks. */
+/** Least distance between the copies in a long prompt, in blocks. */
 const LEAST_SPACING = 8;
 
 /**
- * What templates put after the last message, such as an open mark of thinking, is often not there in
- * the next turn. A prompt that ends within so many tokens of a block's beginning is copied a block
- * earlier as well.
+ * What templates add after the last message, such as the opening mark of thinking, is often missing in
+ * the next turn. If a prompt ends within this number of tokens after a block's beginning, its states
+ * are also copied one block earlier.
  */
 const TEMPLATE_END = 8;
 
-/** Which rows of the device's copies are free, and which block each of the others belongs to. */
+/** The allocator of the rows of copies: which are free, and to which block each of the others belongs. */
 export class Checkpoints {
   readonly #free: number[];
-  /** Rows by block, those unused for longest first: of conversations' last ends. */
+  /** Rows by block of the latest copies of conversations, the least recently used first. */
   readonly #ends = new Map<number, number>();
-  /** Likewise, of what lies before: these go first. */
+  /** Rows by block of earlier copies, which are dropped first. */
   readonly #earlier = new Map<number, number>();
   /** Tokens between the copies in a long prompt. */
   readonly spacing: number;
 
-  /** @param rows copies that there is room for @param blockSize tokens of a block @param context window */
+  /** @param rows number of rows @param blockSize tokens of a block @param context the window */
   constructor(rows: number, readonly blockSize: number, context: number) {
     this.#free = Array.from({ length: rows }, (_, i) => rows - 1 - i);
     const even = Math.ceil(context / blockSize / Math.max(1, rows / 2));
     this.spacing = blockSize * Math.max(LEAST_SPACING, even);
   }
 
-  /** A row to copy to: a free one, or that of a block which can do without. Undefined: there is none. */
+  /** A row to copy to: a free one, or else that of the first copy to be dropped. Undefined: there is none. */
   take(isSpaced: boolean): number | undefined {
     if (this.#free.length > 0) return this.#free.pop();
     const from = this.#earlier.size > 0 ? this.#earlier : isSpaced ? undefined : this.#ends;
@@ -43,18 +43,18 @@ export class Checkpoints {
     return oldest[1];
   }
 
-  /** Gives back a row whose copy belongs to no block. */
+  /** Frees a row whose copy belongs to no block. */
   give(row: number): void {
     this.#free.push(row);
   }
 
-  /** Keeps a copy with its block. Where the block has one, the new row is free again. */
+  /** Assigns a copy to its block. If the block has one already, the new row is freed. */
   add(block: number, { row, isSpaced }: Checkpoint): void {
     if (this.#ends.has(block) || this.#earlier.has(block)) this.give(row);
     else (isSpaced ? this.#earlier : this.#ends).set(block, row);
   }
 
-  /** Counts a block's copy among those that go first: its conversation has a later one. */
+  /** Marks a block's copy as one to be dropped first, because its conversation has a later one. */
   demote(block: number): void {
     const row = this.#ends.get(block);
     if (row === undefined) return;
@@ -76,18 +76,18 @@ export class Checkpoints {
     return this.#ends.has(block) || this.#earlier.has(block);
   }
 
-  /** The row of a block's copy, if that is one of a conversation's last. */
+  /** The row of a block's copy, if it is the latest one of a conversation. */
   lastRowOf(block: number): number | undefined {
     return this.#ends.get(block);
   }
 
-  /** The deepest of these blocks that has a copy: its row, and how many blocks it ends. */
+  /** The last of these blocks that has a copy: its row, and the number of blocks up to it. */
   deepest(blocks: readonly number[]): { row: number; blocks: number } | undefined {
     for (let i = blocks.length - 1; i >= 0; i--) {
       for (const kept of [this.#ends, this.#earlier]) {
         const row = kept.get(blocks[i]);
         if (row === undefined) continue;
-        kept.delete(blocks[i]); // used last: it goes last
+        kept.delete(blocks[i]); // used last, so it is dropped last
         kept.set(blocks[i], row);
         return { row, blocks: i + 1 };
       }
@@ -100,7 +100,7 @@ export class Checkpoints {
     const { submitted, tokens } = sequence;
     const size = this.blockSize;
     const after = (step: number) => (Math.floor(submitted / step) + 1) * step;
-    const last = tokens.length - 1; // has to run, for what follows it
+    const last = tokens.length - 1; // it has to run to give the next token
     const end = last - last % size;
     if (submitted >= end) return after(size);
     const before = last - end < TEMPLATE_END ? end - size : end;

@@ -9,11 +9,11 @@ interface Holder {
   ended: Promise<void>;
 }
 
-/** The lock, with a queue of those that wait for it. */
+/** The lock, with a queue of waiting work. */
 export class DeviceLock {
   #waiting: Holder[] = [];
 
-  /** Whether somebody waits for the lock. */
+  /** Whether work waits for the lock. */
   get isWanted(): boolean {
     return this.#waiting.length > 0;
   }
@@ -33,8 +33,8 @@ export class DeviceLock {
   }
 
   /**
-   * Grants the lock to all that wait now, one after the other. Those that come meanwhile wait for the
-   * next call, so that steps run in between.
+   * Grants the lock to all work that waits now, one after the other. Work that is added meanwhile waits
+   * for the next call, so that steps run in between.
    */
   async grantAll(): Promise<void> {
     for (const holder of this.#waiting.splice(0)) {
@@ -43,7 +43,7 @@ export class DeviceLock {
     }
   }
 
-  /** Rejects all that wait. */
+  /** Rejects all waiting work. */
   refuse(error: Error): void {
     for (const holder of this.#waiting.splice(0)) holder.refuse(error);
   }

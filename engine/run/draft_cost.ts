@@ -1,14 +1,14 @@
-// How much longer steps take with drafted tokens than without, and how long a draft model takes: another
-// share on every device and for every model, so it is measured. Drafts that bring fewer tokens than that
-// are not worth their rows.
+// The cost of drafts: how much longer a step takes for each drafted token, and how long a draft model
+// takes. Both differ by device and model, so they are measured. Drafts that bring fewer tokens than they
+// cost are not worth their rows.
 
-/** What a row costs before it is measured: drafts that are half right pay. */
+/** The cost of a row before it is measured, as a share of a step: drafts that are half right pay. */
 const UNKNOWN = 0.5;
 
-/** The same where a model drafts, which is tried as long as nothing is known. */
+/** The same for a draft model: little, so that its drafts are tried. */
 const UNKNOWN_WITH_MODEL = 0.1;
 
-/** How much of an average is the last measurement. */
+/** The share of the last measurement in an average. */
 const NEWEST = 1 / 8;
 
 /** The cost of a drafted token, from the times of steps that feed no prompt. */
@@ -37,7 +37,7 @@ export class DraftCost {
    */
   measure(drafted: number, repeats: number, began: number): void {
     const now = performance.now();
-    // Steps overlap where nobody waits for their tokens.
+    // Steps may overlap: then only the time since the last one ended counts.
     const milliseconds = (now - Math.max(began, this.#ended)) / repeats;
     this.#ended = now;
     if (drafted === 0) this.#plain = average(this.#plain, milliseconds);
@@ -47,7 +47,7 @@ export class DraftCost {
     }
   }
 
-  /** Notes the time that a draft model took for so many tokens of each sequence. */
+  /** Notes the time that a draft model took for a number of steps, each a token of each sequence. */
   measureDrafting(steps: number, milliseconds: number): void {
     if (steps > 0) this.#drafting = average(this.#drafting, milliseconds / steps);
   }

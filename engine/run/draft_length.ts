@@ -1,5 +1,6 @@
 // How long the drafts of a draft model are. The length follows from the share of tokens that were right
-// and from the measured cost of a token. Drafts that cost more than they bring pause.
+// and from the measured cost of a token. Drafts that cost more than they bring pause, and so
+// do those for which there is no memory.
 
 /** Tokens of a draft at most, where a request says nothing; Ollama's default of draft_num_predict. */
 const MOST_TOKENS = 4;
@@ -7,17 +8,17 @@ const MOST_TOKENS = 4;
 /** The share of right tokens that is assumed before any draft was checked. */
 const FIRST_SHARE = 0.7;
 
-/** How much of the average share is the last token that was checked. */
+/** The share of the last checked token in the average. */
 const NEWEST = 1 / 16;
 
-/** Tokens without drafts after they ceased to pay; each further pause is twice as long. */
+/** Tokens without drafts after they ceased to pay or had no memory; each further pause is twice as long. */
 const FIRST_PAUSE = 16;
 const MOST_PAUSE = 512;
 
-/** After so many drafts comes a step without one, which shows what such a step takes. */
+/** Drafts after which a step without one follows, to measure the time of such a step. */
 const DRAFTS_IN_A_ROW = 64;
 
-/** A draft of a sequence that had so many tokens. */
+/** A draft after a number of tokens of a sequence. */
 export interface Proposal {
   readonly after: number;
   readonly tokens: readonly number[];
@@ -27,7 +28,7 @@ export interface Proposal {
 export class DraftLength {
   readonly #cost: () => number;
   readonly #fixed: number | undefined;
-  /** Of the tokens whose predecessors in the draft were right, the share that was right as well. */
+  /** The average share of right tokens, among those whose predecessors in the draft were right. */
   #share = FIRST_SHARE;
   #pause = FIRST_PAUSE;
   #inARow = 0;
@@ -36,7 +37,7 @@ export class DraftLength {
 
   /**
    * @param cost time that a drafted token takes, as a share of a step without drafts
-   * @param fixed what the request asks for: always so many, whether they pay or not
+   * @param fixed the number that the request asks for, whether drafts pay off or not
    */
   constructor(cost: () => number, fixed?: number) {
     this.#cost = cost;
@@ -45,13 +46,17 @@ export class DraftLength {
 
   /** Tokens to draft for a sequence of `length` tokens; 0: none now. */
   at(length: number): number {
-    if (this.#fixed !== undefined) return this.#fixed;
     if (length < this.#resumes) return 0;
+    if (this.#fixed !== undefined) return this.#fixed;
     return this.#best() || MOST_TOKENS; // After a pause a draft shows whether they pay again.
   }
 
   /** Learns how many tokens of a draft were right. @param length tokens of the sequence after it */
   learn(length: number, drafted: number, accepted: number): void {
+    if (this.#fixed !== undefined) {
+      this.#pause = FIRST_PAUSE;
+      return;
+    }
     for (let i = 0; i < Math.min(drafted, accepted + 1); i++) {
       this.#share += ((i < accepted ? 1 : 0) - this.#share) * NEWEST;
     }
@@ -59,9 +64,19 @@ export class DraftLength {
       this.#pause = FIRST_PAUSE;
       if (++this.#inARow % DRAFTS_IN_A_ROW === 0) this.#resumes = length + 1;
     } else {
-      this.#resumes = length + this.#pause;
-      this.#pause = Math.min(MOST_PAUSE, 2 * this.#pause);
+      this.pause(length);
     }
+  }
+
+  /**
+   * Makes no drafts for a while, longer each time until one pays. Meanwhile steps need not wait for the
+   * tokens of those before.
+   *
+   * @param length tokens of the sequence now
+   */
+  pause(length: number): void {
+    this.#resumes = length + this.#pause;
+    this.#pause = Math.min(MOST_PAUSE, 2 * this.#pause);
   }
 
   /** The length with the most tokens per time; 0 where steps without drafts have more. */

@@ -1,7 +1,6 @@
 // Evaluates whole sequences instead of continuing them: the logits of every position, or hidden states
-// for embeddings. Several sequences go into one step as long as they fit, and as long as it is not too
-// long for others that wait for it. Each step takes the device's lock for itself, so that other
-// sequences decode in between.
+// for embeddings. A step takes as many sequences as fit, but not so many that sequences which decode
+// wait too long. Each step takes the device's lock anew, so that they decode in between.
 
 import { isCancelled, throwIfCancelled } from "../cancellation.ts";
 import type { OutputKind } from "../nn/mod.ts";
@@ -12,39 +11,39 @@ import type { SequencePool } from "./sequence_pool.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
 import type { StepExecutor } from "./step_executor.ts";
 
-/** What to run and what to read of it. */
+/** The sequences to run, and the outputs to read. */
 export interface Evaluation {
   /** Tokens and images of each sequence, at least one. */
   sequences: readonly (readonly PromptItem[])[];
-  /** What comes before each sequence; fed once, and remembered by all. */
+  /** Tokens before each sequence. They are run once, and all sequences share their memory. */
   prefix?: readonly PromptItem[];
   output: OutputKind;
   /** Positions whose output is wanted. */
   wanted: WantedRows;
   /** Most tokens of a sequence per step; default as many as a step holds. */
   chunkSize?: number | undefined;
-  /** Every sequence has to run whole in one step, because its tokens see later ones. */
+  /** Whether a sequence has to run in one step, because its tokens attend to later ones. */
   whole?: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Runs a part of an evaluation while it holds the lock of the device. A part returns false if it found
- * no memory for a sequence: then it runs again once some was freed.
+ * Runs a part of an evaluation while it holds the lock of the device. A part returns false if there was
+ * no memory for a sequence; then it runs again when some is free.
  */
 export type RunLocked = (part: () => Promise<boolean>) => Promise<void>;
 
-/** Says how large steps may be, and is told what they took. */
+/** The pace of evaluations: it measures their steps, and limits the next one. */
 export interface EvaluationPace {
-  /** Most rows of the next step: fewer than there can be where others wait for it. */
+  /** Most rows of the next step: at most `most`, and fewer if sequences decode. */
   rows(most: number): number;
   /** A step begins. */
   begin(): void;
-  /** A step of so many rows is over. */
+  /** A step of this number of rows has ended. */
   end(rows: number): void;
 }
 
-/** A sequence, where its outputs go, and how many of them are there. */
+/** A sequence and its outputs. */
 interface Running {
   sequence: Sequence;
   outputs: Float32Array[];
@@ -111,7 +110,7 @@ export async function evaluate(
   }
 }
 
-/** Gives a sequence its memory, with the KV cache of the prefix in it; false where there is too little. */
+/** Gives a sequence its memory, which begins with that of the prefix; false if there is too little. */
 function start(pool: SequencePool, trunk: Sequence, sequence: Sequence): boolean {
   if (trunk.submitted === 0) return pool.take(sequence, sequence.tokens.length);
   if (!pool.fork(trunk, sequence)) return false;
@@ -164,7 +163,7 @@ function chooseEvenChunks(
   { chunkSize = Infinity, whole = false }: Evaluation,
   pace: EvaluationPace,
 ): { chunk: Chunk; running: Running }[] {
-  const { limits, wholeImages } = executor;
+  const { limits, bidirectionalImages } = executor;
   let left = pace.rows(Math.min(limits.rows, limits.outputs));
   const unfed = running.reduce((sum, { sequence }) => sum + sequence.unfed, 0);
   const fits = unfed <= left;
@@ -175,7 +174,7 @@ function chooseEvenChunks(
     const { sequence } = entry;
     // An image that runs whole may have more rows than a step has outputs.
     const most = chunks.length === 0 ? limits.rows : left;
-    const count = fittingTokens(sequence, { rows: each, most, wholeImages });
+    const count = fittingTokens(sequence, { rows: each, most, bidirectionalImages });
     if (count === 0 || count > most) continue;
     left -= count;
     const output = count === sequence.unfed;
@@ -184,7 +183,7 @@ function chooseEvenChunks(
   return chunks.sort((a, b) => byRows(a.chunk, b.chunk));
 }
 
-/** Hands the rows of a step's output to their sequences. */
+/** Copies the rows of a step's output to the outputs of their sequences. */
 function distribute(
   rows: Float32Array,
   chunks: readonly { chunk: Chunk; running: Running }[],

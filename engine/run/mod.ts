@@ -24,4 +24,5 @@ export type {
   TapSelection,
   TapVisit,
 } from "./step_observer.ts";
+export { DeviceStates, StateFeed } from "./state_feed.ts";
 export { StepRunner } from "./step_runner.ts";

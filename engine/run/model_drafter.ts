@@ -1,7 +1,9 @@
 // Drafts by a smaller model with the same vocabulary (speculative decoding, Leviathan et al. 2023). Each
 // sequence has a copy in the smaller model, which follows it: it reads the same prompt, drafts some
 // tokens, and goes back to where the sequence really went on. It draws with the sequence's own seed, so
-// that it chooses alike where both models agree; with a constraint it chooses from the same masks.
+// that it samples the same token if both models agree, and with a constraint under the same masks. The
+// smaller model may also be the model's own head for multi-token prediction, which reads a hidden state
+// of the model beside each token (state_feed.ts).
 
 import { NO_TOKEN } from "../../kernels/mod.ts";
 import type { Drafter, DraftingTime } from "./drafter.ts";
@@ -9,17 +11,18 @@ import { PlanCache } from "./plan_cache.ts";
 import { byRows, type Chunk } from "./planner.ts";
 import { type ConstraintFork, Sequence } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
+import type { StateFeed } from "./state_feed.ts";
 import type { StepExecutor } from "./step_executor.ts";
 import { MOST_REPEATS, type Sampled } from "./step_plan.ts";
 
-/** Tokens that a copy may have to read for the time of a draft to say what drafting takes. */
+/** Most unread tokens of a copy with which the time of a draft counts as the time of drafting. */
 const FEW_TOKENS = 16;
 
 /** A sequence of the model, and its copy in the smaller one. */
 interface Follower {
   readonly target: Sequence;
   readonly copy: Sequence;
-  /** Tokens of the copy that are the sequence's; those after them were drafted. */
+  /** Number of the copy's tokens that are the sequence's; those after them are drafted. */
   known: number;
 }
 
@@ -29,7 +32,7 @@ interface Draft {
   /** Tokens that are wanted. */
   wanted: number;
   readonly tokens: number[];
-  /** The place in the constraint after these tokens; missing where there is no constraint. */
+  /** The state of the constraint after these tokens; missing without a constraint. */
   fork?: ConstraintFork | undefined;
   /** Whether no more tokens can come. */
   isOver: boolean;
@@ -43,9 +46,11 @@ export interface ModelDrafterOptions {
   readonly chunkSize: number;
   /** Tokens that both models have; ids are below it. */
   readonly vocabulary: number;
+  /** What a head for multi-token prediction reads besides tokens. Missing: it is a model. */
+  readonly states?: StateFeed;
 }
 
-/** The request of a copy: nobody waits for its tokens. */
+/** The callbacks of a copy, whose tokens nobody receives. */
 const NOBODY = { accept: () => true, end: () => {} };
 
 /** The smaller model of a model. */
@@ -71,7 +76,10 @@ export class ModelDrafter implements Drafter {
       const wanted = this.#wanted(follower.target);
       if (wanted > 0) drafts.push({ follower, wanted, tokens: [], isOver: false });
     }
-    const reading = followers.filter(({ target }) => this.#isReading(target));
+    const { states } = this.#options;
+    const reading = followers.filter(({ target, copy }) =>
+      this.#isReading(target) || (states?.isFull(copy) ?? false)
+    );
     const ready = await this.#read(drafts, reading);
     if (ready.length === 0) return { steps: 0, milliseconds: 0 };
     const unread = Math.max(...ready.map(({ follower: { copy } }) => copy.unfed));
@@ -86,41 +94,59 @@ export class ModelDrafter implements Drafter {
     return { steps, milliseconds: performance.now() - began };
   }
 
+  observe(sequence: Sequence, first: number, states: Float32Array): void {
+    const follower = this.#followers.get(sequence);
+    if (follower) this.#options.states?.add(follower.copy, first, states);
+  }
+
   release(sequence: Sequence): void {
     const follower = this.#followers.get(sequence);
     if (!follower) return;
     this.#followers.delete(sequence);
+    this.#options.states?.forget(follower.copy);
     this.#pool.release(follower.copy);
   }
 
-  /** The follower of a sequence, which gets memory; undefined where it has none, or cannot follow. */
+  /** The follower of a sequence, with memory; undefined if there is no memory, or it cannot follow. */
   #followerOf(target: Sequence): Follower | undefined {
-    if (!target.draftLength) return undefined;
+    const { tokens, draftLength } = target;
+    if (!draftLength) return undefined;
     const { vocabulary } = this.#options;
     const follower = this.#followers.get(target);
-    const known = follower?.known ?? 0;
-    if (target.tokens.some((token, at) => at >= known && token >= vocabulary)) {
+    if (!follower && draftLength.at(tokens.length) === 0) return undefined; // It pauses.
+    const known = follower?.known ?? 0; // The tokens before were looked at when they were read.
+    if (tokens.slice(known).some((token) => token >= vocabulary)) {
       target.draftLength = undefined; // An image, or a token that the smaller model does not have.
       this.release(target);
       return undefined;
     }
     if (follower) return follower;
-    if (target.tokens.length + 1 >= this.#executor.limits.context) return undefined;
+    if (tokens.length + 1 >= this.#executor.limits.context) {
+      target.draftLength = undefined; // It does not fit into the smaller model's window.
+      return undefined;
+    }
     const { sampling } = target.request;
-    const prompt = [...target.tokens];
+    const prompt = [...tokens];
     const copy = new Sequence({ ...NOBODY, prompt, sampling, maxTokens: Infinity });
-    if (!this.#pool.takeCached(copy)) return undefined;
+    if (!this.#pool.takeCached(copy)) {
+      draftLength.pause(tokens.length);
+      return undefined;
+    }
     this.#executor.assignSlot(copy.slot, sampling);
+    // The states of what is under way will come; those before it never will.
+    this.#options.states?.begin(copy, target.underWay > 0 ? 0 : target.submitted);
     const made = { target, copy, known: prompt.length };
     this.#followers.set(target, made);
     return made;
   }
 
-  /** Brings a copy to where its sequence is: forgets what was drafted wrong, learns what is new. */
+  /** Updates a copy to its sequence: removes wrong drafts, and appends new tokens. */
   #follow(follower: Follower): void {
     const { target: { tokens }, copy } = follower;
     let { known } = follower;
-    while (known < copy.tokens.length && copy.tokens[known] === tokens[known]) known++;
+    const { states } = this.#options;
+    // What a head drafted it read with its own hidden states, not the model's: it reads it again.
+    while (!states && known < copy.tokens.length && copy.tokens[known] === tokens[known]) known++;
     const isRight = copy.submitted <= known;
     if (!isRight && !copy.beforeDraft) copy.submitted = known;
     if (copy.isDrafting) this.#pool.endDraft(copy, isRight);
@@ -128,27 +154,28 @@ export class ModelDrafter implements Drafter {
     this.#pool.publish(copy);
     for (let at = known; at < tokens.length; at++) copy.tokens.push(tokens[at]);
     follower.known = tokens.length;
+    states?.learn(copy);
   }
 
-  /** Whether a sequence reads its prompt, or after it was preempted all that it had. */
+  /** Whether a sequence reads its prompt, or all its tokens again after it was preempted. */
   #isReading({ generated, unfed }: Sequence): boolean {
     return generated === 0 || unfed > this.#executor.blockSize;
   }
 
-  /** How many tokens are to be drafted for a sequence now. */
+  /** Number of tokens to draft for a sequence now. */
   #wanted(target: Sequence): number {
     const { tokens, underWay, isCancelled, lookup, draftLength, request } = target;
     if (underWay > 0 || this.#isReading(target) || isCancelled || !draftLength) return 0;
     const { constraint } = request;
     if (constraint && !constraint.fork) return 0;
-    if (lookup.draft(tokens, 1).length > 0) return 0; // What stood before goes first while it pays.
+    if (lookup.draft(tokens, 1).length > 0) return 0; // Drafts from its own text go first while they pay.
     const left = target.freeLimit(this.#executor.limits.context) - tokens.length - 1;
     return Math.max(0, Math.min(draftLength.at(tokens.length), left));
   }
 
   /**
-   * Has copies read what their sequences have, those that are to draft first; of a prompt that is being
-   * read, as much as its sequence has read. Gives the drafts that can begin: what is left to their
+   * Runs tokens that copies have not read yet, first those of copies that will draft; of a prompt, as
+   * many as its sequence has read. Returns the drafts that can begin, because the unread rest of their
    * copies fits into a step.
    */
   async #read(drafts: readonly Draft[], reading: readonly Follower[]): Promise<Draft[]> {
@@ -157,7 +184,9 @@ export class ModelDrafter implements Drafter {
       ...drafts.filter(({ follower: { copy } }) => copy.unfed > blockSize)
         .map(({ follower }) => ({ follower, end: follower.known - 1 })),
       ...reading.map((follower) => {
-        return { follower, end: Math.min(follower.target.submitted, follower.known - 1) };
+        const { target, copy, known } = follower;
+        const readable = this.#options.states?.readable(copy) ?? target.submitted;
+        return { follower, end: Math.min(readable, known - 1) };
       }),
     ];
     for (let left = Math.min(rows, this.#options.chunkSize); left > 0;) {
@@ -174,16 +203,19 @@ export class ModelDrafter implements Drafter {
     const ready: Draft[] = [];
     let used = 0;
     for (const draft of drafts) {
-      const { copy, known } = draft.follower;
-      const isNear = copy.unfed <= blockSize && used + copy.unfed <= rows;
-      if (!isNear || !this.#pool.grow(copy, known + draft.wanted)) continue;
+      const { target, copy, known } = draft.follower;
+      if (!this.#pool.grow(copy, known + draft.wanted)) {
+        target.draftLength?.pause(known);
+        continue;
+      }
+      if (copy.unfed > blockSize || used + copy.unfed > rows) continue;
       used += copy.unfed;
       ready.push(draft);
     }
     return ready;
   }
 
-  /** Drafts where any token may come: several steps go into one submit. */
+  /** Drafts without constraints: several steps go into one submit. */
   async #draftFreely(drafts: readonly Draft[]): Promise<void> {
     let givers = byChunk(drafts);
     let [repeats, asked] = [1, 1];
@@ -203,7 +235,7 @@ export class ModelDrafter implements Drafter {
     }
   }
 
-  /** Drafts with masks, each of which follows from the token before. */
+  /** Drafts with masks, one step per submit, since a mask depends on the token before it. */
   async #draftMasked(drafts: readonly Draft[]): Promise<void> {
     for (const draft of drafts) {
       const { target } = draft.follower;
@@ -213,7 +245,9 @@ export class ModelDrafter implements Drafter {
       request.constraint !== undefined && !fork;
     let going = byChunk(drafts.filter((draft) => !isMissing(draft)));
     for (let isFirst = true; going.length > 0; isFirst = false) {
-      const plan = this.#plans.layOut(going.map(chunkOf));
+      const chunks = going.map(chunkOf);
+      const plan = this.#plans.layOut(chunks);
+      this.#options.states?.feed(chunks);
       this.#executor.forward(plan);
       const masks = new Map<number, Uint32Array<ArrayBuffer>>();
       for (const [output, draft] of going.entries()) {
@@ -233,7 +267,7 @@ export class ModelDrafter implements Drafter {
     }
   }
 
-  /** What may follow a draft so far. Where that cannot be told, no token of it is taken. */
+  /** The mask after a draft so far. If it cannot be made, the draft ends and its token is ignored. */
   #maskOf(draft: Draft): Uint32Array<ArrayBuffer> {
     const { follower: { target }, fork, tokens } = draft;
     const remaining = target.limit(this.#executor.limits.context) - target.tokens.length;
@@ -256,10 +290,11 @@ export class ModelDrafter implements Drafter {
     copy.tokens.push(token);
   }
 
-  /** Takes the tokens that have to come after a draft so far. */
+  /** Appends the tokens that the constraint forces after a draft so far. */
   #takeForced(draft: Draft): void {
     const { follower: { target }, fork, tokens, wanted } = draft;
-    if (!fork || draft.isOver || target.request.wantsLogits) return;
+    // A head has no hidden state for tokens that it did not draft: it chooses each of them itself.
+    if (!fork || draft.isOver || target.request.wantsLogits || this.#options.states) return;
     const forced = target.attempt(() => [...fork.forced(wanted - tokens.length)], () => {}) ?? [];
     for (const token of forced) this.#take(draft, token);
   }
@@ -269,6 +304,7 @@ export class ModelDrafter implements Drafter {
     const plan = this.#plans.layOut(chunks.sort(byRows));
     plan.shape.decodeContext += repeats - 1;
     const stops = chunks.map(({ sequence }) => this.#pool.stop(sequence));
+    this.#options.states?.feed(chunks);
     const read = this.#executor.submit(plan, repeats, 0);
     for (const [i, { sequence, count, output }] of chunks.entries()) {
       sequence.submitted += count * repeats;
@@ -279,7 +315,7 @@ export class ModelDrafter implements Drafter {
     return read;
   }
 
-  /** Keeps the states of copies as they are before what is drafted; a draft that cannot go back ends. */
+  /** Copies the states of followers before drafting. Without room for that a draft has one token. */
   #protect(drafts: readonly Draft[]): void {
     for (const draft of drafts) {
       if (draft.wanted > 1 && !this.#pool.beginDraft(draft.follower.copy)) draft.wanted = 1;
@@ -292,7 +328,7 @@ function byChunk(drafts: readonly Draft[]): Draft[] {
   return drafts.toSorted((a, b) => byRows(chunkOf(a), chunkOf(b)));
 }
 
-/** What a copy has to read for the next token of its draft. */
+/** The chunk that a copy feeds for the next token of its draft. */
 function chunkOf({ follower: { copy } }: Draft): Chunk {
   return { sequence: copy, count: copy.decoding ? 1 : copy.unfed, output: true, draft: [] };
 }

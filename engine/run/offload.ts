@@ -1,7 +1,7 @@
 // The KV cache beyond the device: blocks that no sequence uses any more are copied to the system's memory
-// and to disk, and come back when a prompt begins with their tokens. They are copied once they are idle,
-// not when they are evicted: then an eviction waits for nothing, and what is on disk outlives the process.
-// Where a block lies on the device is the business of the pool.
+// and to disk, and are restored when a prompt begins with their tokens. They are copied as soon as they
+// are idle, so that an eviction does not have to wait, and a restarted process finds them on disk. Where
+// a block lies on the device is decided by the pool.
 
 import { nextTask } from "../async.ts";
 import {
@@ -17,26 +17,26 @@ import type { Checkpoints } from "./checkpoints.ts";
 import type { Sequence } from "./sequence.ts";
 import type { StepExecutor } from "./step_executor.ts";
 
-/** How long the end of a model waits for what is not copied yet, in milliseconds. */
+/** Longest time for which closing a model waits for blocks that are not copied yet, in milliseconds. */
 const LONGEST_FLUSH = 2000;
 
-/** Where a model's blocks are kept, one of both at least. */
+/** The stores for a model's blocks; there is at least one. */
 export interface BlockTiers {
-  /** Identity of the model and of all that its blocks depend on. */
+  /** A name for the model and everything else on which the content of its blocks depends. */
   readonly model: string;
   readonly memory?: BlockMemory;
   readonly disk?: DiskStore;
 }
 
-/** What of a prompt can come back. */
+/** The blocks of a prompt that can be restored. */
 export interface Restorable {
-  /** Behind those that the device has. */
+  /** The blocks that follow those on the device. */
   readonly blocks: readonly StoredBlock[];
-  /** States after the last of all these blocks, of models that have states; else undefined. */
+  /** The states after the last of these blocks; undefined if the model has none. */
   readonly states?: Uint8Array<ArrayBufferLike> | undefined;
   /** Blocks from the beginning that the sequence is to start with. */
   readonly depth: number;
-  /** Those of `blocks` that were read from disk. */
+  /** Number of these blocks that were read from disk. */
   readonly fromDisk: number;
 }
 
@@ -45,7 +45,7 @@ export class Offload {
   readonly #executor: StepExecutor;
   readonly #checkpoints: Checkpoints;
   readonly #tiers: BlockTiers;
-  /** Names of cached blocks of the device. */
+  /** Names of the cached blocks on the device. */
   readonly #names = new Map<number, string>();
   /** Idle blocks that are to be copied. */
   readonly #unsaved = new Set<number>();
@@ -59,12 +59,12 @@ export class Offload {
     this.#tiers = tiers;
   }
 
-  /** Names a block that got known. @param before the block before it */
+  /** Names a block that was added to the prefix cache. @param before the block before it */
   add(before: number | undefined, tokens: readonly TokenKey[], block: number): void {
     this.#names.set(block, nameAfter(this.#nameOf(before), tokens));
   }
 
-  /** A block is idle: it is copied, unless that was done. */
+  /** A block is idle: it is copied, unless that has been done. */
   idle(block: number): void {
     const name = this.#names.get(block);
     if (name === undefined || this.#isClosed || this.#isKept(block, name)) return;
@@ -78,14 +78,15 @@ export class Offload {
     this.#unsaved.delete(block);
   }
 
-  /** Settles when more was copied, where one of these blocks has yet to be; undefined where none has. */
+  /** Settles when the next blocks are copied; undefined if none of these blocks is yet to be copied. */
   copied(blocks: readonly number[]): Promise<void> | undefined {
     return blocks.some((block) => this.#unsaved.has(block)) ? this.#saved.promise : undefined;
   }
 
   /**
-   * Reads from disk what a sequence can begin with, behind the blocks that the device has.
-   * @returns undefined where there is nothing to read, or it has been read
+   * Reads from disk the blocks of a sequence that follow those on the device.
+   *
+   * @returns undefined if there is nothing to read, or it has been read
    */
   fetch(sequence: Sequence, known: readonly number[]): Promise<void> | undefined {
     const { disk } = this.#tiers;
@@ -108,7 +109,7 @@ export class Offload {
     return wanted.length > 0 ? this.#read(disk, wanted, sequence.fetched) : undefined;
   }
 
-  /** What a sequence can begin with, given the blocks that the device has of it. */
+  /** The blocks that can be restored for a sequence, given those that the device has. */
   find(sequence: Sequence, known: readonly number[]): Restorable {
     const names = this.#namesOf(sequence, known);
     const blocks: StoredBlock[] = [];
@@ -126,7 +127,7 @@ export class Offload {
         if (states) break;
       }
     }
-    // Later blocks are of no use without those before them, so they count as used before these.
+    // Later blocks are useless without earlier ones, so earlier ones count as used more recently.
     const used = names.slice(0, depth);
     this.#tiers.memory?.touch(used.toReversed());
     this.#tiers.disk?.touch(used);
@@ -136,7 +137,7 @@ export class Offload {
     return { blocks: restored, states, depth, fromDisk: restored.filter(isOfDisk).length };
   }
 
-  /** Copies what is left, for as long as the end of a model may take, and ends. */
+  /** Copies the rest, as far as the time for closing a model allows, and ends. */
   async close(): Promise<void> {
     const { memory, disk } = this.#tiers;
     const all = async () => {
@@ -154,7 +155,7 @@ export class Offload {
 
   async #save(): Promise<void> {
     for (;;) {
-      await nextTask(); // Steps come first.
+      await nextTask(); // The loop of steps goes first.
       await this.#tiers.disk?.room();
       const batch = this.#takeBatch();
       if (batch.length === 0) return;
@@ -191,7 +192,7 @@ export class Offload {
     if (isNew) disk?.put(name, block);
   }
 
-  /** Whether all that is to be kept of a block is kept. */
+  /** Whether the stores have everything of a block that is to be kept. */
   #isKept(block: number, name: string): boolean {
     const { memory, disk } = this.#tiers;
     const needsStates = this.#checkpoints.lastRowOf(block) !== undefined;
@@ -208,12 +209,12 @@ export class Offload {
   ): Promise<void> {
     for (const name of names) {
       const block = await disk.read(name);
-      if (!block) return; // those behind it are of no use
+      if (!block) return; // without it, later ones are useless
       if (bytesOf(block) === 0 || this.#fits(block)) fetched.set(name, block);
     }
   }
 
-  /** Whether a block has the sizes that it must have: what a file says is not to be trusted. */
+  /** Whether a block has the right sizes, because files cannot be trusted. */
   #fits({ cached, states }: StoredBlock): boolean {
     const { blockBytes, stateBytes } = this.#executor.blocks;
     return cached.length === blockBytes && (states ?? { length: stateBytes }).length === stateBytes;
@@ -243,7 +244,7 @@ export class Offload {
     return block === undefined ? rootName(this.#tiers.model) : this.#names.get(block)!;
   }
 
-  /** Names of the full blocks of a sequence's tokens, but for the last token, which has to run. */
+  /** Names of the full blocks of a sequence's tokens, without the last token, which has to run. */
   #namesOf(sequence: Sequence, known: readonly number[]): string[] {
     const { blockSize } = this.#executor;
     const names = known.map((block) => this.#nameOf(block));

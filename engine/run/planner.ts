@@ -9,37 +9,37 @@ import { nextVersion, type StepPlan } from "./step_plan.ts";
 /** The tokens that one sequence feeds in a step. */
 export interface Chunk {
   sequence: Sequence;
-  /** How many tokens: one in decode. */
+  /** Number of tokens: one in decode. */
   count: number;
   /** Whether the step samples a token for the sequence. */
   output: boolean;
-  /** The last of those that it feeds: guesses at what comes next. The step gives a token for each. */
+  /** The last of these tokens, which are drafts. The step samples a token after each. */
   draft: readonly number[];
   /**
-   * How many of the tokens that the step gives can be relied on, where that is not all: of what
-   * follows a draft as far as its masks could be made.
+   * Number of the sampled tokens that count, if not all: those after the tokens of a draft for which
+   * masks could be made.
    */
   reliable?: number;
-  /** Positions of the sequence that are fed with it; set when it is submitted. */
+  /** Positions of the sequence that are submitted with this step; set when it is submitted. */
   end?: number;
 }
 
-/** How many rows a step may have. */
+/** The limits of a step. */
 export interface StepBudget {
   /** Most rows. */
   rows: number;
   /** Most rows where an image has to run in one step. */
   most: number;
-  /** Whether images have to run in one step. */
-  wholeImages: boolean;
+  /** Whether rows of an image attend to each other in both directions: an image runs in one step. */
+  bidirectionalImages: boolean;
   /** The position past which a step must not feed a sequence. Default: none. */
   stop?: (sequence: Sequence) => number;
-  /** Most tokens of drafts, and what may follow a sequence that is at its end. Default: none. */
+  /** Most tokens of drafts, and the draft of a sequence that is at its end. Default: none. */
   drafts?: number;
   draft?: (sequence: Sequence, most: number) => readonly number[];
 }
 
-/** How many tokens each running sequence feeds, those at their end first. At most `budget.rows` in all. */
+/** The tokens that each running sequence feeds, at most `budget.rows`; sequences at their end come first. */
 export function chooseChunks(sequences: readonly Sequence[], budget: StepBudget): Chunk[] {
   const chunks: Chunk[] = [];
   let used = 0;
@@ -59,7 +59,7 @@ export function chooseChunks(sequences: readonly Sequence[], budget: StepBudget)
     const count = fittingTokens(sequence, { ...budget, rows, most: budget.most - used });
     if (count === 0) continue;
     const output = count === sequence.unfed;
-    // What a constraint forced is fed with a draft of what follows it, as a token is.
+    // Tokens that a constraint forced may be followed by a draft, as a sampled token may.
     const most = Math.min(drafts, budget.rows - used - count);
     const draft = output && sequence.generated > 0 && most > 0 && budget.draft?.(sequence, most) ||
       [];
@@ -75,14 +75,14 @@ export function byRows(a: Chunk, b: Chunk): number {
   return Math.min(a.count, 2) - Math.min(b.count, 2);
 }
 
-/** How many tokens of a sequence fit into what is left of the budget of a step. */
+/** Number of a sequence's tokens that fit into the rest of a step's budget. */
 export function fittingTokens(sequence: Sequence, budget: StepBudget): number {
-  const { rows, most, wholeImages, stop = () => Infinity } = budget;
+  const { rows, most, bidirectionalImages, stop = () => Infinity } = budget;
   const { submitted, unfed, runs } = sequence;
   const count = Math.min(unfed, rows, stop(sequence) - submitted);
   const { image, first, end } = runs.at(submitted + count);
   const isCut = image !== undefined && first < submitted + count;
-  if (!wholeImages || !isCut) return count;
+  if (!bidirectionalImages || !isCut) return count;
   if (first > submitted) return first - submitted;
   return end - submitted <= most ? end - submitted : 0;
 }

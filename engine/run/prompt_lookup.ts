@@ -1,13 +1,13 @@
-// Drafts of the next tokens of a sequence: where its last tokens stood before, in the prompt or in the
-// answer, what followed them then may follow again (prompt lookup decoding, Saxena 2023). A step checks a
-// whole draft at once, and a wrong one changes nothing but the time: texts that are edited or quoted come
-// several tokens a step. A draft is as long as what stood before alike, and where drafts have cost more
-// than they gave they are made seldom, so that other texts lose next to nothing.
+// Prompt lookup decoding (Saxena 2023): if the last tokens of a sequence occurred earlier, in the prompt
+// or in the answer, the tokens that followed then are drafted. A step checks a whole draft at once, and a
+// wrong one only costs time, so texts that are edited or quoted get several tokens per step. A draft is
+// as long as the match before it. Drafts that cost more than they bring pause, so that other texts lose
+// next to nothing.
 
-/** Tokens that have to stand before for what followed them to be a draft. */
+/** Number of last tokens that have to occur earlier. */
 const MATCH = 3;
 
-/** Tokens of a draft: at first, and at most. With the token before them a step has 16 rows. */
+/** Tokens of the first draft, and of the longest: with the token before it, a step has 16 rows. */
 const FIRST_LENGTH = 3;
 const MOST_LENGTH = 15;
 
@@ -15,12 +15,12 @@ const MOST_LENGTH = 15;
 const FIRST_PAUSE = 8;
 const MOST_PAUSE = 512;
 
-/** What a row costs where that is not measured: drafts that are half right pay. */
+/** The cost of a row before it is measured, as a share of a step: drafts that are half right pay. */
 const ROW_COST = 0.5;
 
 /** The drafts of one sequence. */
 export class PromptLookup {
-  /** By their last MATCH tokens: the position after them, the latest that is not the end. */
+  /** The last position after each MATCH tokens, by their hash; without the end of the sequence. */
   readonly #following = new Map<number, number>();
   #indexed = MATCH;
   #length = FIRST_LENGTH;
@@ -28,14 +28,14 @@ export class PromptLookup {
   /** Length of the sequence from which drafts are made again. */
   #resumes = 0;
 
-  /** What may follow these tokens, the sequence's so far: at most `most`, nothing where nothing is known. */
+  /** The draft after the tokens of a sequence, at most `most`; empty if the last ones did not occur earlier. */
   draft(tokens: readonly number[], most: number): number[] {
     if (tokens.length < Math.max(MATCH, this.#resumes)) return [];
     const at = this.#find(tokens);
     if (at === undefined) return [];
     const draft: number[] = [];
     const length = Math.min(most, Math.max(this.#length, alike(tokens, at)));
-    // Past the end, what comes is the draft itself: a text that goes around in a short circle.
+    // A text that repeats itself with a short period: past its end, the draft continues with itself.
     while (draft.length < length) {
       const next = at + draft.length;
       draft.push(next < tokens.length ? tokens[next] : draft[next - tokens.length]);
@@ -46,8 +46,8 @@ export class PromptLookup {
   /**
    * Learns how many tokens of a draft were right.
    *
-   * @param tokens the sequence's after it
-   * @param rowCost time that a row of a draft adds to a step, as a share of what a step takes without
+   * @param tokens those of the sequence after the draft was checked
+   * @param rowCost time that a row of a draft adds to a step, as a share of a step without drafts
    */
   learn(
     tokens: readonly number[],
@@ -65,7 +65,7 @@ export class PromptLookup {
     this.#pause = Math.min(MOST_PAUSE, 2 * this.#pause);
   }
 
-  /** Where the last tokens stood before: the position after them. */
+  /** The position after the earlier occurrence of the last tokens; undefined if there is none. */
   #find(tokens: readonly number[]): number | undefined {
     const { length } = tokens;
     for (; this.#indexed < length; this.#indexed++) {
@@ -76,7 +76,7 @@ export class PromptLookup {
   }
 }
 
-/** How many tokens before a position are those at the end: as far as a draft can be long. */
+/** Length of the match between the tokens before a position and those at the end, at most MOST_LENGTH. */
 function alike(tokens: readonly number[], position: number): number {
   const { length } = tokens;
   const most = Math.min(position, MOST_LENGTH);
@@ -85,7 +85,7 @@ function alike(tokens: readonly number[], position: number): number {
   return count;
 }
 
-/** Of the tokens before a position. Two may be alike; the tokens themselves decide. */
+/** A hash of the MATCH tokens before a position. Matches are checked, so collisions do no harm. */
 function hash(tokens: readonly number[], position: number): number {
   let value = 17;
   for (let i = 1; i <= MATCH; i++) value = Math.imul(value ^ tokens[position - i], 0x01000193);

@@ -1,17 +1,17 @@
-// How many rows of prompts go into a step beside sequences that decode, which get a token when it is
-// over: as many as the device computes in a moment, by what its last steps with prompts took. Alone,
-// prompts are fed in chunks as large as they can be.
+// The number of prompt rows in a step beside sequences that decode, which wait for the step's end: as
+// many as the device computes in a fixed time, estimated from its last steps with prompts. If nothing
+// decodes, prompts are fed in the largest chunks.
 
-/** How long a step may take for which others wait, in milliseconds. */
+/** Milliseconds that a step may take while sequences decode. */
 const MOST_MILLISECONDS = 250;
 
-/** Rows that are always fed, however slow the device: a step with fewer takes hardly less. */
+/** Rows that are always allowed, however slow the device is: a step with fewer is hardly shorter. */
 const LEAST_ROWS = 8;
 
 /** Rows before anything was measured. */
 const FIRST_ROWS = 64;
 
-/** Measures steps, and says how large the next one may be. */
+/** The measurement of steps, and the size of the next one that follows from it. */
 export class PromptPace {
   readonly #now: () => number;
   #begun = 0;
@@ -27,10 +27,10 @@ export class PromptPace {
     this.#begun = this.#now();
   }
 
-  /** A step of so many rows is over; the next one has begun meanwhile, or begin() follows. */
+  /** A step of this number of rows has ended; the next one has begun already, or begin() follows. */
   end(rows: number): void {
     const now = this.#now();
-    // What a step with few rows takes says little of one with many.
+    // The time of a step with few rows tells little about one with many.
     if (rows >= LEAST_ROWS) {
       const measured = (now - this.#begun) / rows;
       // One step may have been held up by other work of the machine.
@@ -39,7 +39,7 @@ export class PromptPace {
     this.#begun = now;
   }
 
-  /** Rows of prompts in a step for which others wait. @param most where nobody waits */
+  /** Prompt rows of a step while sequences decode. @param most the number if nothing decodes */
   rowsBeside(most: number): number {
     const fitting = this.#rowMilliseconds === undefined
       ? FIRST_ROWS

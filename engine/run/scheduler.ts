@@ -6,9 +6,10 @@
 import { nextTask, untilAborted } from "../async.ts";
 import { ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
+import { Drafts } from "./drafts.ts";
 import type { Drafter } from "./drafter.ts";
 import { evaluate, type Evaluation, type EvaluationPace, type RunLocked } from "./evaluation.ts";
-import type { Occupancy } from "../types.ts";
+import type { Occupancy } from "../types/mod.ts";
 import type { BlockTiers } from "./offload.ts";
 import { PromptPace } from "./prompt_pace.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
@@ -24,6 +25,7 @@ export class Scheduler {
   readonly #executor: StepExecutor;
   readonly #pool: SequencePool;
   readonly #steps: Steps;
+  readonly #drafts: Drafts;
   readonly #chunkSize: number;
   #waiting: Sequence[] = [];
   /** In order of admission. */
@@ -36,7 +38,7 @@ export class Scheduler {
   readonly #evaluationPace: EvaluationPace;
   /** Whether an evaluation waits for memory: until it has some, no sequence is admitted. */
   #isShort = false;
-  /** Whether an evaluation holds the memory that the next sequence needs: the loop rests until it is over. */
+  /** Whether an evaluation holds the memory that the next sequence needs: the loop pauses until it ends. */
   #isBlocked = false;
   /** Settles when the next sequence can be admitted, which waits for blocks on their way. */
   #arriving: Promise<void> | undefined;
@@ -59,17 +61,10 @@ export class Scheduler {
     this.#executor = executor;
     this.#pool = new SequencePool(executor, cacheBlocks, tiers);
     this.#chunkSize = chunkSize;
-    this.#steps = new Steps(
-      executor,
-      this.#pool,
-      chunkSize,
-      {
-        preempt: () => this.#preempt(),
-        end: (sequence, reason) => this.#end(sequence, reason),
-      },
-      pace,
-      drafter,
-    );
+    const end = (sequence: Sequence, reason: SequenceEnd) => this.#end(sequence, reason);
+    const owner = { preempt: () => this.#preempt(), end };
+    this.#drafts = new Drafts(executor, this.#pool, end, drafter);
+    this.#steps = new Steps(executor, this.#pool, chunkSize, owner, pace, this.#drafts);
     this.#evaluationPace = {
       begin: () => evaluationPace.begin(),
       end: (rows) => evaluationPace.end(rows),
@@ -87,7 +82,7 @@ export class Scheduler {
     return this.#running.length + this.#waiting.length;
   }
 
-  /** What is taken of the slots and of the KV cache, evaluations included. */
+  /** The use of the slots and of the KV cache, evaluations included. */
   get occupancy(): Occupancy {
     const { slots } = this.#executor.limits;
     const { freeSlots, blockCounts: { free, idle, used } } = this.#pool;
@@ -101,9 +96,9 @@ export class Scheduler {
   add(request: SequenceRequest): Sequence {
     if (this.#failure) throw this.#failure;
     const sequence = new Sequence(request);
-    this.#steps.welcome(sequence);
+    this.#drafts.add(sequence);
     this.#waiting.push(sequence);
-    // A running prefill may take long: a sequence that has to wait for it is told now, not after it.
+    // A prefill may take long, so a sequence that has to wait for it is told now.
     const isReading = this.#running.some(({ decoding }) => !decoding);
     if (isReading || this.#waiting.length > 1 || this.#isShort || this.#isBlocked) {
       this.#tellWaiting();
@@ -120,7 +115,7 @@ export class Scheduler {
 
   /**
    * Evaluates fresh sequences, several in a step, between the steps of others. Errors: RangeError
-   * where they fit nowhere; ModelClosedError; the signal's reason.
+   * if a sequence does not fit into memory; ModelClosedError; the signal's reason.
    */
   async evaluate(evaluation: Evaluation): Promise<Float32Array[]> {
     const { signal } = evaluation;
@@ -207,7 +202,7 @@ export class Scheduler {
           before = undefined;
         }
         if (!before) this.#steps.begin();
-        await this.#steps.draft(this.#running);
+        await this.#drafts.prepare(this.#running);
         const submit = this.#steps.submit(() => this.#running);
         if (before) await this.#steps.finish(before);
         // Without an evaluation, memory that was just freed is there in the next round.
@@ -228,7 +223,7 @@ export class Scheduler {
     }
   }
 
-  /** Closes the model after its device failed: what lies in its memory is not to be trusted. */
+  /** Closes the model after its device failed, because its memory cannot be trusted. */
   #fail(cause: unknown): ModelClosedError {
     const message = cause instanceof Error ? cause.message : "Cannot go on: the model was closed";
     this.#failure ??= new ModelClosedError(message, { cause });
@@ -248,8 +243,8 @@ export class Scheduler {
   }
 
   /**
-   * Gives waiting sequences a slot and blocks while a step has rows left for them. Later would do
-   * for the others: by then, running sequences may have filled blocks that they can begin with.
+   * Admits waiting sequences: gives them a slot and blocks as long as the step has rows left for them.
+   * The others wait, because running sequences may fill blocks of a common prefix in the meantime.
    */
   #admit(): void {
     let unfed = this.#running.reduce((sum, sequence) => sum + sequence.unfed, 0);
@@ -260,7 +255,7 @@ export class Scheduler {
       if (sequence.underWay > 0 || this.#awaits(sequence)) return;
       if (!this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
-      this.#running.push(sequence); // A sequence is in one of both lists at all times, so that a failure ends it.
+      this.#running.push(sequence); // It is always in one of both lists, so that a failure ends it.
       this.#executor.assignSlot(sequence.slot, sequence.request.sampling);
       unfed += sequence.unfed;
       if (!sequence.begun) {
@@ -271,7 +266,7 @@ export class Scheduler {
     }
   }
 
-  /** Whether a sequence has to wait for blocks; the loop goes on when they are there. */
+  /** Whether a sequence has to wait for blocks; the loop continues when they have arrived. */
   #awaits(sequence: Sequence): boolean {
     const arriving = this.#pool.prepare(sequence);
     if (!arriving) return false;
@@ -282,7 +277,7 @@ export class Scheduler {
     return true;
   }
 
-  /** Tells waiting sequences how many are read before them, or have to end before they fit. */
+  /** Tells waiting sequences how many come before them: are read first, or have to free memory first. */
   #tellWaiting(): void {
     const reading = this.#running.filter(({ decoding }) => !decoding).length;
     const before = Math.max(reading, Math.min(1, this.#running.length));
@@ -321,7 +316,7 @@ export class Scheduler {
 
   /** Gives back the memory of a sequence, whose full blocks the prefix cache may keep. */
   #release(sequence: Sequence): void {
-    this.#steps.release(sequence);
+    this.#drafts.release(sequence);
     this.#pool.publish(sequence);
     this.#pool.release(sequence);
     this.#freed.resolve();

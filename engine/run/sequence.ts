@@ -11,7 +11,7 @@ import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/
 /** The reason why a sequence ended. `aborted`: its client left. */
 export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
 
-/** What may come at a place of a sequence. */
+/** What a constraint allows after the tokens so far. */
 export interface ConstraintPlace {
   /**
    * The tokens that may come next: bit t of word t >> 5 for token t, at least one. Valid until
@@ -19,27 +19,27 @@ export interface ConstraintPlace {
    * @param remaining tokens that may still come
    */
   mask(remaining: number): Uint32Array<ArrayBuffer>;
-  /** Tokens that have to come next, at most `most`: they are fed without being sampled. */
+  /** The only possible next tokens, at most `most`. They are fed without being sampled. */
   forced(most: number): readonly number[];
 }
 
 /** A constraint on the tokens of a sequence, such as a grammar. */
 export interface TokenConstraint extends ConstraintPlace {
-  /** The place where it is, to walk along a draft from there. Missing: nothing is drafted. */
+  /** A copy of its state, which can be advanced along a draft. Missing: nothing is drafted. */
   fork?(): ConstraintFork;
 }
 
-/** A place that goes ahead of a sequence, along a draft; the sequence's own stays where it is. */
+/** A copy of a constraint's state that advances along a draft; the constraint itself stays where it is. */
 export interface ConstraintFork extends ConstraintPlace {
-  /** Takes a token. False where it may not come, or where that takes more than is allowed. */
+  /** Advances by a token; false if it is not allowed, or if deciding that exceeds the budget of work. */
   accept(token: number): boolean;
 }
 
-/** What the host puts into an answer between two of the model's tokens. */
+/** What the host inserts into an answer between two of the model's tokens. */
 export interface Steering {
-  /** Tokens of the answer that may come before interject() has to be asked; it may fall at any time. */
+  /** Tokens of the answer before interject() has to be called; the number may decrease at any time. */
   readonly freeUntil: number;
-  /** Tokens that come next, as if the model had chosen them. After it, `freeUntil` is more than have come. */
+  /** The next tokens, as if the model had sampled them. Afterwards `freeUntil` exceeds the tokens so far. */
   interject(): readonly number[];
 }
 
@@ -52,44 +52,44 @@ export interface SequenceRequest {
   maxTokens: number;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
-  /** Undefined: nothing is put into it. */
+  /** Undefined: nothing is inserted. */
   steering?: Steering;
   /** Flags by which another thread aborts it. */
   flags?: readonly CancelFlag[];
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
-  /** Most tokens of a draft, which a step checks all at once. Default: as many as have been paying. */
+  /** Most tokens of a draft, all of which a step checks at once. Default: as many as have paid off. */
   draftTokens?: number;
   /** Called while it waits, with the number of sequences before it, whenever that number changes. */
   wait?(ahead: number): void;
   /**
    * Called once, when the prompt is about to run, with the number of tokens found in the prefix cache,
-   * and what of them came back from beyond the device.
+   * and those of them that were restored from memory or disk.
    */
   begin?(cachedTokens: number, restored: RestoredTokens): void;
-  /** Called when a step has read of the prompt, with the number of its tokens that are read by now. */
+  /** Called after each step that reads a part of the prompt, with the number of its tokens read so far. */
   progress?(processedTokens: number): void;
   /**
    * Takes a token; false ends the sequence.
-   * @param logits [vocabulary] that it was chosen by, as the model gave them, where they are wanted
+   * @param logits [vocabulary] from which it was sampled, before penalties and masks; if they are wanted
    */
   accept(token: number, logits?: Float32Array): boolean;
   /** Called once, after the last token. */
   end(reason: SequenceEnd): void;
 }
 
-/** Tokens of a prompt whose keys and values came back to the device. */
+/** Tokens of a prompt whose keys and values were restored to the device. */
 export interface RestoredTokens {
   readonly fromMemory: number;
   readonly fromDisk: number;
 }
 
-/** A copy that waits for its block to become known. */
+/** A copy of states whose block is not in the prefix cache yet. */
 export interface Checkpoint {
   row: number;
   /** Tokens that the states are of; a multiple of the block size. */
   position: number;
-  /** Whether it stands before the end of what is known, for those who edit a long prompt. */
+  /** Whether it is one of those at even distances in a long prompt, not at its end. */
   isSpaced: boolean;
 }
 
@@ -111,33 +111,33 @@ export class Sequence {
   blocks: number[] = [];
   /** How many of the first blocks are full and in the prefix cache, so that they are read-only. */
   knownBlocks = 0;
-  /** Makes drafts from what stood before. */
+  /** Drafts from the sequence's own text. */
   readonly lookup = new PromptLookup();
-  /** How long the drafts of others are; missing where there are none for it. */
+  /** The length of drafts by a drafter; undefined if it makes none for this sequence. */
   draftLength: DraftLength | undefined;
-  /** The last draft of another. */
+  /** The last draft of the drafter. */
   proposal: Proposal | undefined;
-  /** Whether the draft under way is another's. */
+  /** Whether the draft under way is the drafter's. */
   isProposed = false;
-  /** Whether a draft is under way: what is submitted is known when its tokens are. */
+  /** Whether a draft is under way: only when its tokens are read it is known what was right. */
   isDrafting = false;
-  /** Where its states before a draft are kept, and what was submitted then. */
+  /** The copy of its states before a draft, and the positions submitted then. */
   beforeDraft: { row: number; position: number } | undefined;
-  /** Tokens of all its drafts, and those of them that were right. */
+  /** Number of tokens of all its drafts, and of those that were right. */
   drafted = 0;
   draftsAccepted = 0;
-  /** Copies of its states whose blocks are not known yet. */
+  /** Copies of its states whose blocks are not in the prefix cache yet. */
   checkpoints: Checkpoint[] = [];
   /** The block of its last copy, and those of the last two that were made in its answer. */
   lastCheckpoint: number | undefined;
   answerCheckpoints: number[] = [];
-  /** Whether it ran while steps were tapped: nobody else may use what it has computed. */
-  wasTapped = false;
+  /** Whether no other sequence may use its blocks, as where it ran while steps were tapped. */
+  isPrivate = false;
   /** Blocks that were read from disk for it, by name; undefined until that is tried. */
   fetched: Map<string, StoredBlock> | undefined;
-  /** What came back for it when it was admitted. */
+  /** Tokens that were restored for it when it was admitted. */
   restored: RestoredTokens = { fromMemory: 0, fromDisk: 0 };
-  /** Set by the owner; seen before the next step. */
+  /** Set by the owner; takes effect before the next step. */
   aborted = false;
   /** Whether it has been admitted before. */
   begun = false;
@@ -161,7 +161,7 @@ export class Sequence {
     return this.decoding ? 0 : this.tokens.length - this.submitted;
   }
 
-  /** Whether the host takes part in the choice of each token. */
+  /** Whether the host has to do something for each token: make a mask, or read logits. */
   get isStepwise(): boolean {
     return this.request.constraint !== undefined || (this.request.wantsLogits ?? false);
   }
@@ -178,7 +178,7 @@ export class Sequence {
     return this.decoding || this.unfed === 1;
   }
 
-  /** What may follow its tokens, at most `most`: what followed them before, else what another drafted. */
+  /** The draft after its tokens, at most `most`: from its own text, or else the drafter's. */
   draft(most: number): readonly number[] {
     const count = Math.min(most, this.request.draftTokens ?? Infinity);
     if (count <= 0) return [];
@@ -189,12 +189,12 @@ export class Sequence {
     return image < 0 ? found : found.slice(0, image);
   }
 
-  /** Whether nobody wants it any more; its flags are set by other threads, at any time. */
+  /** Whether it was cancelled; other threads may set its flags at any time. */
   get isCancelled(): boolean {
     return this.aborted || (this.request.flags ?? []).some(({ isSet }) => isSet);
   }
 
-  /** What its request does for it. Where that fails, it is undefined, and `end` gets to know why. */
+  /** The result of a callback of its request; undefined if it throws, and `end` is given the reason. */
   attempt<T>(
     action: (request: SequenceRequest) => T,
     end: (reason: SequenceEnd) => void,
@@ -218,7 +218,7 @@ export class Sequence {
     return Math.min(context, this.promptLength + this.request.maxTokens);
   }
 
-  /** The same until it is steered. */
+  /** Most tokens before the host has to steer it. */
   freeLimit(context: number): number {
     const { freeUntil = Infinity } = this.request.steering ?? {};
     return Math.min(this.limit(context), this.promptLength + Math.max(1, freeUntil));

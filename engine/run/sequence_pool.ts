@@ -19,7 +19,7 @@ export class SequencePool {
   readonly #blocks: BlockPool;
   readonly #checkpoints: Checkpoints;
   readonly #freeSlots: number[];
-  /** What keeps blocks beyond the device; missing where nothing does. */
+  /** The copies of blocks beyond the device; undefined if there are no stores. */
   readonly #offload: Offload | undefined;
 
   /** @param blocks blocks of the KV cache @param tiers where blocks go that leave it */
@@ -50,7 +50,7 @@ export class SequencePool {
   }
 
   /**
-   * The same for a sequence that will generate: it gets a block more than its tokens need, and starts
+   * Gives memory to a sequence that will generate. It gets a block more than its tokens need, and starts
    * with the blocks of the prefix cache that hold its first tokens, as far as recurrent states were
    * copied there. These tokens count as submitted. At least one token is left to run, since its logits
    * are needed.
@@ -60,11 +60,11 @@ export class SequencePool {
     const { isTapped } = this.#executor;
     const { hasStates } = this.#memory;
     if (this.#freeSlots.length === 0) return false;
-    // A tap is to see all rows, and to change them.
+    // Taps receive all rows and may change them, so none comes from the cache.
     const known = isTapped ? [] : this.#match(sequence);
     const stored = isTapped ? undefined : this.#offload?.find(sequence, known);
     const row = stored?.states && this.#checkpoints.take(false);
-    // Where there is no row for states that come back, only copies of the device count.
+    // Without a row for restored states, only copies on the device count.
     const isDeviceOnly = !stored || (stored.states !== undefined && row === undefined);
     const states = hasStates && row === undefined ? this.#checkpoints.deepest(known) : undefined;
     const depth = !isDeviceOnly ? stored.depth : hasStates ? states?.blocks ?? 0 : known.length;
@@ -82,8 +82,8 @@ export class SequencePool {
   }
 
   /**
-   * What a sequence has to wait for before takeCached(): blocks that are read from disk for it, or
-   * blocks that it would evict and that are yet to be copied. Undefined: nothing.
+   * A promise to wait for before takeCached(): blocks are read from disk for the sequence, or blocks
+   * that it would evict are copied. Undefined: nothing has to be waited for.
    */
   prepare(sequence: Sequence): Promise<void> | undefined {
     if (!this.#offload || this.#executor.isTapped || this.#freeSlots.length === 0) return undefined;
@@ -93,7 +93,7 @@ export class SequencePool {
       this.#offload.copied(this.#blocks.victims(wanted, known));
   }
 
-  /** Copies what leaves with the model, if that is kept. */
+  /** Copies blocks to the stores, if there are any, before the model is closed. */
   async close(): Promise<void> {
     await this.#offload?.close();
   }
@@ -108,7 +108,7 @@ export class SequencePool {
     return Math.min(sequence.tokens.length + blockSize, sequence.limit(context));
   }
 
-  /** Writes the blocks of a sequence that come back, from block `first` on. */
+  /** Writes the restored blocks of a sequence, from block `first` on. */
   #restore(sequence: Sequence, { blocks, fromDisk, depth }: Restorable, first: number): void {
     const size = this.#executor.blockSize;
     for (const [i, { cached }] of blocks.entries()) {
@@ -157,9 +157,9 @@ export class SequencePool {
     return this.#memory.stateCopies > 0 ? this.#checkpoints.next(sequence) : Infinity;
   }
 
-  /** Keeps the states of a sequence as they are after what is submitted, if there is a row for them. */
+  /** Copies the states of a sequence as they are after all submitted steps, if there is a row for them. */
   checkpoint(sequence: Sequence): void {
-    if (sequence.wasTapped) return;
+    if (sequence.isPrivate) return;
     const { submitted: position, slot } = sequence;
     const isSpaced = this.#checkpoints.isSpaced(sequence, position);
     const row = this.#checkpoints.take(isSpaced);
@@ -169,12 +169,12 @@ export class SequencePool {
   }
 
   /**
-   * Puts the full blocks of a sequence into the prefix cache: what is submitted can be read by all later
-   * steps. Where the cache has a block of the same tokens already, the sequence takes that one. What
-   * was computed while steps were tapped stays the sequence's own.
+   * Puts the full blocks of a sequence into the prefix cache; all later steps may read what is submitted.
+   * If the cache already has a block of the same tokens, the sequence uses that one. Blocks that were
+   * computed while steps were tapped are not shared.
    */
   publish(sequence: Sequence): void {
-    if (sequence.wasTapped) return;
+    if (sequence.isPrivate) return;
     this.#publishBlocks(sequence);
     const size = this.#executor.blockSize;
     const isKnown = ({ position }: Checkpoint) => position <= sequence.knownBlocks * size;
@@ -186,7 +186,7 @@ export class SequencePool {
       if (lastCheckpoint !== undefined) this.#checkpoints.demote(lastCheckpoint);
       sequence.lastCheckpoint = block;
       if (checkpoint.position <= promptLength) continue;
-      // An answer is gone on from at its end, or a little before where its last tokens are dropped.
+      // Conversations continue at the end of an answer, or a little before if its last tokens are dropped.
       if (answerCheckpoints.push(block) > 2) this.#checkpoints.remove(answerCheckpoints.shift()!);
     }
     sequence.checkpoints = sequence.checkpoints.filter((checkpoint) => !isKnown(checkpoint));
@@ -226,8 +226,8 @@ export class SequencePool {
   }
 
   /**
-   * Gives `fork`, a sequence without memory, what `sequence` has been fed: whole blocks are shared,
-   * the rest is copied. False, and nothing done, where slots or blocks run out. No step of `sequence`
+   * Gives `fork`, a sequence without memory, the memory of `sequence`: whole blocks are shared, the rest
+   * is copied. False, and nothing is done, if there is no slot or no block left. No step of `sequence`
    * may be under way.
    */
   fork(sequence: Sequence, fork: Sequence): boolean {
@@ -279,8 +279,8 @@ export class SequencePool {
   }
 
   /**
-   * Prepares a sequence for a step that may feed it what is wrong; false where that cannot be undone,
-   * because there is no row for a copy of its states.
+   * Prepares a sequence for a step with a draft; false if the draft could not be undone, because there
+   * is no row for a copy of the states.
    */
   beginDraft(sequence: Sequence): boolean {
     const { slot, submitted: position } = sequence;
@@ -294,7 +294,7 @@ export class SequencePool {
     return true;
   }
 
-  /** Forgets what a draft fed past `submitted`, which is right. A state goes back to where it began. */
+  /** Ends a draft. `submitted` counts the right positions; if the rest was wrong, states are restored. */
   endDraft(sequence: Sequence, isRight: boolean): void {
     const { beforeDraft } = sequence;
     if (beforeDraft && !isRight) {
@@ -302,7 +302,7 @@ export class SequencePool {
       sequence.submitted = beforeDraft.position;
     }
     this.#dropDraft(sequence);
-    sequence.decoding = false; // The slot has some token of the draft; the host knows which was right.
+    sequence.decoding = false; // The slot has a token of the draft; only the host knows the right one.
   }
 
   #dropDraft(sequence: Sequence): void {
@@ -311,7 +311,7 @@ export class SequencePool {
     sequence.isDrafting = false;
   }
 
-  /** Frees all memory of a sequence. Running commands may still use it: the device runs later ones after them. */
+  /** Frees all memory of a sequence. Running commands may still use it, because later ones run after them. */
   release(sequence: Sequence): void {
     this.#blocks.give(sequence.blocks);
     this.#dropDraft(sequence);

@@ -1,6 +1,6 @@
-// What a device holds of running sequences, by their slots: which blocks of the KV cache are theirs,
-// their tokens for penalties, and the states of recurrent layers. Copied here where a sequence forks,
-// and where it goes on from states of before.
+// The memory of running sequences on a device, by their slots: the table of their KV blocks, their
+// tokens for penalties, and the states of recurrent layers. It is copied when a sequence forks, and
+// when it continues from earlier states.
 
 import type { Buffer, Device, Recorder } from "../../kernels/mod.ts";
 import type { LayerState, Network, StepLimits, StepState } from "../nn/mod.ts";
@@ -12,7 +12,7 @@ export class SlotMemory implements SequenceMemory {
   readonly #network: Network;
   readonly #state: StepState;
   readonly #limits: StepLimits;
-  /** Buffers that copies within one buffer go by way of, by their sizes. */
+  /** Buffers through which pieces of one buffer are copied, by their sizes. */
   readonly #copies = new Map<number, Buffer>();
 
   constructor(device: Device, network: Network, state: StepState, limits: StepLimits) {
@@ -52,7 +52,7 @@ export class SlotMemory implements SequenceMemory {
     });
   }
 
-  /** Copies a row of copies to a slot: its sequence goes on from there. */
+  /** Restores a copy to a slot, whose sequence continues from these states. */
   restoreStates(row: number, slot: number): void {
     this.#copyStates((recorder, { buffer, floats, copies }) => {
       recorder.copy(copies!, row * floats * 4, buffer, slot * floats * 4, floats * 4);
@@ -63,7 +63,7 @@ export class SlotMemory implements SequenceMemory {
   copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void {
     const recorder = this.#device.record();
     const { memory, options } = this.#network;
-    // WebGPU copies nothing within one buffer, so each piece goes by way of another buffer.
+    // WebGPU cannot copy within one buffer, so each piece is copied through another buffer.
     const copy = (buffer: Buffer, bytes: number, source: number, destination: number) => {
       const between = this.#copyBuffer(bytes);
       recorder.copy(buffer, source * bytes, between, 0, bytes);

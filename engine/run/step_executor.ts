@@ -6,7 +6,7 @@ import type { OutputKind, StepLimits } from "../nn/mod.ts";
 import type { StoredBlock } from "../block_store/mod.ts";
 import type { Sampled, StepPlan } from "./step_plan.ts";
 
-/** What a device holds of running sequences, by their slots. */
+/** The memory of running sequences on a device, by their slots. */
 export interface SequenceMemory {
   /** Whether the model has recurrent states, which cannot be truncated. */
   readonly hasStates: boolean;
@@ -21,7 +21,7 @@ export interface SequenceMemory {
   copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void;
   /** Copies a slot's states, as they are after all that was submitted, to a row of copies. */
   saveStates(slot: number, row: number): void;
-  /** Copies a row of copies to a slot: its sequence goes on from there. */
+  /** Restores a copy to a slot, whose sequence continues from these states. */
   restoreStates(row: number, slot: number): void;
 }
 
@@ -53,14 +53,14 @@ export interface StepExecutor {
   readonly limits: StepLimits;
   /** Most consecutive rows of one sequence in a query tile. */
   readonly tileRows: number;
-  /** Whether an image has to run in one step. */
-  readonly wholeImages: boolean;
+  /** Whether rows of an image attend to each other in both directions: an image runs in one step. */
+  readonly bidirectionalImages: boolean;
   readonly memory: SequenceMemory;
-  /** What is read and written of its KV cache. */
+  /** The transfer of its KV blocks to and from the host. */
   readonly blocks: DeviceBlocks;
-  /** Whether steps are watched: then one has to be over before the next is submitted. */
+  /** Whether steps are traced or tapped; then each has to end before the next is submitted. */
   readonly isObserved: boolean;
-  /** Whether what steps compute may be changed, so that it is no other sequence's to use. */
+  /** Whether taps may change what steps compute, so that no other sequence may use the results. */
   readonly isTapped: boolean;
   /** Positions in a block of the KV cache. */
   readonly blockSize: number;
@@ -71,7 +71,7 @@ export interface StepExecutor {
   assignSlot(slot: number, sampling: ResolvedSampling): void;
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
-   * Call the result once, before the next-but-one submit.
+   * Call the result once, before the submit after the next.
    *
    * @param following how often the same plan will probably be submitted next, which may be recorded ahead
    * @param isUnwanted whether all sequences of the step were aborted: then the rest of it may be skipped
@@ -90,7 +90,7 @@ export interface StepExecutor {
    *
    * @param masks by output, for those of slots whose sampling is masked
    * @param wanted outputs whose logits are wanted too, at most as many as there are slots
-   * @param isUnwanted as of submit()
+   * @param isUnwanted as for submit()
    */
   sample(
     plan: StepPlan,
@@ -101,7 +101,8 @@ export interface StepExecutor {
   /**
    * Runs a plan and reads an output of it: [outputs, columns]. No other step may be running.
    *
-   * @param isUnwanted asked while it runs; where it is true, the rest is left out and the output means nothing
+   * @param isUnwanted called while it runs; if it returns true, the rest is skipped and the output is
+   *   without meaning
    */
   evaluate(
     plan: StepPlan,

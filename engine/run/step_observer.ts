@@ -1,6 +1,6 @@
-// What watches steps from within: tracers, which are told what each operation takes and does, and taps,
-// which read or change what an operation has written before the next one runs. While there is any, a
-// step runs in pieces, and the next one waits for it; while there is none, steps know nothing of this.
+// Observers of steps: tracers, which are told the time and the work of each operation, and taps, which
+// read or change what an operation has written before the next one runs. While there are any, a step
+// runs in pieces, and the next one waits for it. Without them steps run as if this file did not exist.
 
 import {
   type Device,
@@ -17,15 +17,16 @@ import {
   type OutputKind,
   RowReadback,
   type StepOperation,
+  type StepShape,
   type StepState,
 } from "../nn/mod.ts";
 import type { StepPlan } from "./step_plan.ts";
 
 /** An operation of a model's steps. */
 export interface OperationInfo {
-  /** Its place in a step, from 0 on. */
+  /** Its index in a step, from 0 on. */
   readonly index: number;
-  /** What it does and, of a product, with weights of which format, such as "linear Q4_K". */
+  /** What it does, and for a product the format of the weights, such as "linear Q4_K". */
   readonly name: string;
   /** The layer that it belongs to; missing: none, as for embeddings and logits. */
   readonly layer?: number;
@@ -38,7 +39,7 @@ export interface OperationInfo {
   readonly columns?: number;
 }
 
-/** What an operation took in a step, and what it had to do at least. */
+/** The time of an operation in a step, and the least work that it had to do. */
 export interface OperationTrace extends Work {
   /** As in {@linkcode OperationInfo}. */
   readonly name: string;
@@ -46,7 +47,7 @@ export interface OperationTrace extends Work {
   readonly layer?: number;
   /** By the device's clock, where it has one. */
   readonly seconds: number;
-  /** Of these, what the thread of the model computed itself, on a CPU; else 0. */
+  /** Of these, seconds that the model's own thread computed, on a CPU device; else 0. */
   readonly hostSeconds: number;
 }
 
@@ -54,7 +55,7 @@ export interface OperationTrace extends Work {
 export interface StepTrace {
   /** Rows: tokens that were fed. */
   readonly rows: number;
-  /** Of these, single ones of a sequence; such rows attend as those do that decode. */
+  /** Of these, rows that are the only ones of their sequence, as in decode. */
   readonly decodeRows: number;
   /** Rows whose output was wanted. */
   readonly outputs: number;
@@ -64,11 +65,11 @@ export interface StepTrace {
   readonly operations: readonly OperationTrace[];
 }
 
-/** Which operations to tap: those that all that is given here says. */
+/** Which operations to tap: those that match everything that is given here. */
 export interface TapSelection {
   /** The whole name, or its first word: "linear" for all formats. */
   readonly name?: string;
-  /** Missing: whatever layer it belongs to, or none. */
+  /** Missing: all layers, and operations without a layer. */
   readonly layer?: number;
   /** As in {@linkcode OperationInfo}. */
   readonly output?: string;
@@ -76,11 +77,11 @@ export interface TapSelection {
 
 /** A row of a step. */
 export interface StepRow {
-  /** Missing: it stands for a part of an image. */
+  /** Missing: the row is a part of an image. */
   readonly token?: number;
-  /** In its sequence, from 0 on. */
+  /** Position in its sequence, from 0 on. */
   readonly position: number;
-  /** Of the sequence, among those that run. A sequence keeps its slot while it runs. */
+  /** Slot of its sequence, which it keeps while it runs. */
   readonly slot: number;
 }
 
@@ -88,7 +89,7 @@ export interface StepRow {
 export interface TapOutput {
   /** The operation. */
   readonly operation: OperationInfo;
-  /** What each row is of. */
+  /** The token of each row, with its position and slot. */
   readonly rows: readonly StepRow[];
   /** Floats of each row. */
   readonly columns: number;
@@ -97,8 +98,8 @@ export interface TapOutput {
 }
 
 /**
- * Receives what an operation has written. What it gives back, [rows, columns], stands in its place for
- * whatever reads it next, in this step and, where it goes to the KV cache, in all later ones.
+ * Receives what an operation has written. What it returns, [rows, columns], replaces that for everything
+ * that reads it later: in this step and, if it goes to the KV cache, in all later steps.
  */
 export type TapVisit = (
   output: TapOutput,
@@ -110,7 +111,7 @@ interface Tap {
   readonly readbacks: Map<FloatRows, RowReadback>;
 }
 
-/** What an operation took. */
+/** The time of an operation. */
 interface TimedOperation extends Pick<OperationTrace, "seconds" | "hostSeconds"> {
   readonly operation: StepOperation;
 }
@@ -123,7 +124,7 @@ export class StepObserver {
   readonly #infos = new Map<StepOperation, OperationInfo>();
   readonly #tracers = new Set<(step: StepTrace) => void>();
   readonly #taps = new Set<Tap>();
-  /** Taps that were taken off while a step may have been at them. */
+  /** Taps that were removed, perhaps in the middle of a step. */
   readonly #left = new Set<Tap>();
   #rows: RowReadback | undefined;
   #isRunning = false;
@@ -134,17 +135,17 @@ export class StepObserver {
     this.#state = state;
   }
 
-  /** Whether anybody watches. */
+  /** Whether there are tracers or taps. */
   get isActive(): boolean {
     return this.#tracers.size + this.#taps.size > 0;
   }
 
-  /** Whether anybody may change what is computed. */
+  /** Whether there are taps, which may change what is computed. */
   get isTapped(): boolean {
     return this.#taps.size > 0;
   }
 
-  /** What steps run, in order. */
+  /** The operations of a step, in order. */
   get operations(): readonly OperationInfo[] {
     if (this.#infos.size === 0) {
       const kind: OutputKind = this.#network.outputRows("logits") ? "logits" : "hidden";
@@ -163,7 +164,7 @@ export class StepObserver {
     });
   }
 
-  /** Has `tell` told of each step, until the result is disposed of. */
+  /** Traces steps: calls `tell` for each, until the result is disposed of. */
   trace(tell: (step: StepTrace) => void): Disposable {
     const tracer = (step: StepTrace) => tell(step);
     this.#tracers.add(tracer);
@@ -171,8 +172,8 @@ export class StepObserver {
   }
 
   /**
-   * Has `visit` receive what the selected operations write, until the result is disposed of. Errors:
-   * RequestError where there are none.
+   * Taps steps: calls `visit` with what the selected operations write, until the result is disposed of.
+   * Errors: RequestError if there are no such operations.
    */
   tap(selection: TapSelection, visit: TapVisit): Disposable {
     const { operations } = this; // describes them
@@ -199,9 +200,9 @@ export class StepObserver {
   }
 
   /**
-   * Runs a step; nothing else may be under way. `work` writes it, has its operations run, and reads what
-   * comes of it. A tap that fails is taken off, and the step goes on without it, so that what the device
-   * remembers is whole; so is a tracer. Errors: TapError, once all is done; what `work` throws.
+   * Runs a step; nothing else may be under way. `work` writes the step, runs its operations, and reads
+   * its results. A tap or tracer that throws is removed, and the step continues without it, so that the
+   * memory of the device stays consistent. Errors: TapError, after the step; what `work` throws.
    */
   async step<T>(plan: StepPlan, work: (step: ObservedStep) => Promise<T>): Promise<T> {
     const started = performance.now();
@@ -258,17 +259,17 @@ export class StepObserver {
   ): Promise<void> {
     if (!timed) {
       const recorder = this.#device.record();
-      recorder.pass((pass) => piece.forEach(({ encode }) => encode(pass, shape)));
+      recorder.pass((pass) => piece.forEach((operation) => encodeAlone(operation, pass, shape)));
       return this.#device.submit(recorder.finish());
     }
-    const passes = piece.map(({ encode }) => (pass: Pass) => encode(pass, shape));
+    const passes = piece.map((operation) => (pass: Pass) => encodeAlone(operation, pass, shape));
     const { seconds, hostSeconds } = await this.#device.time(passes);
     piece.forEach((operation, i) => {
       timed.push({ operation, seconds: seconds[i]!, hostSeconds: hostSeconds[i]! });
     });
   }
 
-  /** Takes what an operation has written to its taps, one after the other. */
+  /** Calls the taps of an operation, one after the other, with what it has written. */
   async #visitAll(
     taps: readonly Tap[],
     operation: StepOperation,
@@ -320,7 +321,7 @@ export class StepObserver {
     return await readback.read(count);
   }
 
-  /** What the rows of a step are of, as the device resolved them. */
+  /** The token, position and slot of each row of a step, as the device resolved them. */
   async #readRows({ rows: planned, shape }: StepPlan): Promise<StepRow[]> {
     const { rows: floats } = this.#state;
     const { limits } = this.#network.options;
@@ -349,8 +350,12 @@ export class StepObserver {
 
 /** A step in pieces. */
 export interface ObservedStep {
-  /** Runs operations, in order, and has them watched. */
+  /** Runs operations in order, with tracers and taps. */
   run(operations: readonly StepOperation[]): Promise<void>;
+}
+
+function encodeAlone(operation: StepOperation, pass: Pass, shape: StepShape): void {
+  (operation.encodeAlone ?? operation.encode)(pass, shape);
 }
 
 /** Operations in pieces, each of which ends where a tap is. */

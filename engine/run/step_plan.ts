@@ -9,7 +9,7 @@ export const MOST_REPEATS = 8;
 
 let versions = 0;
 
-/** A version that no other plan has. */
+/** A version number that no other plan has. */
 export function nextVersion(): number {
   return ++versions;
 }
@@ -39,6 +39,11 @@ export interface Sampled {
   tokens: Uint32Array;
   /** By output, where they are wanted: [vocabulary], before penalties and masks. */
   logits: ReadonlyMap<number, Float32Array>;
+  /**
+   * The hidden states before the head, where the network keeps them: [repeats, rows, width]. Missing
+   * for observed steps.
+   */
+  states?: Float32Array;
 }
 
 /** The slot of each output. */

@@ -56,7 +56,9 @@ export class StepRunner implements StepExecutor {
   readonly #options: (ResolvedSampling | undefined)[] = [];
   readonly #readbacks: Readback[];
   readonly #rowReadbacks = new Map<string, RowReadback>();
-  #turn = 0;
+  /** Of hidden states, where the network keeps them; in turns, as those of tokens are. */
+  readonly #stateReadbacks: readonly RowReadback[];
+  #submits = 0;
   /** Version of the plan that the device has. */
   #written: number | undefined;
   /** What watches steps. */
@@ -92,9 +94,15 @@ export class StepRunner implements StepExecutor {
       { length: IN_FLIGHT },
       () => device.readback("tokens readback", MOST_REPEATS * outputs * 4),
     );
+    const states = network.finalStates;
+    // Only steps in which each sequence has one row are repeated.
+    const most = Math.max(limits.rows, MOST_REPEATS * slots);
+    this.#stateReadbacks = states
+      ? this.#readbacks.map(() => new RowReadback(device, "final states", states, most))
+      : [];
   }
 
-  /** Makes ready what the first step would wait for: in Deno the first read of a buffer takes 10 ms. */
+  /** Prepares for the first step: in Deno the first read of a buffer takes 10 ms. */
   async prepare(): Promise<void> {
     await Promise.all(this.#readbacks.map((readback) => readback.read(4)));
   }
@@ -107,7 +115,7 @@ export class StepRunner implements StepExecutor {
 
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
-   * Call the result once, before the next-but-one submit.
+   * Call the result once, before the submit after the next.
    * In Deno that call itself blocks until the GPU is done; see platform.ts.
    */
   submit(
@@ -119,22 +127,24 @@ export class StepRunner implements StepExecutor {
     this.#device.check();
     if (this.isObserved) return () => this.#submitObserved(plan, repeats, isUnwanted);
     this.#write(plan);
-    const [first, ...rest] = this.#recorder.take(plan, repeats, this.#choice(plan, this.#turn));
-    const readback = this.#readbacks[this.#turn++ % IN_FLIGHT];
+    const [first, ...rest] = this.#recorder.take(plan, repeats, this.#choice(plan, this.#submits));
+    const index = this.#submits++ % IN_FLIGHT;
+    const readback = this.#readbacks[index];
     this.#device.unless(isUnwanted, () => {
-      // Where a GPU waits for work, the first token is enough for it to begin.
+      // The first token is submitted alone, so that an idle GPU begins while the rest is submitted.
       if (this.#overlaps) this.#device.submit(first);
       else rest.unshift(first);
       if (rest.length > 0) this.#device.submit(...rest);
     });
     return async () => {
-      // Reading blocks until the device is done, which then should not have to wait for the host.
+      // Reading blocks until the device is done. So the next step is recorded first.
       if (this.#overlaps && following > 0) {
-        this.#recorder.prepare(plan, following, this.#choice(plan, this.#turn));
+        this.#recorder.prepare(plan, following, this.#choice(plan, this.#submits));
       }
       const words = repeats * plan.shape.outputs;
       const tokens = new Uint32Array(await readback.readNow(Math.max(1, words) * 4));
-      return { tokens: tokens.subarray(0, words), logits: new Map() };
+      const states = await this.#stateReadbacks[index]?.read(repeats * plan.shape.rows);
+      return { tokens: tokens.subarray(0, words), logits: new Map(), ...(states && { states }) };
     };
   }
 
@@ -143,15 +153,16 @@ export class StepRunner implements StepExecutor {
     return !this.#device.profile.capabilities.software;
   }
 
-  /** The choice of a plan's tokens, for what is read in a turn. */
-  #choice(plan: StepPlan, turn: number): Choice | undefined {
+  /** The sampling of a plan's tokens, which go to the readback buffer of a submit. */
+  #choice(plan: StepPlan, submit: number): Choice | undefined {
     const { outputs } = plan.shape;
     const needs = this.#needs(plan);
     return {
       needs,
       encode: (pass) => this.#sampler?.encode(pass, outputs, needs),
       sampled: this.#sampled,
-      target: this.#readbacks[turn % IN_FLIGHT].buffer,
+      target: this.#readbacks[submit % IN_FLIGHT].buffer,
+      states: this.#stateReadbacks[submit % IN_FLIGHT],
     };
   }
 
@@ -187,24 +198,27 @@ export class StepRunner implements StepExecutor {
     }
     if (this.isObserved) return () => this.#sampleObserved(plan, wanted);
     const { outputs } = plan.shape;
-    const turn = this.#turn++ % IN_FLIGHT;
-    const readback = this.#readbacks[turn];
+    const index = this.#submits++ % IN_FLIGHT;
+    const readback = this.#readbacks[index];
     const recorder = this.#device.record();
-    // Copied first: penalties and masks are written into them.
-    const readLogits = this.#copyLogits(recorder, wanted, turn);
+    // They are copied first, because penalties and masks are written into them.
+    const readLogits = this.#copyLogits(recorder, wanted, index);
     recorder.pass((pass) => this.#sampler?.encode(pass, outputs, this.#needs(plan)));
     recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
+    const { rows } = plan.shape;
+    this.#stateReadbacks[index]?.copy(recorder, 0, rows);
     const held = this.#held.splice(0);
     this.#device.unless(isUnwanted, () => this.#device.submit(...held, recorder.finish()));
     // The GPU idles until the host has read the token, so the next step is recorded while this one runs.
     this.#recorder.prepare(plan);
     return async () => {
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
-      return { tokens, logits: await readLogits() };
+      const states = await this.#stateReadbacks[index]?.read(rows);
+      return { tokens, logits: await readLogits(), ...(states && { states }) };
     };
   }
 
-  /** As submit(), a step after the other. */
+  /** Like submit(), but one step after the other, for observers. */
   async #submitObserved(
     plan: StepPlan,
     repeats: number,
@@ -221,18 +235,18 @@ export class StepRunner implements StepExecutor {
     return { tokens, logits: new Map() };
   }
 
-  /** A step with its choice of tokens, as forward() and sample() do it. */
+  /** Like forward() and sample(), for observers. */
   #sampleObserved(plan: StepPlan, wanted: ReadonlySet<number>): Promise<Sampled> {
     const { outputs } = plan.shape;
-    const turn = this.#turn++ % IN_FLIGHT;
+    const index = this.#submits++ % IN_FLIGHT;
     return this.observer.step(plan, async (step) => {
       await this.#runObserved(step, plan, "logits");
       if (outputs === 0) return { tokens: new Uint32Array(0), logits: new Map() };
       const copies = this.#device.record();
-      const readLogits = this.#copyLogits(copies, wanted, turn);
+      const readLogits = this.#copyLogits(copies, wanted, index);
       this.#device.submit(copies.finish());
       await step.run(this.#samplingOperation(plan));
-      const readback = this.#readbacks[turn];
+      const readback = this.#readbacks[index];
       const recorder = this.#device.record();
       recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
       this.#device.submit(recorder.finish());
@@ -268,12 +282,12 @@ export class StepRunner implements StepExecutor {
   #copyLogits(
     recorder: Recorder,
     wanted: ReadonlySet<number>,
-    turn: number,
+    index: number,
   ): () => Promise<Sampled["logits"]> {
     const copied = [...wanted];
     if (copied.length === 0) return () => Promise.resolve(new Map());
     const rows = this.#network.outputRows("logits")!;
-    const readback = this.#rowReadback(`sampled logits ${turn}`, rows, this.#limits.slots);
+    const readback = this.#rowReadback(`sampled logits ${index}`, rows, this.#limits.slots);
     copied.forEach((output, at) => readback.copy(recorder, output, 1, at));
     return async () => {
       const values = await readback.read(copied.length);
@@ -327,9 +341,9 @@ export class StepRunner implements StepExecutor {
     return this.observer.isTapped;
   }
 
-  /** Whether an image has to run in one step. */
-  get wholeImages(): boolean {
-    return this.#network.images.areWhole;
+  /** Whether rows of an image attend to each other in both directions: an image runs in one step. */
+  get bidirectionalImages(): boolean {
+    return this.#network.images.areBidirectional;
   }
 
   /** Positions in a block of the KV cache. */

@@ -2,7 +2,7 @@
 // are the same.
 
 import { parseShardName } from "../gguf/mod.ts";
-import type { ModelInfo } from "../types.ts";
+import type { ModelInfo } from "../types/mod.ts";
 import type { StoreOptions } from "./types.ts";
 
 /** Largest file whose digest covers all of it, which takes well under a second. */

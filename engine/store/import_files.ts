@@ -3,7 +3,7 @@
 // change its digest.
 
 import { parseShardName } from "../gguf/mod.ts";
-import type { ModelInfo } from "../types.ts";
+import type { ModelInfo } from "../types/mod.ts";
 import type { BlobStore } from "./blobs.ts";
 import { StoreError } from "./errors.ts";
 import { encodeGoJson } from "./go_json.ts";

@@ -2,7 +2,7 @@
 // layer is Ollama's (server/images.go). Of several layers of a kind that should occur once, the
 // last one counts.
 
-import type { ModelInfo } from "../types.ts";
+import type { ModelInfo } from "../types/mod.ts";
 import type { BlobStore } from "./blobs.ts";
 import { StoreError } from "./errors.ts";
 import { type Layer, type Manifest, MEDIA } from "./manifest.ts";

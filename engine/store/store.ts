@@ -5,7 +5,7 @@
 import { join, resolve } from "node:path";
 import { SharedRuns } from "../async.ts";
 import { ModelNotFoundError } from "../errors.ts";
-import type { ModelInfo } from "../types.ts";
+import type { ModelInfo } from "../types/mod.ts";
 import { BlobStore } from "./blobs.ts";
 import { BuiltinModels } from "./builtin_models.ts";
 import { BlobCollector, type PruneResult } from "./collector.ts";

@@ -1,6 +1,6 @@
 // The types of the store.
 
-import type { ModelInfo } from "../types.ts";
+import type { ModelInfo } from "../types/mod.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** The facts of a model that its config blob holds, as Ollama names them. */

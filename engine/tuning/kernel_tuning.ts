@@ -1,6 +1,7 @@
 // Tunes the kernels of a model's device while the model is idle, and keeps what is found. How kernels are
 // tuned is the device's business (kernels/tuning.ts).
 
+import { setTimeout } from "node:timers/promises";
 import {
   type Device,
   DeviceLostError,
@@ -83,7 +84,7 @@ export class KernelTuning {
     let isChanged = false;
     while (kernels.length > 0 && milliseconds > 0 && !signal.aborted) {
       if (model.load > 0) {
-        await sleep(LOOK_INTERVAL, signal);
+        await setTimeout(LOOK_INTERVAL, undefined, { signal }).catch(() => {});
         continue;
       }
       const started = performance.now();
@@ -117,15 +118,4 @@ export class KernelTuning {
       if (!isFault || error instanceof DeviceLostError) throw error;
     }
   }
-}
-
-/** Waits, or until it is aborted. */
-async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    }, { once: true });
-  });
 }

@@ -22,7 +22,7 @@ export interface DeviceTuning {
 }
 
 /**
- * Tunes the kernels that its file names once more, or where there are none those of well-known models, and
+ * Tunes the kernels that its file names again, or if there are none those of well-known models, and
  * keeps what it finds for models that are loaded later.
  *
  * @param onKernel told of each kernel once it is tuned

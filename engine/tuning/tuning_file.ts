@@ -62,7 +62,7 @@ export class TuningFile {
     }
   }
 
-  /** Changes the file, beside whoever else does. */
+  /** Changes the file, which other processes may change at the same time. */
   async change(change: (kept: Kept) => void): Promise<void> {
     const kept = await this.read();
     change(kept);

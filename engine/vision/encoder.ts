@@ -7,7 +7,7 @@ import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from ".
 import { nextTask } from "../async.ts";
 import { isCancelled, throwIfCancelled } from "../cancellation.ts";
 import { RowReadback } from "../nn/mod.ts";
-import type { LoadProgress } from "../types.ts";
+import type { LoadProgress } from "../types/mod.ts";
 import { wholeOn } from "../weights/mod.ts";
 import { ImageBuilder } from "./network/builder.ts";
 import type { BuiltEncoder, VisionFamily } from "./network/family.ts";

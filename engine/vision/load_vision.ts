@@ -6,7 +6,7 @@ import type { Device } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, readGguf } from "../gguf/mod.ts";
 import type { Scheduler } from "../run/mod.ts";
-import type { LoadOptions } from "../types.ts";
+import type { LoadOptions } from "../types/mod.ts";
 import { type ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./encoder.ts";
 import { type Between, ImageReader } from "./reader/image_reader.ts";
 import { readVisionOf, type Vision, visionFault } from "./vision.ts";

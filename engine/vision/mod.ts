@@ -6,7 +6,7 @@ export { ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./enco
 export { type EncoderHeader, readEncoderHeader } from "./files/encoder_file.ts";
 export { ImageError } from "./image/mod.ts";
 export { type Between, ImageReader } from "./reader/image_reader.ts";
-export { seesWholeImages } from "./families/mod.ts";
+export { hasBidirectionalImages } from "./families/mod.ts";
 export type { ImageSize } from "./network/patch_grid.ts";
 export {
   findEncoder,

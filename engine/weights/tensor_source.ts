@@ -12,7 +12,7 @@ import {
 } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes, TensorInfo } from "../gguf/mod.ts";
-import type { LoadProgress } from "../types.ts";
+import type { LoadProgress } from "../types/mod.ts";
 import type { Placement } from "./placement.ts";
 import { rangesOf, type Rows, shapeOf } from "./rows.ts";
 import { TensorInventory } from "./tensor_inventory.ts";

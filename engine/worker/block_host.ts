@@ -1,5 +1,6 @@
 // The client's side of the blocks that leave a model's KV cache. The blocks of a thread go into the
-// client's store, which outlives the thread; what goes wrong is passed on as a warning.
+// client's store, which outlives the thread; a process keeps them itself, and the client's store counts
+// them. What goes wrong is passed on as a warning.
 
 import { type BlockStoreOptions, MemoryStore, MirrorHost } from "../block_store/mod.ts";
 import type { BlockKeeping, ModelHost, ToClient } from "./protocol.ts";
@@ -19,12 +20,8 @@ export class BlockHost implements Disposable {
 
   /** Where the worker keeps blocks. */
   get keeping(): BlockKeeping {
-    const { memory, disk } = this.#options;
-    return {
-      ...(memory instanceof MemoryStore && { memoryBytes: memory.limit }),
-      isMirrored: this.#mirror !== undefined,
-      ...(disk && { disk }),
-    };
+    const { disk } = this.#options;
+    return { ...(this.#mirror && { memory: "client" }), ...(disk && { disk }) };
   }
 
   /** Handles the messages about blocks, and ignores all others. */

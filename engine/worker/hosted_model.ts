@@ -22,9 +22,9 @@ import type {
   ModelInfo,
   Occupancy,
   TextToken,
-} from "../types.ts";
+} from "../types/mod.ts";
 import { BlockHost } from "./block_host.ts";
-import { type Piece, PieceJoiner, takeApart } from "./pieces.ts";
+import { type Piece, PieceJoiner, sendPieces } from "./pieces.ts";
 import type { CallMessage, LoadedModel, Method, ModelHost, ToClient } from "./protocol.ts";
 
 /** How long a worker may take to respond. */
@@ -231,21 +231,17 @@ export class HostedModel implements ChatModel {
   }
 
   /** Sends a request in pieces, the last one with the call, unless the call ends meanwhile. */
-  *#sendPieces(
+  #sendPieces(
     call: Omit<CallMessage, "kind" | "request">,
     request: object,
   ): Generator<void, void> {
     const { id } = call;
-    const pieces = takeApart(request);
-    let piece = pieces.next().value as Piece;
-    for (const next of pieces) {
-      this.#host.send({ kind: "piece", id, piece });
-      piece = next;
-      yield;
-      if (!this.#calls.has(id)) return;
-    }
-    this.#calls.get(id)!.isSent = true;
-    this.#host.send({ kind: "call", ...call, request: piece });
+    const send = (piece: Piece, isLast: boolean) => {
+      if (!isLast) return this.#host.send({ kind: "piece", id, piece });
+      this.#calls.get(id)!.isSent = true;
+      this.#host.send({ kind: "call", ...call, request: piece });
+    };
+    return sendPieces(request, send, () => this.#calls.has(id));
   }
 
   #cancel(id: number): void {

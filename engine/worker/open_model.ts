@@ -4,7 +4,7 @@
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
 import { EngineError } from "../errors.ts";
-import type { ChatModel, LoadOptions } from "../types.ts";
+import type { ChatModel, LoadOptions } from "../types/mod.ts";
 import { BlockHost } from "./block_host.ts";
 import { closeHost, HostedModel, type Patience } from "./hosted_model.ts";
 import { ProcessHost, type ProcessOptions } from "./process_host.ts";

@@ -79,6 +79,27 @@ export function* takeApart(value: unknown): Generator<Piece, void> {
   }
 }
 
+/**
+ * Sends a value in pieces, with a pause after each but the last, until all went or nobody wants it any
+ * more.
+ */
+export function* sendPieces(
+  value: unknown,
+  send: (piece: Piece, isLast: boolean) => void,
+  isWanted: () => boolean,
+): Generator<void, void> {
+  let piece: Piece | undefined;
+  for (const next of takeApart(value)) {
+    if (piece) {
+      send(piece, false);
+      yield;
+      if (!isWanted()) return;
+    }
+    piece = next;
+  }
+  if (piece) send(piece, true);
+}
+
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);

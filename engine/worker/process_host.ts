@@ -3,7 +3,7 @@
 
 import { EngineError } from "../errors.ts";
 import { MessageSender, readMessages } from "./message_pipe.ts";
-import type { HostListener, ModelHost, ToClient, ToWorker } from "./protocol.ts";
+import type { BlockKeeping, HostListener, ModelHost, ToClient, ToWorker } from "./protocol.ts";
 
 /** How a model's process is started. */
 export interface ProcessOptions {
@@ -47,7 +47,8 @@ export class ProcessHost implements ModelHost {
     if (message.kind === "load") {
       // The process keeps blocks in its own memory, which is freed when it ends.
       const { closing: _, blocks, ...rest } = message;
-      this.#sender.send({ ...rest, blocks: { ...blocks, isMirrored: false } });
+      const keeping: BlockKeeping = { ...blocks, ...(blocks.memory && { memory: "worker" }) };
+      this.#sender.send({ ...rest, blocks: keeping });
     } else if (message.kind === "call") {
       const { cancelled: _cancelled, answering: _answering, ...rest } = message;
       this.#sender.send(rest);

@@ -5,7 +5,7 @@
 import type { DiskOptions, FromStore, ToStore } from "../block_store/mod.ts";
 import type { ErrorRecord } from "../error_record.ts";
 import type { Piece } from "./pieces.ts";
-import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo, Occupancy } from "../types.ts";
+import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo, Occupancy } from "../types/mod.ts";
 
 /** The methods of a model that can be called, by name. */
 export type Method =
@@ -51,13 +51,11 @@ export type CallMessage = Extract<ToWorker, { kind: "call" }>;
 
 /** Where blocks are kept that leave the KV cache. */
 export interface BlockKeeping {
-  /** Most bytes in memory. If missing, no blocks are kept in memory. */
-  memoryBytes?: number;
   /**
-   * Whether the blocks in memory are kept by the client, and the worker only mirrors the list of
-   * them. Otherwise the worker keeps them.
+   * What has the bytes of blocks in memory: the client, or the worker's own process. In either case the
+   * client's store decides which are kept. Missing: none are kept in memory.
    */
-  isMirrored: boolean;
+  memory?: "client" | "worker";
   disk?: DiskOptions;
 }
 

@@ -2,7 +2,12 @@
 // client (hosted_model.ts).
 
 import { attachFlags, CancelFlag, cancellable, flagsOf } from "../cancellation.ts";
-import { type BlockStoreOptions, MemoryStore, MirroredStore } from "../block_store/mod.ts";
+import {
+  type BlockStoreOptions,
+  MirroredStore,
+  RemoteStore,
+  type ToStore,
+} from "../block_store/mod.ts";
 import { inSlices } from "../async.ts";
 import { packError } from "../error_record.ts";
 import { WorkerBusyError } from "../errors.ts";
@@ -16,8 +21,8 @@ import type {
   ImageEmbedding,
   LoadOptions,
   TextToken,
-} from "../types.ts";
-import { type Piece, PieceJoiner, takeApart } from "./pieces.ts";
+} from "../types/mod.ts";
+import { PieceJoiner, sendPieces } from "./pieces.ts";
 import type { BlockKeeping, CallMessage, Method, ToClient, ToWorker } from "./protocol.ts";
 
 /** Least time between two messages about what is taken while calls run, in milliseconds. */
@@ -63,8 +68,8 @@ export class ModelService {
   #closingFlag = new CancelFlag();
   #loading: Promise<void> | undefined;
   #model: ChatModel | undefined;
-  /** The client's store of blocks, as this thread sees it. */
-  #mirror: MirroredStore | undefined;
+  /** The blocks in memory: the client's as this thread sees them, or this process's own. */
+  #mirror: MirroredStore | RemoteStore | undefined;
 
   /**
    * @param load loads the model
@@ -130,14 +135,12 @@ export class ModelService {
 
   readonly #warn = (text: string) => this.#send({ kind: "warning", text });
 
-  #blockStoreOf({ memoryBytes, isMirrored, disk }: BlockKeeping): BlockStoreOptions {
+  #blockStoreOf({ memory: place, disk }: BlockKeeping): BlockStoreOptions {
     const warn = this.#warn;
-    if (memoryBytes === undefined) return { ...(disk && { disk }), warn };
-    if (isMirrored) {
-      this.#mirror = new MirroredStore((message) => this.#send({ kind: "blocks", message }));
-    }
-    const memory = this.#mirror ?? new MemoryStore(memoryBytes, Deno.systemMemoryInfo);
-    return { memory, ...(disk && { disk }), warn };
+    if (!place) return { ...(disk && { disk }), warn };
+    const send = (message: ToStore) => this.#send({ kind: "blocks", message });
+    this.#mirror = place === "worker" ? new RemoteStore(send) : new MirroredStore(send);
+    return { memory: this.#mirror, ...(disk && { disk }), warn };
   }
 
   #joinerOf(id: number): PieceJoiner {
@@ -147,16 +150,12 @@ export class ModelService {
   }
 
   /** Sends a long result, which the client's thread would read in one turn. */
-  *#sendPieces(id: number, result: unknown): Generator<void, void> {
-    const pieces = takeApart(result);
-    let piece = pieces.next().value as Piece;
-    for (const next of pieces) {
-      this.#send({ kind: "piece", id, piece, isLast: false });
-      piece = next;
-      yield;
-      if (!this.#running.has(id)) return;
-    }
-    this.#send({ kind: "piece", id, piece, isLast: true });
+  #sendPieces(id: number, result: unknown): Generator<void, void> {
+    return sendPieces(
+      result,
+      (piece, isLast) => this.#send({ kind: "piece", id, piece, isLast }),
+      () => this.#running.has(id),
+    );
   }
 
   async #answer({ id, method, request, cancelled, answering }: CallMessage): Promise<void> {

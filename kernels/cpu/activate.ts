@@ -4,6 +4,7 @@ import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/acti
 import type { ActivateOptions } from "../ops/activation_function.ts";
 import type { CpuCore } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
+import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
 
@@ -15,7 +16,7 @@ export function activate(
   { activation, gated }: ActivateOptions,
 ) {
   const from = cpu(x.floats).address;
-  return (rows: number) => {
+  return keepCalls(core, (rows: number) => {
     const to = isQuantized(y) ? core.temporary(rows * y.stride * 4) : cpu(y.floats);
     const words = inOrder(ACTIVATE_ARGUMENTS, {
       x: from,
@@ -30,6 +31,6 @@ export function activate(
     const then = isQuantized(y)
       ? core.quantizing(to, cpu(y.groups), rows, y.stride / GROUP)
       : undefined;
-    core.run([{ kernels: core.common, name, arguments: words, items: rows, then }]);
-  };
+    return [[{ kernels: core.common, name, arguments: words, items: rows, then }]];
+  });
 }

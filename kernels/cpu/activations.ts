@@ -1,5 +1,5 @@
 // Activations as products read them: groups of 32 int8 codes with a scale, x = scale * code,
-// and the negated sums of the codes, which formats need whose codes are not around zero.
+// and the negated sums of the codes, for formats whose codes have an offset.
 //
 //     narrow: 32 codes of 8 bits, then 16 bytes
 //     wide:   32 codes of 16 bits, or 32 magnitudes and 32 bytes that are 255 where a code is negative;
@@ -53,14 +53,14 @@ const LEAST_PEAK = 1e-30;
 
 const NONE = v128.const(new Uint8Array(16));
 
-/** What quantizing reads, as words in memory. */
+/** The arguments of quantizing, as words in memory. */
 export const QUANTIZE_ARGUMENTS = ["x", "narrow", "wide", "groups", "tokens"] as const;
 
 /**
- * Adds `quantize(record, first, last)`: rows `first` to `last` of x, f32 [tokens, groups
- * * 32], become narrow and wide groups, [groups, tokens]; an address of zero leaves that form out. The wide form
- * is what products of a machine read. Values are rounded to
- * the nearest code, ties to even. A group with a NaN has NaN for a scale.
+ * Adds `quantize(record, first, last)`, which quantizes rows `first` to `last` of x,
+ * f32 [tokens, groups * 32], to narrow and wide groups, [groups, tokens]. A form is left out if its
+ * address is zero. Products read the wide form if the machine needs it. Values are rounded to the
+ * nearest code, ties to even. The scale of a group with a NaN is NaN.
  */
 export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotProduct): void {
   const parameters = { record: "i32", first: "i32", last: "i32" } as const;

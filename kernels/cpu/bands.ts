@@ -18,11 +18,11 @@ import { type Arguments, forItems } from "./kernel.ts";
 import { forWholeAndPart } from "./vectors.ts";
 
 /**
- * What a product reads, as words in memory; strides are in bytes.
+ * The arguments of a product, as words in memory; strides are in bytes.
  *
- * - `x`: tokens are `tokenBytes` apart, and `vectors` of a token side by side `vectorBytes`; groups
- *   of int8 lie beside those of `all` tokens. Many tokens are read from `panelX`, in the same way
- * - `y`: f32, `tokens` rows that are `stride` apart; `accumulate` (0 or 1) adds to it
+ * - `x`: tokens are `tokenBytes` apart, and the `vectors` of a token, which lie side by side,
+ *   `vectorBytes`; int8 groups are [groups, `all` tokens]. Many tokens are read from `panelX`, likewise
+ * - `y`: f32, `tokens` rows that are `stride` apart; with `accumulate` 1 (not 0) y += the product
  * - `rows` of the matrix, or of an expert, in `blocks` blocks each
  * - `affine`: factors and biases (affineBytes), or 0
  * - `pairs`: pairs of a token and an expert (expert_pairs.ts), or 0. Experts are `unitBytes` apart, and
@@ -91,7 +91,7 @@ export function forBands(
     first: Local<"i32">;
     last: Local<"i32">;
     blockBytes: number;
-    /** Most tokens that count as few. Default: all do. */
+    /** Most tokens that are read from `x`. Default: any number. */
     few?: number;
   },
   multiply: (share: BandShare) => void,
@@ -246,7 +246,7 @@ export function forTiles(
   panel: Memory,
   { tokens, offset, sizes }: {
     tokens: Local<"i32">;
-    /** Bytes behind the beginning of each token in x. */
+    /** Offset in bytes from the beginning of each token in x. */
     offset: Local<"i32">;
     sizes: readonly number[];
   },
@@ -266,8 +266,44 @@ export function forTiles(
   }
 }
 
-/** The sums of a tile, four rows in a vector: [token][quad]. */
+/** The sums of a tile, with four rows in a vector: [token][quad]. */
 export type Totals = readonly (readonly Local<"v128">[])[];
+
+/**
+ * Adds a lone tile, of as many tokens as there may be, whose sums stay in the thread's memory. If there are
+ * fewer, the last one fills the tile. `body` adds to `sums` of the tokens at `inputs`.
+ */
+export function forLoneTile(
+  f: FunctionBuilder,
+  panel: Memory,
+  { tokens, size }: { tokens: Local<"i32">; size: number },
+  body: (inputs: readonly Local<"i32">[], sums: readonly StoredSums[]) => void,
+): void {
+  const here = i32.const(0);
+  const last = f.let(i32.mul(i32.sub(tokens, 1), 4));
+  const inputs = Array.from({ length: size }, (_, t) => {
+    const list = f.let(last);
+    f.if(i32.lt_u(4 * t, last), () => f.set(list, 4 * t));
+    return f.let(panel.i32.load(list, INPUTS));
+  });
+  const sums = inputs.map((_, t): StoredSums => {
+    const places = [0, 1].map((quad) => SUMS + SUM_BYTES * t + 16 * quad);
+    return {
+      load: () => places.map((at) => f.let(panel.v128.load(here, at))),
+      store: (values) =>
+        f.do(...places.map((at, quad) => panel.v128.store(here, values[quad]!, at))),
+    };
+  });
+  const zero = v128.const(new Uint8Array(16));
+  for (const { store } of sums) store([zero, zero]);
+  body(inputs, sums);
+}
+
+/** The sums of a token with a band, at a constant address. */
+export interface StoredSums {
+  load(): Local<"v128">[];
+  store(values: readonly V128[]): void;
+}
 
 /**
  * accumulate() with a tile's sums at constant addresses from its first load to its last store, so

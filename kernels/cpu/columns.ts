@@ -25,7 +25,7 @@ import {
 
 const ZERO = v128.const(new Uint8Array(16));
 
-/** What columns are to kernels: the address of the first vector, and bytes between rows and vectors. */
+/** The arguments for columns: the address of the first vector; strides of rows and vectors in bytes. */
 function placeOf({ rows, first = 0, step = 0 }: Columns) {
   return { address: cpu(rows.floats).address + 4 * first, stride: 4 * rows.stride, step: 4 * step };
 }
@@ -46,7 +46,7 @@ const ELEMENTWISE_ARGUMENTS = [
   "factor",
 ] as const;
 
-/** As elementwiseReference(), four lanes at a time. */
+/** Computes elementwiseReference(), four lanes at a time. */
 function operate(
   f: FunctionBuilder,
   operation: ElementwiseOperation,
@@ -168,7 +168,7 @@ function addMix(
         const y = f.let(i32.add(given.y, i32.mul(row, given.yStride)));
         const bias = f.let(f32x4.splat(f32.reinterpret_i32(given.bias)));
         forFours(f, work, given.columns, (four) => {
-          // All are read before any is written: x may be y.
+          // All are read before any is written, because x may be y.
           const values = Array.from(
             { length: inputs },
             (_, j) => f.let(four.load(i32.add(x, i32.mul(given.xStep, j)))),
@@ -187,7 +187,7 @@ function addMix(
   );
 }
 
-/** Each vector of y is added the sum of those of x, weighted by the row. */
+/** Adds to each vector of y the sum of the vectors of x, with weights of the row. */
 export function mix(
   core: CpuCore,
   weights: FloatRows,

@@ -9,7 +9,7 @@ import { workModule } from "./modules.ts";
 import { forFours } from "./vectors.ts";
 import { f32x4, i32, type Memory, type ModuleBuilder, v128 } from "./wasm/mod.ts";
 
-/** What the sum of pairs reads; strides in bytes. */
+/** The arguments of the sum of pairs; strides in bytes. */
 const COMBINE_ARGUMENTS = [
   ...["x", "xStride", "weights", "y", "yStride", "columns", "topK"] as const,
 ] as const;

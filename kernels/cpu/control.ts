@@ -37,7 +37,7 @@ export const NO_KERNEL = -1;
 /** Operations that a step may have. */
 export const MAXIMUM_OPERATIONS = 16384;
 
-/** Words of the block, with room for what ends the operations. */
+/** Words of the block, including the mark after the last operation. */
 export const CONTROL_WORDS = OPERATIONS + OPERATION_WORDS * (MAXIMUM_OPERATIONS + 1);
 
 /** Checks before a thread sleeps: about 10 microseconds, the time that waking takes. */

@@ -5,16 +5,10 @@ import { GpuMemoryError } from "../errors.ts";
 import { MAXIMUM_OPERATIONS } from "./control.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./activations.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
-import { isFloatFormat } from "./float_product.ts";
+import { isFloatFormat } from "./products/float_product.ts";
 import { joinsVectors } from "./engine_features.ts";
 import { BAND, bandBytes, type CpuFormat } from "./formats/mod.ts";
-import {
-  type PackedSide,
-  type Packer,
-  type PackShape,
-  RecycledBlocks,
-  unitBytes,
-} from "./matrix.ts";
+import { type PackedSide, type Packer, type PackShape, unitBytes } from "./matrix.ts";
 import {
   CacheMemories,
   type CpuBuffer,
@@ -24,17 +18,14 @@ import {
   takeBuffer,
   wholeLines,
 } from "./memory.ts";
-import { commonModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
+import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import type { Quantizer } from "./plain/rows.ts";
 import { CpuError, ThreadPool } from "./pool.ts";
-import { panelsReadWide, readsWide } from "./product.ts";
+import { panelsReadWide, readsWide } from "./products/product.ts";
 
-/**
- * Bytes of rows that are packed at a time. They pass through the working memory, and fit a large
- * cache.
- */
-const STAGING_BYTES = 2 ** 22;
+/** Bytes after the last row that packing may read. */
+const MOST_READ_PAST = 16;
 
 /** The bits of a float as a word, for arguments. */
 export function floatBits(value: number): number {
@@ -67,7 +58,7 @@ export interface BoundKernel {
 /** A kernel over items. */
 export interface KernelCall extends BoundKernel {
   readonly items: number;
-  /** Most items that a thread takes at once. Default: a fraction of its part. */
+  /** Most items that a thread takes at once. Default: a fraction of its share. */
   readonly grain?: number;
   /** A kernel over the same items: a thread runs it for those that it has just done. */
   readonly then?: BoundKernel | undefined;
@@ -82,10 +73,8 @@ export class CpuCore implements Quantizer, Packer {
   readonly #weights: SharedMemory[] = [];
   /** Memories of keys and values. */
   readonly caches = new CacheMemories();
-  /** Memory of the blocks of files. */
-  readonly blocks = new RecycledBlocks();
   readonly #modules = new Map<string, Kernels>();
-  /** What `commonModule` makes. */
+  /** The kernels of `commonModule`. */
   readonly common: Kernels;
   readonly #arguments: CpuBuffer;
   #argumentWords = 0;
@@ -95,11 +84,13 @@ export class CpuCore implements Quantizer, Packer {
   readonly #kept = new Map<string, CpuBuffer>();
   #temporary: CpuBuffer | undefined;
   #results: CpuBuffer | undefined;
+  /** How often `temporary` or `results` became another piece of memory. */
+  moves = 0;
   readonly #expected = { temporary: 0, results: 0 };
   readonly pool = new ThreadPool();
   /** Why threads did not start, if they did not. */
   fault: Error | undefined;
-  /** Milliseconds in kernels so far; undefined while nobody measures. */
+  /** Milliseconds in kernels so far; undefined while they are not measured. */
   #inKernels: number | undefined;
 
   /** @param isDry whether nothing is ever run, so that weights need no memory */
@@ -127,6 +118,7 @@ export class CpuCore implements Quantizer, Packer {
   temporary(bytes: number): CpuBuffer {
     if (this.#temporary && this.#temporary.size >= bytes) return this.#temporary;
     this.flush(); // waiting calls contain its address
+    this.moves++;
     if (this.#temporary) giveBuffer(this.work, this.#temporary);
     return this.#temporary = takeBuffer(this.work, "temporary", bytes);
   }
@@ -162,6 +154,7 @@ export class CpuCore implements Quantizer, Packer {
   results(bytes: number): CpuBuffer {
     if (this.#results && this.#results.size >= bytes) return this.#results;
     this.flush(); // waiting calls contain its address
+    this.moves++;
     if (this.#results) giveBuffer(this.work, this.#results);
     return this.#results = takeBuffer(this.work, "results", bytes);
   }
@@ -170,7 +163,7 @@ export class CpuCore implements Quantizer, Packer {
     this.run([{ ...this.quantizing(from, to, rows, groups), items: rows }]);
   }
 
-  /** The kernel that makes rows of f32 int8 groups: [rows, groups]. An item is a row. */
+  /** The kernel that quantizes rows of f32 to int8 groups: [rows, groups]. An item is a row. */
   quantizing(from: CpuBuffer, to: CpuBuffer, rows: number, groups: number): BoundKernel {
     const [narrow, wide] = [to.address, this.wideAddress(to)];
     const values = { x: from.address, tokens: rows, narrow, wide, groups };
@@ -188,14 +181,14 @@ export class CpuCore implements Quantizer, Packer {
     return this.machine === "pairs" || this.machine === "widened";
   }
 
-  /** Where the wide form of a buffer of int8 groups begins; 0 where there is none. */
+  /** The address of the wide form of a buffer of int8 groups; 0 if it has none. */
   wideAddress({ address, size }: CpuBuffer): number {
     if (!this.usesWide) return 0;
     const groups = Math.floor(size / this.groupBytes);
     return address + groups * activationBytes(false);
   }
 
-  /** Where a format's products read activations, and those of many tokens. */
+  /** The addresses from which a format's products read activations, of few tokens and of many. */
   inputAddresses(format: CpuFormat, groups: CpuBuffer): { few: number; many: number } {
     if (isFloatFormat(format)) return { few: groups.address, many: groups.address };
     const addressOf = (isWide: boolean) => isWide ? this.wideAddress(groups) : groups.address;
@@ -207,26 +200,33 @@ export class CpuCore implements Quantizer, Packer {
 
   /** The kernels of a format over a memory of weights. */
   formatKernels(format: CpuFormat, memory: number): Kernels {
-    // Without weights there is no memory of theirs.
+    // Without weights there is no memory of weights.
     if (this.isDry) return NO_KERNELS;
     return this.kernels(
-      `${format.source.name} ${memory}`,
+      `format ${format.source.name}`,
       () => formatModule(format, this.machine, this.joins),
-      { [WEIGHTS]: this.#weights[memory]!.memory },
+      { [WEIGHTS]: this.#weights[memory]! },
     );
   }
 
-  /** The kernels of a module, which is built when its key is first asked for. */
+  /**
+   * The kernels of a module, which is built when its name is first asked for.
+   *
+   * @param name what the module does, and everything that its bytes depend on besides the machine
+   * @param others memories that it imports besides the working memory
+   */
   kernels(
-    key: string,
+    name: string,
     build: () => Uint8Array<ArrayBuffer>,
-    others: Record<string, WebAssembly.Memory> = {},
+    others: Record<string, SharedMemory> = {},
   ): Kernels {
     if (this.isDry) return NO_KERNELS;
+    const key = [name, ...Object.values(others).map(({ number }) => number)].join(" ");
     let kernels = this.#modules.get(key);
     if (!kernels) {
-      const module = new WebAssembly.Module(build());
-      const memories = { [WORK]: this.work.memory, ...others };
+      const module = compiledModule(name, build);
+      const memories: Record<string, WebAssembly.Memory> = { [WORK]: this.work.memory };
+      for (const [as, { memory }] of Object.entries(others)) memories[as] = memory;
       this.#modules.set(key, kernels = this.pool.load({ module, memories }));
     }
     return kernels;
@@ -259,7 +259,7 @@ export class CpuCore implements Quantizer, Packer {
     return this.#arguments.address + 4 * first;
   }
 
-  /** Skips the rest of what `work` runs together once it is not wanted any more. */
+  /** Runs `work`, and skips the rest of its kernels once it is not wanted any more. */
   unless(isUnwanted: () => boolean, work: () => void): void {
     this.#isUnwanted = isUnwanted;
     try {
@@ -299,7 +299,7 @@ export class CpuCore implements Quantizer, Packer {
     this.#argumentWords = 0;
   }
 
-  /** Runs work, and gives the milliseconds of it that were in kernels. */
+  /** Runs work, and returns the milliseconds that it spent in kernels. */
   timed(work: () => void): number {
     this.#inKernels = 0;
     try {
@@ -310,36 +310,40 @@ export class CpuCore implements Quantizer, Packer {
     }
   }
 
-  pack(format: CpuFormat, bytesOfRows: Uint8Array, shape: PackShape): PackedSide {
-    const { rows, unit, blocks, columns, rowBytes } = shape;
+  reserve(format: CpuFormat, shape: PackShape): PackedSide {
     const bytes = unitBytes(format, shape);
     if (this.isDry) return { memory: 0, address: 0, unitBytes: bytes };
-    const { memory, address } = this.#takeWeights(wholeLines(rows / unit * bytes));
-    const kernels = this.formatKernels(format, memory);
-    const names = isFloatFormat(format) ? FLOAT_PACK_ARGUMENTS : PACK_ARGUMENTS;
-    const zeros = wholeLines(rowBytes);
-    const most = BAND * Math.max(1, Math.floor(STAGING_BYTES / (BAND * rowBytes)));
-    const staging = this.temporary(zeros + Math.min(most, unit) * rowBytes + 16);
-    staging.bytes.fill(0, 0, zeros);
-    for (let first = 0, to = address; first < rows; first += unit, to += bytes) {
-      for (let row = 0; row < unit; row += most) {
-        const count = Math.min(most, unit - row);
-        const from = (first + row) * rowBytes;
-        staging.bytes.set(bytesOfRows.subarray(from, from + count * rowBytes), zeros);
-        const values = {
-          source: staging.address + zeros,
-          zeros: staging.address,
-          to: to + row / BAND * bandBytes(format, blocks),
-          rows: count,
-          blocks,
-          groups: blocks,
-          columns,
-        };
-        const words = names.map((name) => values[name]);
-        this.run([{ kernels, name: "pack", arguments: words, items: Math.ceil(count / BAND) }]);
-      }
-    }
+    const { memory, address } = this.#takeWeights(wholeLines(shape.rows / shape.unit * bytes));
     return { memory, address, unitBytes: bytes };
+  }
+
+  staging(bytes: number): Uint8Array<SharedArrayBuffer> {
+    return this.temporary(bytes + MOST_READ_PAST).bytes.subarray(0, bytes);
+  }
+
+  pack(
+    format: CpuFormat,
+    { unit, blocks, columns, rowBytes }: PackShape,
+    to: PackedSide,
+    first: number,
+    rows: Uint8Array,
+  ): void {
+    const kernels = this.formatKernels(format, to.memory);
+    const count = rows.length / rowBytes;
+    const units = Math.floor(first / unit);
+    const bands = (first - units * unit) / BAND;
+    const values = {
+      source: rows.byteOffset,
+      zeros: this.kept("row of zeros", rowBytes).address,
+      to: to.address + units * to.unitBytes + bands * bandBytes(format, blocks),
+      rows: count,
+      blocks,
+      groups: blocks,
+      columns,
+    };
+    const names = isFloatFormat(format) ? FLOAT_PACK_ARGUMENTS : PACK_ARGUMENTS;
+    const words = names.map((name) => values[name]);
+    this.run([{ kernels, name: "pack", arguments: words, items: Math.ceil(count / BAND) }]);
   }
 
   #takeWeights(bytes: number): { memory: number; address: number } {

@@ -76,12 +76,12 @@ export class CpuDevice extends CpuOperations implements Device {
     return device;
   }
 
-  /** What a device that is opened so would be. */
+  /** The description of a device with these options. */
   static profileOf(options: CpuOptions = {}): DeviceProfile {
     return cpuProfile(probeDotProduct(), options);
   }
 
-  /** A device that only counts: a model assembled on it shows what it would take. */
+  /** A dry device, which only counts: a model assembled on it shows how much memory it needs. */
   static dry(profile: DeviceProfile): CpuDevice {
     return new CpuDevice(new CpuCore(true), profile);
   }
@@ -137,19 +137,18 @@ export class CpuDevice extends CpuOperations implements Device {
     return partOf(cpu(buffer), bufferSize(bytes));
   }
 
+  mostFusedNormRows(): number {
+    return 0;
+  }
+
   canPair(): boolean {
     return true;
   }
 
   matrix(label: string, format: QuantFormat, shape: MatrixShape): WeightMatrix {
-    const { blocks, isDry } = this.core;
-    return new WeightMatrix(label, format, shape, {
-      take: (bytes) => {
-        this.#count("weights", bytes);
-        return isDry ? new Uint8Array(0) : blocks.take(bytes);
-      },
-      give: (taken) => blocks.give(taken),
-    });
+    const matrix = new WeightMatrix(label, format, shape);
+    this.#count("weights", matrix.sides * matrix.rows * matrix.rowBytes);
+    return matrix;
   }
 
   matrixWriter(matrix: WeightMatrix, side: 0 | 1 = 0): MatrixWriter {
@@ -171,7 +170,6 @@ export class CpuDevice extends CpuOperations implements Device {
 
   prepare(): Promise<void> {
     this.core.pool.share();
-    this.core.blocks.clear();
     return Promise.resolve();
   }
 
@@ -186,6 +184,14 @@ export class CpuDevice extends CpuOperations implements Device {
         });
       },
       finish: () => calls as Commands,
+    };
+  }
+
+  capture(encode: (pass: Pass) => void): (pass: Pass) => void {
+    const calls: Call[] = [];
+    encode(calls as Pass);
+    return (pass) => {
+      for (const call of calls) (pass as Call[]).push(call);
     };
   }
 
@@ -266,7 +272,7 @@ export class CpuDevice extends CpuOperations implements Device {
   }
 }
 
-/** Steps run while they are submitted: without a pause, timers and messages would not be heard. */
+/** Steps run while they are submitted, so a pause lets timers and messages have their turn. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -3,7 +3,7 @@
 // a probe tries it. It is a single instruction with VNNI or on ARM; other x86 machines use sums of
 // 16 bits that saturate.
 
-import { type FunctionBuilder, i16x8, i32x4, ModuleBuilder } from "./wasm/mod.ts";
+import { type FunctionBuilder, i16x8, i32x4, i8x16, ModuleBuilder } from "./wasm/mod.ts";
 import { type Local, shuffleLanes, type V128, v128 } from "./wasm/mod.ts";
 import type { Quads } from "./formats/format.ts";
 
@@ -24,7 +24,7 @@ export type DotProduct = "unsigned" | "signed" | "pairs" | "widened";
  */
 export type DotKind = DotProduct | "magnitudes" | "turned";
 
-/** The kind of dot product that this engine has, found by trying. */
+/** The kind of dot product that this WebAssembly engine has, found by trying. */
 export function probeDotProduct(): DotProduct {
   const splat = (value: number) => v128.const(new Uint8Array(16).fill(value));
   const module = new ModuleBuilder();
@@ -101,7 +101,7 @@ export interface DotOperands {
  * The activations of a token in a group: codes of a step, or of a pair of columns if they are wide.
  */
 export interface Activations {
-  /** The four bytes of a step in every lane. For magnitudes, these. */
+  /** The four bytes of a step in every lane; for "magnitudes", the magnitudes. */
   step(step: number): V128;
   /** The signs of a step's magnitudes, as bytes: 255 where x is negative, or 0. */
   signs(step: number): V128;
@@ -220,6 +220,40 @@ function sumTurned(f: FunctionBuilder, operands: DotOperands, ones: V128): V128[
     });
   }
   return sums;
+}
+
+/**
+ * sumTurned() with signed codes, whose magnitudes and signs are made for each step, and read by no other
+ * tile.
+ */
+export function sumTurnedOnce(
+  f: FunctionBuilder,
+  _method: DotMethod,
+  { tokens, first, end, load, start }: DotOperands,
+  ones: V128,
+): V128[][] {
+  const zero = f.constant(new Uint8Array(16));
+  const sums = startSums(f, tokens.length, start);
+  const negative = [f.let(zero), f.let(zero)];
+  for (let step = first; step < end; step++) {
+    const codes = load(step);
+    const magnitudes = codes.map((quad) => f.let(i8x16.abs(quad)));
+    const signs = codes.map((quad) => f.let(i8x16.lt_s(quad, zero)));
+    negative.forEach((sum, quad) => {
+      const pairs = i16x8.extadd_pairwise_i8x16_u(v128.and(magnitudes[quad], signs[quad]));
+      f.set(sum, i16x8.add(sum, pairs));
+    });
+    tokens.forEach((token, t) => {
+      const x = f.let(token.step(step));
+      sums[t].forEach((sum, quad) => {
+        const signed = v128.xor(x, signs[quad]);
+        const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(signed, magnitudes[quad]);
+        f.set(sum, i32x4.add(sum, i32x4.dot_i16x8_s(pairs, ones)));
+      });
+    });
+  }
+  const missing = negative.map((sum) => f.let(i32x4.extadd_pairwise_i16x8_u(sum)));
+  return sums.map((of) => of.map((sum, quad) => i32x4.add(sum, missing[quad])));
 }
 
 /**

@@ -28,7 +28,7 @@ function constant(f: FunctionBuilder, value: number): V128 {
 const [LEAST_LOG, GREATEST_LOG] = [-87.3, 88.8];
 const LN2_HIGH = 0.693359375;
 const LN2_LOW = -2.12194440e-4;
-/** Of (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2, the highest power first. */
+/** Coefficients of (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2, the highest power first. */
 const POLYNOMIAL = [
   ...[1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3],
   ...[4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1],
@@ -82,7 +82,7 @@ export function sigmoidTimes(f: FunctionBuilder, x: V128, z: V128): V128 {
   return f32x4.div(x, f32x4.add(constant(f, 1), exponential(f, f32x4.neg(z))));
 }
 
-/** An activation function of each lane; as activateReference(). */
+/** An activation function of each lane, as activateReference() defines it. */
 export function activate(f: FunctionBuilder, name: ActivationFunction, x: V128): V128 {
   const zero = constant(f, 0);
   switch (name) {
@@ -109,8 +109,8 @@ export function activate(f: FunctionBuilder, name: ActivationFunction, x: V128):
 }
 
 /**
- * What activation reads: rows of `columns` floats; `up`, in the same rows as x, is zero where there is
- * none; `accumulate` (0 or 1) adds to y. Strides are in bytes.
+ * The arguments of activation: rows of `columns` floats; `up` is in the same rows as x, and 0 if there is
+ * none; with `accumulate` 1 (not 0), y += the result. Strides are in bytes.
  */
 export const ACTIVATE_ARGUMENTS = [
   ...["x", "up", "xStride", "y", "yStride", "columns", "accumulate"] as const,

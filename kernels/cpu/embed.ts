@@ -7,13 +7,13 @@ import type { EmbedOptions, StepRows } from "../ops/embed.ts";
 import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import { type CpuCore, floatBits } from "./core.ts";
 import { EMBED_ARGUMENTS } from "./embed_rows.ts";
-import { blockColumns, cpuFormat } from "./formats/mod.ts";
+import { blockColumns } from "./formats/mod.ts";
 import { inOrder } from "./kernel.ts";
 import { type CpuMatrix, WeightMatrix } from "./matrix.ts";
 import { cpu } from "./memory.ts";
 import { embed as plainEmbed } from "./plain/embed.ts";
 
-/** Tokens and positions of a step's rows, those from slots too; and what is noted of them. */
+/** Resolves the tokens and positions of a step's rows, also from slots, and writes rows and histories. */
 function resolveRows({ context, ...buffers }: StepRows, count: number): void {
   const [plan, slots] = [cpu(buffers.plan).words, cpu(buffers.slots).words];
   const [rows, history] = [cpu(buffers.rows).words, cpu(buffers.history).words];
@@ -44,11 +44,12 @@ export function embed(
   options: EmbedOptions,
 ) {
   const { by = "step" } = options;
-  const lookUp = inKernel(core, table, step, x, options) ??
-    plainLookUp(core, table, step, x, options);
+  const lookUp = table instanceof WeightMatrix
+    ? inKernel(core, table, step, x, options)
+    : plainLookUp(core, table, step, x, options);
   return (rows: number) => {
     if (by === "step") {
-      core.flush(); // what sampled the tokens of slots
+      core.flush(); // The kernels that sample the tokens of slots.
       resolveRows(step, rows);
     }
     lookUp(rows);
@@ -56,8 +57,6 @@ export function embed(
 }
 
 function plainLookUp(core: CpuCore, ...given: Parameters<typeof plainEmbed>) {
-  const [table] = given;
-  if (table instanceof WeightMatrix) table.keepBlocks();
   const run = plainEmbed(...given);
   return (rows: number) => {
     core.flush();
@@ -65,17 +64,16 @@ function plainLookUp(core: CpuCore, ...given: Parameters<typeof plainEmbed>) {
   };
 }
 
-/** By the kernel, where the table lies in bands, or can. */
+/** Looks rows up in bands. */
 function inKernel(
   core: CpuCore,
-  table: CpuMatrix,
+  table: WeightMatrix,
   step: StepRows,
   x: FloatRows,
   { scale = 1, by = "step", accumulate = false, standIn = false }: EmbedOptions,
 ) {
-  const format = cpuFormat(table.format.name);
-  if (!format || !(table instanceof WeightMatrix)) return undefined;
-  const [side] = table.packed(format, core);
+  const format = table.layout;
+  const [side] = table.packed(core);
   const { memory, address } = side!;
   const kernels = core.formatKernels(format, memory);
   const words = inOrder(EMBED_ARGUMENTS, {

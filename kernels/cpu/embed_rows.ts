@@ -2,14 +2,14 @@
 
 import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { STEP_ROW } from "../ops/step_records.ts";
-import { floatWeights } from "./float_product.ts";
+import { floatWeights } from "./products/float_product.ts";
 import { BAND, type CpuFormat, GROUP } from "./formats/mod.ts";
 import { addKernel, forItems } from "./kernel.ts";
-import type { ProductMemories } from "./tile.ts";
+import type { ProductMemories } from "./products/tile.ts";
 import { clear } from "./vectors.ts";
 import { f32, i32, type ModuleBuilder } from "./wasm/mod.ts";
 
-/** What look-ups read: `wanted` is where the first row of the step has its token or position. */
+/** The arguments of look-ups; `wanted` is the address of the first row's token or position. */
 export const EMBED_ARGUMENTS = [
   ...["weights", "blocks", "rows", "columns", "wanted", "y", "stride", "scale"] as const,
   ...["accumulate", "standIn"] as const,

@@ -20,7 +20,7 @@ export interface CpuExpertPairs extends ExpertPairs {
   readonly buffer: Buffer;
 }
 
-/** Bytes for so many pairs. */
+/** Bytes for a number of pairs. */
 export function pairsBytes(experts: number, pairs: number): number {
   return 4 + PAIRS_ENTRY * experts + 4 * pairs + 4 * experts;
 }
@@ -44,7 +44,7 @@ function addExpertPairs(module: ModuleBuilder, work: Memory): void {
       f.set(own, expertOf);
       f.do(work.i32.store(own, i32.add(work.i32.load(own), 1)));
     });
-    // Counters become the places of each expert's next pair.
+    // Counters become the addresses of each expert's next pair.
     const active = f.let(i32.const(0));
     const place = f.let(order);
     const entry = f.let(entries);
@@ -73,7 +73,7 @@ function addExpertPairs(module: ModuleBuilder, work: Memory): void {
   });
 }
 
-/** Groups the pairs of so many rows. */
+/** Groups the pairs of a number of rows. */
 export function expertPairs(core: CpuCore, { ids, experts, topK }: Routing, buffer: Buffer) {
   const kernels = core.kernels("expert pairs", () => workModule(addExpertPairs));
   const entries = cpu(buffer).address;

@@ -6,7 +6,7 @@ import type { FunctionBuilder, Local, Memory, ModuleBuilder } from "./wasm/mod.t
 /** Arguments of a kernel by their names, in variables. */
 export type Arguments<Name extends string> = Readonly<Record<Name, Local<"i32">>>;
 
-/** Adds `name(record, first, last)`; `build` is given the arguments that lie at `record`. */
+/** Adds `name(record, first, last)`; `build` receives the arguments at address `record`. */
 export function addKernel<Name extends string>(
   module: ModuleBuilder,
   work: Memory,

@@ -9,10 +9,10 @@ import { defaultThreads } from "./threads.ts";
 /** How to open a CPU device. Threads: 1 is the host's alone; see {@linkcode defaultThreads}. */
 export type CpuOptions = Pick<DeviceOptions, "threads" | "maxBindingSize">;
 
-/** Of the working memory, which ends at 4 GiB, less what the device needs itself. */
+/** Bytes of the working memory for models: 4 GiB less what the device itself needs. */
 const MOST_BYTES = 2 ** 32 - 2 ** 17;
 
-/** What a device is that is opened with these options. */
+/** The description of a device with these options. */
 export function cpuProfile(
   machine: DotProduct,
   { threads = defaultThreads(), maxBindingSize = MOST_BYTES }: CpuOptions,
@@ -44,6 +44,6 @@ export function readBandwidth(values: Float32Array): number {
     for (let i = 0; i < values.length; i += 4) sum += values[i]! + values[i + 2]!;
     best = Math.min(best, performance.now() - started);
   }
-  // The sum is that of zeros; it is used, so that reading is not left out.
+  // The sum, which is zero, is used, so that the engine cannot leave out the reads.
   return (values.byteLength + sum) / best * 1000;
 }

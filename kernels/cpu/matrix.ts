@@ -1,6 +1,5 @@
-// Weight matrices on the CPU. The blocks of the file are kept as they are for look-ups and products
-// with f32. For products with int8 they are rearranged into bands of eight rows
-// (formats/format.ts), and the blocks are freed at once unless look-ups read them.
+// Weight matrices on the CPU: rows of the file are rearranged into bands of eight rows while they are
+// read (formats/format.ts), piece by piece, so that no matrix is in memory twice.
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
@@ -8,15 +7,18 @@ import type { QuantFormat } from "../quants/mod.ts";
 import { BAND, bandBytes, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 
-/** A table or a matrix whose rows can be had as floats. */
-export interface CpuMatrix extends Matrix {
+/** Rows of f32 that a step made, as a table to look up. */
+export interface FloatTable extends Matrix {
   /** Number of the first row, for tables that are one part of several. */
   readonly firstRow: number;
-  /** The weights of a row: [columns]. */
-  floatRow(row: number, side?: number): Float32Array;
+  /** The values of a row: [columns]. */
+  floatRow(row: number): Float32Array;
 }
 
-/** Where a side of a matrix lies in bands. */
+/** What look-ups read. */
+export type CpuMatrix = WeightMatrix | FloatTable;
+
+/** The place of a matrix side in bands. */
 export interface PackedSide {
   /** Number of the memory of weights. */
   readonly memory: number;
@@ -26,47 +28,20 @@ export interface PackedSide {
   readonly unitBytes: number;
 }
 
-/** Memory for blocks. */
-export interface BlockMemory {
-  /** So many bytes, of any content. */
-  take(bytes: number): Uint8Array<ArrayBuffer>;
-  give(blocks: Uint8Array<ArrayBuffer>): void;
-}
-
-/** Memory that those who come next take over: fresh pages cost as much time as filling them. */
-export class RecycledBlocks implements BlockMemory {
-  #free: Uint8Array<ArrayBuffer>[] = [];
-
-  take(bytes: number): Uint8Array<ArrayBuffer> {
-    const fits = ({ length }: Uint8Array<ArrayBuffer>) => length >= bytes && length <= 2 * bytes;
-    const index = this.#free.findIndex(fits);
-    const [found] = index < 0 ? [new Uint8Array(bytes)] : this.#free.splice(index, 1);
-    return found!.subarray(0, bytes);
-  }
-
-  give({ buffer }: Uint8Array<ArrayBuffer>): void {
-    this.#free.push(new Uint8Array(buffer));
-    while (this.#free.length > MOST_FREE) this.#free.shift();
-  }
-
-  /** Lets all of it go. */
-  clear(): void {
-    this.#free = [];
-  }
-}
-
-/** As many as the kinds of matrices that a layer has. */
-const MOST_FREE = 4;
-
-/** Writes blocks out in bands: rows of one unit into new memory. */
+/** Packs rows of the file into bands. */
 export interface Packer {
-  pack(format: CpuFormat, rows: Uint8Array, shape: PackShape): PackedSide;
+  /** New memory for the bands of a side. */
+  reserve(format: CpuFormat, shape: PackShape): PackedSide;
+  /** Memory for rows that are about to be packed, valid until anything else uses the packer. */
+  staging(bytes: number): Uint8Array<SharedArrayBuffer>;
+  /** Packs rows from `first` on: whole bands, or up to the end of a unit. */
+  pack(format: CpuFormat, shape: PackShape, to: PackedSide, first: number, rows: Uint8Array): void;
 }
 
 /** What is packed. */
 export interface PackShape {
   readonly rows: number;
-  /** Rows that lie together. */
+  /** Rows of a unit. */
   readonly unit: number;
   readonly columns: number;
   /** Blocks of a row as kernels count them. */
@@ -76,91 +51,64 @@ export interface PackShape {
 }
 
 /** A weight matrix. */
-export class WeightMatrix implements CpuMatrix {
-  readonly firstRow = 0;
+export class WeightMatrix implements Matrix {
+  readonly rows: number;
+  readonly columns: number;
   readonly sides: 1 | 2;
-  /** Rows that lie together, each unit in whole bands. */
+  /** Rows of a unit, such as an expert; each unit begins with a new band. */
   readonly unit: number;
+  /** How it is laid out. */
+  readonly layout: CpuFormat;
   /** Factors and biases as kernels read them, see packAffine(). */
   affine: CpuBuffer | undefined;
-  readonly #memory: BlockMemory;
-  /** GGUF blocks of each side, until they are let go. */
-  readonly #blocks: Uint8Array<ArrayBuffer>[];
   #packed: readonly PackedSide[] | undefined;
-  /** Sides whose rows are all there. */
-  #finished = 0;
-  /** Whether look-ups or products with f32 read the blocks. */
-  #keepsBlocks = false;
 
+  /** Errors: RangeError if no kernel reads the format. */
   constructor(
     readonly label: string,
     readonly format: QuantFormat,
     { rows, columns, sides = 1, unit = rows }: MatrixShape,
-    memory: BlockMemory,
   ) {
-    this.#memory = memory;
+    const layout = cpuFormat(format.name);
+    if (!layout) {
+      throw new RangeError(`Cannot lay out "${label}": the CPU has no kernels for ${format.name}`);
+    }
+    this.layout = layout;
     this.rows = rows;
     this.columns = columns;
     this.sides = sides;
     this.unit = unit;
-    this.#blocks = Array.from({ length: sides }, () => memory.take(rows * this.rowBytes));
   }
-
-  readonly rows: number;
-  readonly columns: number;
 
   /** Bytes of a row in the file. */
   get rowBytes(): number {
     return this.columns / this.format.blockSize * this.format.blockBytes;
   }
 
-  /** Where rows as they are in the file go, from byte `at` of a side on. */
-  room(side: number, at: number, bytes: number): Uint8Array<ArrayBuffer> {
-    return this.#blocks[side].subarray(at, at + bytes);
+  /** The shape of a side. */
+  get shape(): PackShape {
+    const { rows, unit, columns, rowBytes, layout } = this;
+    return { rows, unit, columns, blocks: Math.ceil(columns / blockColumns(layout)), rowBytes };
   }
 
-  /** Has the blocks kept: they are read as floats. Comes before the first product. */
-  keepBlocks(): void {
-    if (!this.#blocks[0]) {
-      throw new RangeError(
-        `Cannot read the rows of "${this.label}": they are laid out for products`,
-      );
-    }
-    this.#keepsBlocks = true;
-  }
-
-  floatRow(row: number, side = 0): Float32Array {
-    const bytes = this.#blocks[side].subarray(row * this.rowBytes, (row + 1) * this.rowBytes);
-    return this.format.dequantize(bytes, bytes.length / this.format.blockBytes);
-  }
-
-  /** Lays it out for products once all its sides are there: its blocks make room for the next one's. */
-  finishSide(packer: Packer): void {
-    this.#finished++;
-    const format = cpuFormat(this.format.name);
-    if (format && this.#finished === this.sides) this.packed(format, packer);
-  }
-
-  /** How it lies in bands, laid out when first asked for. */
-  packed(format: CpuFormat, packer: Packer): readonly PackedSide[] {
-    const { rows, unit, columns, rowBytes } = this;
-    const blocks = Math.ceil(columns / blockColumns(format));
-    const shape = { rows, unit, columns, blocks, rowBytes };
-    if (this.#packed) return this.#packed;
-    this.#packed = this.#blocks.map((side) => packer.pack(format, side, shape));
-    if (!this.#keepsBlocks) {
-      for (const side of this.#blocks.splice(0)) this.#memory.give(side);
-    }
-    return this.#packed;
+  /** The bands of its sides, in memory that is taken when they are first requested. */
+  packed(packer: Packer): readonly PackedSide[] {
+    return this.#packed ??= Array.from(
+      { length: this.sides },
+      () => packer.reserve(this.layout, this.shape),
+    );
   }
 }
 
-/** Floats that the factors and biases of a matrix take as kernels read them. */
+/** Number of floats of a matrix's factors and biases in the layout of kernels. */
 export function affineFloats({ rows, unit, sides }: WeightMatrix): number {
   return sides * rows / unit * Math.ceil(unit / BAND) * 2 * BAND;
 }
 
-/** Writes factors and biases band by band, eight of each, side after side. Bands that a unit does not fill end in zeros. */
+/**
+ * Writes factors and biases band by band, eight of each, side after side. Bands that a unit does not
+ * fill end in zeros.
+ */
 export function packAffine(matrix: WeightMatrix, affine: Affine, to: Float32Array): void {
   const { rows, unit, sides } = matrix;
   let at = 0;
@@ -178,7 +126,7 @@ export function tableOf({ floats, columns, stride }: FloatRows, table: {
   rows: number;
   first: number;
   format: QuantFormat;
-}): CpuMatrix {
+}): FloatTable {
   const { rows, first: firstRow, format } = table;
   const values = cpu(floats).floats;
   return {
@@ -192,12 +140,15 @@ export function tableOf({ floats, columns, stride }: FloatRows, table: {
   };
 }
 
-/** Takes the rows of a side. */
+/** Takes the rows of a side, and packs them as soon as bands are complete. */
 export class WeightWriter implements MatrixWriter {
   readonly #matrix: WeightMatrix;
   readonly #side: number;
   readonly #packer: Packer;
-  #written = 0;
+  /** Number of rows that are packed. */
+  #packed = 0;
+  /** The rows of a band that has begun. */
+  #begun = new Uint8Array(0);
 
   constructor(matrix: WeightMatrix, side: number, packer: Packer) {
     this.#matrix = matrix;
@@ -206,18 +157,44 @@ export class WeightWriter implements MatrixWriter {
   }
 
   append(rows: Uint8Array): void {
+    const { layout, shape, rowBytes, unit } = this.#matrix;
     const room = this.room(rows.length);
     const isThere = rows.buffer === room.buffer && rows.byteOffset === room.byteOffset;
     if (!isThere) room.set(rows);
-    this.#written += rows.length;
+    let staged = this.#staging(rows.length);
+    const to = this.#matrix.packed(this.#packer)[this.#side]!;
+    while (staged.length > 0) {
+      const left = unit - this.#packed % unit;
+      const there = staged.length / rowBytes;
+      const count = there < left ? there - there % BAND : left;
+      if (count === 0) break;
+      const bytes = count * rowBytes;
+      this.#packer.pack(layout, shape, to, this.#packed, staged.subarray(0, bytes));
+      staged = staged.subarray(bytes);
+      this.#packed += count;
+    }
+    this.#begun = staged.slice();
   }
 
-  room(bytes: number): Uint8Array<ArrayBuffer> {
-    return this.#matrix.room(this.#side, this.#written, bytes);
+  /** Memory behind the rows that wait for the rest of their band. */
+  room(bytes: number): Uint8Array<SharedArrayBuffer> {
+    const staging = this.#staging(bytes);
+    staging.set(this.#begun);
+    return staging.subarray(this.#begun.length);
+  }
+
+  #staging(bytes: number): Uint8Array<SharedArrayBuffer> {
+    return this.#packer.staging(this.#begun.length + bytes);
   }
 
   finish(): void {
-    this.#matrix.finishSide(this.#packer);
+    const { label, rows, rowBytes } = this.#matrix;
+    const written = this.#packed + this.#begun.length / rowBytes;
+    if (written < rows) {
+      throw new RangeError(
+        `Cannot finish "${label}": it has ${rows} rows, but ${written} were written`,
+      );
+    }
   }
 }
 

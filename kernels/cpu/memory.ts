@@ -39,7 +39,7 @@ export class SharedMemory {
   /** Address 0 is never allocated, because kernels take it for "none". */
   #end = LINE;
 
-  /** Zeroed memory, or undefined where there is none left. @param bytes a multiple of 64 */
+  /** Zeroed memory, or undefined if none is left. @param bytes a multiple of 64 */
   take(bytes: number): number | undefined {
     for (const [address, size] of this.#free) {
       if (size < bytes) continue;
@@ -50,7 +50,7 @@ export class SharedMemory {
       return address;
     }
     const address = this.#end;
-    // Kernels read whole vectors where the last one is only partly theirs.
+    // Kernels read whole vectors, the last of which may reach past the end of the data.
     const pages = Math.ceil((address + bytes + LINE) / PAGE);
     const missing = pages - this.memory.buffer.byteLength / PAGE;
     // The last page stays unused: lengths and ends of pieces fit 32 bits.
@@ -60,7 +60,7 @@ export class SharedMemory {
     return address;
   }
 
-  /** Whether so many bytes are free, as far as the end of a memory goes. */
+  /** Whether this number of bytes is free, below the greatest size of a memory. */
   canTake(bytes: number): boolean {
     return this.#end + bytes <= MOST_BYTES ||
       [...this.#free.values()].some((size) => size >= bytes);
@@ -94,7 +94,7 @@ export function wholeLines(bytes: number): number {
   return Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
 }
 
-/** The size of a buffer for so many bytes, as the device interface has it. */
+/** The size of a buffer for a number of bytes, by the rule of the device interface. */
 export function bufferSize(bytes: number): number {
   return Math.max(16, Math.ceil(bytes / 16) * 16);
 }
@@ -119,12 +119,12 @@ export function takeBuffer(memory: SharedMemory, label: string, bytes: number): 
   };
 }
 
-/** Memories of keys and values: as many as it takes. */
+/** The memories of keys and values, as many as needed. */
 export class CacheMemories {
   readonly #memories: SharedMemory[] = [];
   #dry: SharedMemory | undefined;
 
-  /** What buffers count in that have no memory. */
+  /** The total of buffers without memory, which are only counted. */
   get dry(): SharedMemory {
     return this.#dry ??= new SharedMemory();
   }

@@ -7,13 +7,13 @@ import { addQuantize } from "./activations.ts";
 import { addActivate } from "./elementwise.ts";
 import { addEmbed } from "./embed_rows.ts";
 import type { DotProduct } from "./dot_product.ts";
-import { addFloatProduct, isFloatFormat } from "./float_product.ts";
+import { addFloatProduct, isFloatFormat } from "./products/float_product.ts";
 import { isRowFormat } from "./formats/format.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
 import { addNorm } from "./norm.ts";
 import { addFloatPack, addPack, addRowPack } from "./pack.ts";
-import { tableAddress } from "./walk.ts";
-import { addProduct, PANEL_PAGES } from "./product.ts";
+import { tableAddress } from "./products/walk.ts";
+import { addProduct, PANEL_PAGES } from "./products/product.ts";
 import { IMPORTS, type Memory, ModuleBuilder } from "./wasm/mod.ts";
 
 /** Names of the memories that modules import. */
@@ -21,7 +21,7 @@ export const WORK = "work";
 /** The memory of weights. */
 export const WEIGHTS = "weights";
 
-/** Each thread's own memory: what it spreads out for a moment, at constant addresses. */
+/** Each thread's own memory, for intermediate values at constant addresses. */
 export const PANEL = "panel";
 
 /** A memory of a thread's own for modules of formats. */
@@ -47,7 +47,28 @@ export function panelModule(
   return module.bytes();
 }
 
-/** What kernels are: items `first` to `last` of an operation, by the address of its arguments. */
+/** Most compiled modules that are kept: those of some ten models that differ in all shapes. */
+const MOST_COMPILED = 256;
+
+const compiled = new Map<string, WebAssembly.Module>();
+
+/**
+ * A compiled module. It is kept, since the devices of one thread after another need the same ones, and
+ * writing and compiling them is most of the time that a small model takes to load.
+ *
+ * @param key what the module does, and everything that its bytes depend on besides the machine
+ */
+export function compiledModule(key: string, build: () => Uint8Array<ArrayBuffer>) {
+  const kept = compiled.get(key);
+  if (kept) return kept;
+  const module = new WebAssembly.Module(build());
+  const [oldest] = compiled.keys();
+  if (compiled.size === MOST_COMPILED) compiled.delete(oldest!);
+  compiled.set(key, module);
+  return module;
+}
+
+/** A kernel: computes items `first` to `last` of an operation, given the address of its arguments. */
 export type Kernel = (record: number, first: number, last: number) => void;
 
 /** The kernels of a module by their names, in the order of these; they are the same on all threads. */
@@ -83,7 +104,7 @@ export function formatModule(
   joins = false,
 ): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
-  // The first memory's place is in a register.
+  // The first memory's address is always in a register.
   const panel = module.importPrivateMemory(PANEL, PANEL_PAGES);
   const work = module.importMemory(WORK);
   const weights = module.importMemory(WEIGHTS);

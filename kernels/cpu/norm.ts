@@ -31,10 +31,10 @@ function scaleOf(
 }
 
 /**
- * What norms read: `count` vectors of `columns` floats in each row; strides, and `weightStep` from the
- * weights of a vector to those of the next, in bytes. `sources`, `weight` and `bias` are zero where
- * there is none; `mean` is 1 where it is subtracted, `adds` where the result is added to y. What
- * follows a vector in y up to `padded` columns becomes zero.
+ * The arguments of norms: `count` vectors of `columns` floats in each row. Strides are in bytes, and so is
+ * `weightStep`, from the weights of a vector to those of the next. `sources`, `weight` and `bias` are 0
+ * if there are none. `mean` 1: the mean is subtracted; `adds` 1: y += the result. Columns of y after a
+ * vector, up to `padded`, become zero.
  */
 export const NORM_ARGUMENTS = [
   ...["x", "xStride", "sources", "y", "yStride", "count", "columns", "padded"] as const,
@@ -84,7 +84,7 @@ export function addNorm(module: ModuleBuilder, work: Memory): void {
   );
 }
 
-/** What gated norms read: `count` groups of `columns` floats in each row; strides in bytes. */
+/** The arguments of gated norms: `count` groups of `columns` floats in each row; strides in bytes. */
 export const GATED_NORM_ARGUMENTS = [
   ...["x", "xStride", "z", "zStride", "y", "yStride", "count", "columns"] as const,
   ...["weight", "weightStep", "epsilon"] as const,

@@ -4,6 +4,7 @@ import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/acti
 import type { Norm, NormOptions } from "../ops/norm.ts";
 import type { ColumnRange, GatedNormOptions } from "../ops/recurrent/mod.ts";
 import { type CpuCore, floatBits } from "./core.ts";
+import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
 import { workModule } from "./modules.ts";
@@ -37,21 +38,19 @@ export function norm(
     mean: Number(kind === "layer"),
     adds: Number(accumulate),
   });
-  return (rows: number) => {
+  return keepCalls(core, (rows: number) => {
     const items = rows * count;
     const call = { kernels: core.common, name: "norm", arguments: words, items };
     const then = isQuantized(y)
       ? core.quantizing(to, cpu(y.groups), rows, y.stride / GROUP)
       : undefined;
-    if (count === 1) core.run([{ ...call, then }]);
-    else {
-      core.run([call]); // A row is complete only after all its vectors.
-      if (then) core.run([{ ...then, items: rows }]);
-    }
-  };
+    if (count === 1) return [[{ ...call, then }]];
+    // It cannot follow the norm's items: a row is complete only after all its vectors.
+    return then ? [[call], [{ ...then, items: rows }]] : [[call]];
+  });
 }
 
-/** The norm of each group of x, times what its gate gives. */
+/** The norm of each group of x, multiplied by the function of its gate. */
 export function gatedNorm(
   core: CpuCore,
   x: ColumnRange,

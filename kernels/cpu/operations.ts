@@ -30,7 +30,7 @@ import type { RotateOptions, RotateRowsOptions } from "../ops/rotate.ts";
 import type { Buffer, Operation } from "../operation.ts";
 import { NO_WORK } from "../work.ts";
 import { activate } from "./activate.ts";
-import { attention, mostTileRows } from "./attend.ts";
+import { attention, mostTileRows } from "./attention/attend.ts";
 import * as columns from "./columns.ts";
 import { combine } from "./combine.ts";
 import type { CpuCore } from "./core.ts";
@@ -47,7 +47,7 @@ import { rotate } from "./rotate.ts";
 import { rotateRows } from "./rotate_rows.ts";
 import { route } from "./route.ts";
 
-/** What is written in a pass: calls to be made when it is submitted. */
+/** A recorded pass: the calls to make when it is submitted. */
 export type Call = () => void;
 
 /** Makes the operations of a {@linkcode CpuDevice}. */

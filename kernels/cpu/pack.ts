@@ -18,7 +18,7 @@ import { packCodes } from "./formats/planes.ts";
 import { readHalf } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
 
-/** What packing reads, as words in memory; `zeros` is a row of zeros, `to` the first band's place. */
+/** The arguments of packing, as words in memory: `zeros` is a row of zeros, `to` the first band. */
 export const PACK_ARGUMENTS = ["source", "zeros", "to", "rows", "blocks"] as const;
 
 /**
@@ -65,7 +65,7 @@ export function addPack(
   });
 }
 
-/** Adds `pack` for a format whose rows lie as in the file. */
+/** Adds `pack` for a format that keeps the blocks of the file. */
 export function addRowPack(
   module: ModuleBuilder,
   work: Memory,
@@ -94,12 +94,12 @@ export function addRowPack(
   });
 }
 
-/** What packing of floats reads; rows of `columns` floats are padded to `groups` groups. */
+/** The arguments of packing floats: rows of `columns` floats are padded to `groups` groups. */
 export const FLOAT_PACK_ARGUMENTS = [
   ...["source", "zeros", "to", "rows", "groups", "columns"],
 ] as const;
 
-/** Adds `pack` for a float format; as addPack, but that a row may end within a group. */
+/** Adds `pack` for a float format: like addPack(), but rows may end within a group. */
 export function addFloatPack(
   module: ModuleBuilder,
   work: Memory,
@@ -139,7 +139,7 @@ export function addFloatPack(
   });
 }
 
-/** Where the rows of a band begin in the file: rows that there are not, at zeros. */
+/** The addresses of a band's rows in the file; rows past the last one begin at `zeros`. */
 function rowPointers(
   f: FunctionBuilder,
   rows: Record<"from" | "zeros" | "rows" | "rowBytes" | "band", Local<"i32">>,
@@ -153,7 +153,7 @@ function rowPointers(
   });
 }
 
-/** The vectors of a group, [2 * step + quad], of the sixteen codes of each row's halves. */
+/** The vectors of a group, [2 * step + quad], from the sixteen codes of each half of each row. */
 export function transposed(
   f: FunctionBuilder,
   codes: (row: number, half: number) => V128,

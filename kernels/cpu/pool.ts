@@ -25,7 +25,7 @@ export class CpuError extends Error {
   override name = "CpuError";
 }
 
-/** How often a step that may become unwanted is looked after, in milliseconds. */
+/** Milliseconds between checks whether a step is still wanted. */
 const LOOK_INTERVAL = 10;
 
 /** The host's thread, workers, and what they share. */
@@ -34,35 +34,35 @@ export class ThreadPool {
   #workers: readonly Worker[] = [];
   readonly #kernels: Kernel[] = [];
   readonly #modules: ModuleMessage[] = [];
-  /** How many modules the workers have. */
+  /** Number of modules that the workers have. */
   #loaded = 0;
   readonly #panel = panelMemory();
   readonly #wait = new SpinWait();
   #isServing = false;
   #isClosed = false;
   #fault = "";
-  /** Of the step that is put together: where its next operation goes, and its phases before this one. */
+  /** The step that is being built: the place of its next operation, and the index of its phase. */
   #end = OPERATIONS;
   #phase = 0;
 
-  /** How many threads there are: workers, once they have started, and the host's. */
+  /** Number of threads: the host's, and workers once they have started. */
   get threads(): number {
     return this.#workers.length + 1;
   }
 
-  /** How many operations the step has that is put together. */
+  /** Number of operations of the step that is being built. */
   get operations(): number {
     return (this.#end - OPERATIONS) / OPERATION_WORDS;
   }
 
-  /** A pool of so many threads. */
+  /** A pool of this number of threads. */
   static async open(threads: number): Promise<ThreadPool> {
     const pool = new ThreadPool();
     await pool.start(threads);
     return pool;
   }
 
-  /** Starts workers, so that there are so many threads; until they are there, the host works alone. */
+  /** Starts workers up to a number of threads. Until they have started, the host works alone. */
   async start(threads: number): Promise<void> {
     const url = new URL("./worker.ts", import.meta.url);
     const workers = Array.from({ length: threads - 1 }, () => new Worker(url, { type: "module" }));
@@ -106,11 +106,11 @@ export class ThreadPool {
   }
 
   /**
-   * Adds an operation to the phase that is put together.
+   * Adds an operation to the phase that is being built.
    *
-   * @param record address of its arguments in the memory that work is done in
-   * @param items how many items there are: rows, or bands of a matrix
-   * @param most how many are taken at once at most; by default so many that every thread takes about
+   * @param record address of its arguments in the working memory
+   * @param items number of items: rows, or bands of a matrix
+   * @param most most items that are taken at once; by default so many that every thread takes about
    *   eight times
    * @param then a kernel that threads run over the same items when they have done these
    */
@@ -137,27 +137,27 @@ export class ThreadPool {
     this.#end = at + OPERATION_WORDS;
   }
 
-  /** Ends a phase: what is added from now on waits for all before. */
+  /** Ends a phase: operations that are added from now on wait for all earlier ones. */
   endPhase(): void {
     this.#phase++;
   }
 
-  /** Forgets the step that is put together. */
+  /** Drops the step that is being built. */
   clear(): void {
     this.#end = OPERATIONS;
     this.#phase = 0;
   }
 
   /**
-   * Runs the step that was put together, blocking; true once it is done, false where it was left out.
+   * Runs the step that was built, blocking. Returns whether it was completed, and not skipped.
    * Errors: CpuError.
    *
-   * @param isUnwanted asked now and then; where it is true, the rest of the step is left out
+   * @param isUnwanted called now and then; if it returns true, the rest of the step is skipped
    */
   run(isUnwanted?: () => boolean): boolean {
     if (this.#isClosed) throw new CpuError("Cannot run a step: the threads have ended");
     const control = this.#control;
-    control[this.#end + 5] = -1; // Of no phase.
+    control[this.#end + 5] = -1; // No phase: the end of the operations.
     control[Word.Phases] = this.#phase + 1;
     this.clear();
     if (isUnwanted?.()) return false;
@@ -183,7 +183,7 @@ export class ThreadPool {
     return control[Word.Abort] === 0;
   }
 
-  /** Ends the workers, those too that are being started. */
+  /** Ends the workers, including those that are being started. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     const control = this.#control;
@@ -199,7 +199,7 @@ export class ThreadPool {
     for (const worker of this.#workers) worker.terminate();
   }
 
-  /** Has workers follow commands, which they do not hear messages during. */
+  /** Lets workers follow commands, during which they receive no messages. */
   #serve(): void {
     if (this.#isServing) return;
     for (const worker of this.#workers) worker.postMessage("serve");
@@ -227,12 +227,12 @@ export class ThreadPool {
   }
 }
 
-/** Leaves out what no thread has begun of a step once nobody wants it. */
+/** Skips what no thread has begun of a step, once it is unwanted. */
 class AbortWatch implements Watch {
   readonly interval = LOOK_INTERVAL;
   readonly #control: Int32Array;
   readonly #isUnwanted: () => boolean;
-  /** How many times items are taken from one reading of the clock to the next, and that are left. */
+  /** Number of takes between two readings of the clock, and of those that are left until the next. */
   #every = 1;
   #left = 1;
   #read = performance.now();
@@ -247,7 +247,7 @@ class AbortWatch implements Watch {
     this.#left = this.#every = 1;
   }
 
-  /** Reads the clock seldom where items are small, since that takes as long as they do. */
+  /** Reads the clock rarely if items are small, because reading it takes as long as they do. */
   taken(): void {
     if (--this.#left > 0) return;
     const now = performance.now();

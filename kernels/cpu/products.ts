@@ -8,13 +8,14 @@ import type { ExpertLinearOptions } from "../ops/experts.ts";
 import type { LinearOptions } from "../ops/linear.ts";
 import { activationBytes } from "./activations.ts";
 import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./bands.ts";
-import type { BoundKernel, CpuCore } from "./core.ts";
+import type { BoundKernel, CpuCore, KernelCall } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
 import type { CpuExpertPairs } from "./expert_pairs.ts";
-import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
+import { BAND, blockColumns, type CpuFormat } from "./formats/mod.ts";
+import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
-import { productKernel } from "./product.ts";
+import { productKernel } from "./products/product.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 
 /** Rows of f32 that an operation writes: an address, and the bytes of a row. */
@@ -23,10 +24,10 @@ interface Rows {
   readonly stride: number;
 }
 
-/** What is multiplied: tokens, or the pairs of experts. */
+/** The rows that are multiplied: tokens, or pairs of tokens and experts. */
 interface Work {
   readonly tokens: number;
-  /** Tokens that groups of int8 lie beside each other for. */
+  /** Number of tokens in int8 activations, [groups, tokens]. */
   readonly all: number;
   readonly experts?: { chosen: CpuExpertPairs; share: number; pairs: number };
 }
@@ -46,49 +47,49 @@ class Product {
     this.#core = core;
     this.#matrix = matrix;
     this.#x = x;
-    this.#format = kernelFormat(matrix);
+    this.#format = matrix.layout;
     this.#vectors = vectors;
     this.#bands = Math.ceil(matrix.unit / BAND);
-    this.#packed = matrix.packed(this.#format, core);
+    this.#packed = matrix.packed(core);
   }
 
   /**
-   * y = x W^T, or y += x W^T; of a pair the activation of one times the other.
+   * The calls of y = x W^T, or of y += x W^T; for a pair, of f(gate) * up.
    *
    * @param then a kernel over complete rows
    */
-  run(
+  calls(
     work: Work,
     y: Rows,
     options: { accumulate: boolean; activation: ActivationFunction },
     then: BoundKernel | undefined,
-  ): void {
+  ): KernelCall[][] {
     const { sides, unit } = this.#matrix;
     const accumulate = Number(options.accumulate);
     if (sides === 1) {
-      this.#multiply(work, [{ ...y, accumulate }]);
-      if (then) this.#core.run([{ ...then, items: work.tokens }]);
-      return;
+      const product = this.#products(work, [{ ...y, accumulate }]);
+      return then ? [product, [{ ...then, items: work.tokens }]] : [product];
     }
-    // Rows of both sides, whole bands each: what is behind the last row is zero and stays so.
+    // Rows of both sides, each in whole bands. Columns after the last row are zero and stay zero.
     const stride = 4 * BAND * this.#bands;
     const { address } = this.#core.results(2 * work.tokens * stride);
     const up = address + work.tokens * stride;
-    this.#multiply(work, [address, up].map((address) => ({ address, stride, accumulate: 0 })));
+    const rows = [address, up].map((address) => ({ address, stride, accumulate: 0 }));
     const words = inOrder(ACTIVATE_ARGUMENTS, {
       ...{ x: address, up, xStride: stride, y: y.address, yStride: y.stride },
       ...{ columns: unit, accumulate },
     });
     const name = `activate_${options.activation}`;
     const { common } = this.#core;
-    this.#core.run([{ kernels: common, name, arguments: words, items: work.tokens, then }]);
+    const gate = { kernels: common, name, arguments: words, items: work.tokens, then };
+    return [this.#products(work, rows), [gate]];
   }
 
   /** The product of each side. */
-  #multiply(
+  #products(
     { tokens, all, experts }: Work,
     results: readonly (Rows & { accumulate: number })[],
-  ): void {
+  ): KernelCall[] {
     const core = this.#core;
     const x = this.#x;
     const { affine, columns, unit } = this.#matrix;
@@ -101,7 +102,7 @@ class Product {
       vectors: this.#vectors,
     };
     const units = experts ? Math.min(experts.chosen.routing.experts, experts.pairs) : 1;
-    core.run(results.map(({ address, stride, accumulate }, side) => {
+    return results.map(({ address, stride, accumulate }, side) => {
       const { memory, address: weights, unitBytes } = this.#packed[side]!;
       const sideAffine = side * affineBytes(this.#bands) * (this.#matrix.rows / unit);
       const words = inOrder(PRODUCT_ARGUMENTS, {
@@ -115,14 +116,14 @@ class Product {
         ...ofPairs,
       });
       const kernels = core.formatKernels(this.#format, memory);
-      // An expert has each token once at most.
+      // An expert is chosen at most once for each token.
       const most = experts ? tokens / experts.chosen.routing.topK : tokens;
       const name = isInteger ? productKernel(most) : "float_product";
       return { kernels, name, arguments: words, items: units * this.#bands };
-    }));
+    });
   }
 
-  /** Where x is read, of few tokens or of many: see PRODUCT_ARGUMENTS. */
+  /** The addresses of x for few tokens and for many: see PRODUCT_ARGUMENTS. */
   #input(all: number, isMany: boolean) {
     const x = this.#x;
     if (!isQuantized(x)) {
@@ -152,12 +153,12 @@ export function linear(
   const product = new Product(core, matrix, x);
   expectRows(core, matrix, y);
   const { accumulate = false, first = 0, activation = "silu" } = options;
-  return (rows) => {
+  return keepCalls(core, (rows: number) => {
     const work = { tokens: rows, all: rows };
     const target = targetOf(core, y, rows, first + matrix.rows);
     const to = { address: target.address + 4 * first, stride: 4 * y.stride };
-    product.run(work, to, { accumulate, activation }, quantizing(core, target, y, rows));
-  };
+    return product.calls(work, to, { accumulate, activation }, quantizing(core, target, y, rows));
+  });
 }
 
 /** y[pair] = x[pair / share] W^T of the pair's expert. */
@@ -172,30 +173,23 @@ export function expertLinear(
   const { share, activation = "silu", vectors = 1 } = options;
   const product = new Product(core, matrix, x, vectors);
   expectRows(core, matrix, y);
-  return (rows) => {
+  return keepCalls(core, (rows: number) => {
     const pairs = rows * chosen.routing.topK;
     const all = Math.ceil(pairs / share / vectors);
     const work = { tokens: pairs, all, experts: { chosen, share, pairs } };
     const target = targetOf(core, y, pairs, matrix.unit);
     const to = { address: target.address, stride: 4 * y.stride };
     const then = quantizing(core, target, y, pairs);
-    product.run(work, to, { accumulate: false, activation }, then);
-  };
+    return product.calls(work, to, { accumulate: false, activation }, then);
+  });
 }
 
-/** The format whose kernels multiply by a matrix. */
-function kernelFormat({ label, format: { name } }: WeightMatrix): CpuFormat {
-  const format = cpuFormat(name);
-  if (!format) throw new RangeError(`Cannot multiply by "${label}": ${name} has no kernels`);
-  return format;
-}
-
-/** The kernel that quantizes complete rows, if that is wanted of y. */
+/** The kernel that quantizes complete rows, if y is int8. */
 function quantizing(core: CpuCore, rows: CpuBuffer, y: Activation, count: number) {
   return isQuantized(y) ? core.quantizing(rows, cpu(y.groups), count, y.stride / GROUP) : undefined;
 }
 
-/** Notes the memory that rows take before they are quantized, and those of a pair before its gate. */
+/** Reserves memory for rows before they are quantized, and for a pair's rows before its gate is applied. */
 function expectRows(core: CpuCore, { sides, unit }: WeightMatrix, y: Activation): void {
   const rows = isQuantized(y)
     ? Math.floor(y.groups.size / core.groupBytes) * GROUP / y.stride
@@ -205,11 +199,11 @@ function expectRows(core: CpuCore, { sides, unit }: WeightMatrix, y: Activation)
   core.expect({ temporary, results });
 }
 
-/** Where the first `columns` floats of each row go, before they are quantized if that is wanted. */
+/** The address of the first `columns` floats of each row: y's, or memory before quantization. */
 function targetOf(core: CpuCore, y: Activation, rows: number, columns: number): CpuBuffer {
   if (!isQuantized(y)) return cpu(y.floats);
   if (columns === y.stride) return core.temporary(rows * y.stride * 4);
-  // What is behind them is quantized too: zeros that nobody writes to.
+  // The columns after them are quantized, too; they are zeros, and never written.
   const most = Math.floor(y.groups.size / core.groupBytes) * GROUP;
   return core.kept(`rows of ${columns} in ${y.stride}`, most * 4);
 }

@@ -2,11 +2,13 @@
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { AttentionState, LayerCache } from "../ops/kv_cache.ts";
-import type { RotarySections, RotateOptions } from "../ops/rotate.ts";
-import { cacheKernels } from "./cache.ts";
+import { LOW_POSITIONS } from "../ops/rope_tables.ts";
+import { headNorms, type RotarySections, type RotateOptions } from "../ops/rotate.ts";
+import { cacheKernels } from "./attention/cache.ts";
 import type { CpuCore } from "./core.ts";
 import { inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
+import { norm } from "./norms.ts";
 import { addRotation, ROTATION_ARGUMENTS, type RotationShape } from "./rotation.ts";
 
 /** RoPE on queries and keys. Keys and values go into the cache. */
@@ -39,13 +41,14 @@ export function rotate(
     cached ? cache : undefined,
     (module, memories) => addRotation(module, memories, shape),
   );
+  const angles = rotary > 0 ? cpu(options.angles!).address : 0;
   const words = inOrder(ROTATION_ARGUMENTS, {
     rows: cpu(state.rows).address,
     qkv: cpu(qkv.floats).address,
     stride: 4 * qkv.stride,
     first: 4 * first,
-    low: rotary > 0 ? cpu(options.lowAngles!).address : 0,
-    high: rotary > 0 ? cpu(options.highAngles!).address : 0,
+    low: angles,
+    high: angles + LOW_POSITIONS * 4 * rotary,
     table: cpu(state.table).address,
     maxBlocks: state.maxBlocks,
     keys: cached ? cpu(cache.keys).address : 0,
@@ -55,7 +58,13 @@ export function rotate(
     kvHeads: cached ? kvHeads : 0,
     mropePositions: parts ? cpu(sections!.mropePositions).address : 0,
   });
-  return (rows: number) => core.run([{ kernels, name: "rotate", arguments: words, items: rows }]);
+  const normed = headNorms(options).map(({ norm: own, vectors }) =>
+    norm(core, qkv, qkv, own, { vectors })
+  );
+  return (rows: number) => {
+    for (const run of normed) run(rows);
+    core.run([{ kernels, name: "rotate", arguments: words, items: rows }]);
+  };
 }
 
 /**

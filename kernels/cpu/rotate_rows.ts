@@ -29,7 +29,7 @@ function addRotateRows(module: ModuleBuilder, work: Memory): void {
           f.while(i32.lt_u(head, nextHead), () => {
             const other = f.let(i32.add(head, i32.mul(distance, 4)));
             forFours(f, work, distance, (four) => {
-              // Cosine and sine of each pair in turn.
+              // (cos, sin) of each pair, one after the other.
               const pairs = f.let(i32.add(angles, i32.shl(four.at, 1)));
               const [a, b] = [f.let(work.v128.load(pairs)), f.let(work.v128.load(pairs, 16))];
               const cos = f.let(shuffleLanes(a, b, [0, 2, 4, 6]));
@@ -46,7 +46,7 @@ function addRotateRows(module: ModuleBuilder, work: Memory): void {
   );
 }
 
-/** Turns the heads of each row by angles of that row. */
+/** Rotates the heads of each row by the row's angles. */
 export function rotateRows(
   core: CpuCore,
   x: FloatRows,

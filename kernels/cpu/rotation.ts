@@ -14,15 +14,15 @@ import {
   shuffleLanes,
   type V128,
 } from "./wasm/mod.ts";
-import type { CachedMemories } from "./cache.ts";
-import { CachedHeads, floatsToHalves } from "./cached_heads.ts";
+import type { CachedMemories } from "./attention/cache.ts";
+import { CachedHeads, floatsToHalves } from "./attention/cached_heads.ts";
 import { addKernel, forItems } from "./kernel.ts";
 import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { BLOCK, type CacheType } from "../ops/kv_cache.ts";
 import { LOW_POSITIONS } from "../ops/rope_tables.ts";
 import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
 
-/** What a kernel is made for. */
+/** The properties for which a kernel is made. */
 export interface RotationShape {
   readonly headDim: number;
   readonly valueDim: number;
@@ -40,7 +40,7 @@ export interface RotationShape {
   readonly parts?: readonly number[] | undefined;
 }
 
-/** What rotation reads, as words in memory; `stride` and `first` in bytes. */
+/** The arguments of rotation, as words in memory; `stride` and `first` in bytes. */
 export const ROTATION_ARGUMENTS = [
   ...["rows", "qkv", "stride", "first", "low", "high", "table", "maxBlocks"] as const,
   ...["keys", "values", "heads", "kvHeads", "mropePositions"] as const,
@@ -166,7 +166,7 @@ export function addRotation(
         f.let(i32.add(given.high, i32.mul(i32.div_u(at, LOW_POSITIONS), 8 * pairs))),
       ];
       if (parts) {
-        // All parts of a text's position are one and the same.
+        // In a text, the three parts of a position are equal.
         const token = f.let(work.i32.load(entry, STEP_ROW.byte.token));
         const { time, height, width } = MROPE_POSITION.byte;
         const parts = [time, height, width].map((part) => {

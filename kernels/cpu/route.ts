@@ -8,7 +8,7 @@ import { exponential } from "./elementwise.ts";
 import { addKernel, forItems, inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
 import { panelModule } from "./modules.ts";
-import { PANEL_BYTES } from "./product.ts";
+import { PANEL_BYTES } from "./products/product.ts";
 import { forFours, sumOfLanes } from "./vectors.ts";
 import {
   f32,
@@ -22,9 +22,9 @@ import {
 } from "./wasm/mod.ts";
 
 /**
- * What the choice reads: rows of `experts` logits, `stride` bytes apart, and the biases of scores. It
- * writes the number and the weight of each of `topK` experts, and into `count` how many there are of
- * all `rows`. Of `groups` groups of `size` experts it uses `used`.
+ * The arguments of the choice: rows of `experts` logits, `stride` bytes apart, and the biases of scores.
+ * It writes the id and the weight of each of the `topK` experts, and to `count` the number of pairs of
+ * all `rows`. It uses `used` of the `groups` groups of `size` experts.
  */
 const ROUTE_ARGUMENTS = [
   ...["logits", "stride", "bias", "ids", "weights", "count", "rows"] as const,
@@ -90,7 +90,7 @@ function addRoute(
       });
     });
 
-    /** Writes probabilities, of a softmax times their sum `total`, and the scores that rank experts. */
+    /** Writes probabilities (for a softmax not yet divided by `total`), and the scores that rank experts. */
     function score(logits: Local<"i32">, total: Local<"f32">): void {
       const greatest = f.let(ZERO);
       if (gating !== "sigmoid") {

@@ -1,5 +1,5 @@
-// What kernels over rows of floats share: loops over a vector four elements at a time, of which the
-// last may be fewer, loops over a constant number of columns, and the sum of a vector's lanes.
+// Helpers of kernels over rows of floats: loops over a vector by four elements at a time (fewer at its
+// end), loops over a constant number of columns, and the sum of a vector's lanes.
 
 import {
   type Expression,
@@ -16,14 +16,14 @@ import {
   v128,
 } from "./wasm/mod.ts";
 
-/** Four elements of vectors, or as many as are left. */
+/** Four elements of a vector, or fewer at its end. */
 export interface Four {
   /** Bytes from the beginning of the vectors. */
   readonly at: Local<"i32">;
-  /** Those of a vector that begins at an address; zeros for what is behind its end. */
+  /** Loads the elements of the vector at an address, with zeros past its end. */
   load(address: I32, offset?: number): V128;
   store(address: I32, value: V128): void;
-  /** A value with zeros for what is behind the end. */
+  /** A value with zeros past the end. */
   kept(value: V128): V128;
 }
 
@@ -78,12 +78,12 @@ export function clear(f: FunctionBuilder, memory: Memory, from: I32, end: I32): 
   f.forUpTo(at, end, 4, () => f.do(memory.f32.store(at, f32.const(0))));
 }
 
-/** Stores the first of some vectors' floats, as many as belong there. */
+/** Stores the floats of some vectors, or only those before the row's end. */
 export type StorePart = (memory: Memory, address: Local<"i32">, values: readonly V128[]) => void;
 
 /**
- * Adds code for `count` floats of a row in turn with code for fewer: `body` is written twice, and is
- * given what stores all floats, or only those before the row's end.
+ * Adds code for `count` floats of a row, and code for fewer at the row's end: `body` is added twice, with
+ * a function that stores all floats, or only those before the end.
  */
 export function forWholeAndPart(
   f: FunctionBuilder,
@@ -108,8 +108,8 @@ export function forWholeAndPart(
 }
 
 /**
- * Goes through columns, so many vectors of four at a time, in a loop where that takes more than one round;
- * `body` is given how many vectors there are, and the first column.
+ * Adds code that goes through columns by a number of vectors of four at a time, in a loop if that takes
+ * more than one round. `body` receives the number of vectors, and the first column.
  */
 export function forColumns(
   f: FunctionBuilder,

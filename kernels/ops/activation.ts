@@ -25,6 +25,11 @@ export interface QuantizedRows {
   readonly columns: number;
   readonly stride: number;
   readonly groups: Buffer;
+  /**
+   * The epsilon of an RMSNorm that linear() may have written into these rows without the division by
+   * the root mean square; see `LinearOptions.norm`. Only linear() reads such rows.
+   */
+  readonly deferredEpsilon?: number;
 }
 
 /** The input of a matrix product. */
@@ -53,10 +58,11 @@ export function quantizedRows(
   label: string,
   rows: number,
   columns: number,
+  options: Pick<QuantizedRows, "deferredEpsilon"> = {},
 ): QuantizedRows {
   const stride = padTo(columns, GROUP);
   const bytes = padTo(rows, ROW_PADDING) * stride / GROUP * device.groupBytes;
-  return { columns, stride, groups: device.buffer(label, bytes, "scratch") };
+  return { columns, stride, groups: device.buffer(label, bytes, "scratch"), ...options };
 }
 
 /** The buffer of an activation. */

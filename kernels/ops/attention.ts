@@ -86,14 +86,14 @@ export function attentionReference(
 
 /** Whether the query at one position attends to the key at another. */
 function sees(
-  { window, causal = true, wholeImages = false, images = [] }: Parameters<
+  { window, causal = true, bidirectionalImages = false, images = [] }: Parameters<
     typeof attentionReference
   >[3],
   query: number,
   key: number,
 ): boolean {
   const inOneImage = images.some(([first, end]) => first <= query && query < key && key < end);
-  if (causal && key > query && !(wholeImages && inOneImage)) return false;
+  if (causal && key > query && !(bidirectionalImages && inOneImage)) return false;
   if (window?.kind === "sliding") return key > query - window.size;
   if (window?.kind === "chunked") return key >= query - query % window.size;
   if (window?.kind === "symmetric") return Math.abs(query - key) <= Math.floor(window.size / 2);
@@ -135,10 +135,10 @@ export interface AttentionOptions extends HeadShape {
    */
   causal?: boolean;
   /**
-   * Whether rows of an image attend to all of it, as their tiles say. Their windows still end after
-   * it.
+   * Whether rows of an image attend to each other in both directions: to all keys of the image, which
+   * a row's tile names. A sliding window still bounds how far back they attend.
    */
-  wholeImages?: boolean;
+  bidirectionalImages?: boolean;
   /**
    * Factor of a query at position p: 1 + scale * ln(floor((p + offset) / length) + 1). Length and
    * offset are whole numbers.

@@ -95,31 +95,28 @@ export function ropeFrequencies(
   return { frequencies, length: length * stretched };
 }
 
-/** Number of positions in the low table, and the distance of positions in the high table. */
+/** Number of positions in the first part of the table, and the distance of positions in the second. */
 export const LOW_POSITIONS = 256;
 
 /**
- * Tables of (cos, sin) of angles: `low` [256, pairs] for positions 0 to 255, and `high` [n, pairs]
- * for multiples of 256 up to `context`. The high one contains the factor of rotated vectors.
+ * A table of (cos, sin) of angles: [256, pairs] for positions 0 to 255, followed by [n, pairs] for
+ * multiples of 256 up to `context`. The second part contains the factor of rotated vectors.
  */
-export function ropeTables(
-  options: RopeOptions,
-  context: number,
-): { low: Float32Array; high: Float32Array } {
+export function ropeTable(options: RopeOptions, context: number): Float32Array {
   const { frequencies, length } = ropeFrequencies(options);
-  const table = (count: number, step: number, size: number) => {
-    const vectors = new Float32Array(count * frequencies.length * 2);
-    for (let position = 0, at = 0; position < count; position++) {
+  const highPositions = Math.ceil(context / LOW_POSITIONS);
+  const vectors = new Float32Array((LOW_POSITIONS + highPositions) * frequencies.length * 2);
+  let at = 0;
+  const add = (count: number, step: number, size: number) => {
+    for (let position = 0; position < count; position++) {
       for (const frequency of frequencies) {
         const angle = position * step * frequency;
         vectors[at++] = Math.cos(angle) * size;
         vectors[at++] = Math.sin(angle) * size;
       }
     }
-    return vectors;
   };
-  return {
-    low: table(LOW_POSITIONS, 1, 1),
-    high: table(Math.ceil(context / LOW_POSITIONS), LOW_POSITIONS, length),
-  };
+  add(LOW_POSITIONS, 1, 1);
+  add(highPositions, LOW_POSITIONS, length);
+  return vectors;
 }

@@ -1,9 +1,10 @@
-// RoPE on queries and keys, by tables for positions of text or by angles of each row, as for
-// images. It also writes keys and values into the paged KV cache. Every part is optional: zero
-// heads of a kind, or `rotary: 0` for no rotation.
+// RoPE on queries and keys, by tables for positions of text or by angles of each row, as for images;
+// before it a norm of each head, if the model has one. It also writes keys and values to the paged KV
+// cache. Every part is optional: zero heads of a kind, or `rotary: 0` for no rotation.
 
 import type { Buffer } from "../operation.ts";
 import type { HeadShape } from "./kv_cache.ts";
+import type { Norm, NormOptions } from "./norm.ts";
 import type { RopeOptions } from "./rope_tables.ts";
 
 /** The options of rotate(). Keys and values go into the cache if there are `kvHeads`. */
@@ -14,13 +15,34 @@ export interface RotateOptions extends HeadShape {
   rotaryStart?: number;
   /** Whether pairs are (i, i + rotary/2) instead of (2i, 2i + 1). */
   halfPairs: boolean;
-  /** The tables of {@linkcode ropeTables}; needed unless `rotary` is 0. */
-  lowAngles?: Buffer;
-  highAngles?: Buffer;
+  /** The angles of {@linkcode ropeTable}; needed unless `rotary` is 0. */
+  angles?: Buffer;
+  /** RMSNorms of each head before its rotation, without biases. */
+  norms?: HeadNorms | undefined;
   /** Sections of M-RoPE. Missing: all pairs rotate by the position in the cache. */
   sections?: RotarySections | undefined;
   /** Column of the first head in its row, a multiple of four; default 0. */
   first?: number;
+}
+
+/** Norms of queries and keys, head by head. Missing: as they are. */
+export interface HeadNorms {
+  queries?: Norm | undefined;
+  keys?: Norm | undefined;
+}
+
+/** The norms of a rotation, each with the heads that it is for. */
+export function headNorms(
+  { heads, kvHeads, headDim, first = 0, norms = {} }: RotateOptions,
+): { norm: Norm; vectors: Required<NormOptions>["vectors"] }[] {
+  const parts = [
+    { norm: norms.queries, vectors: { first, count: heads, columns: headDim } },
+    {
+      norm: norms.keys,
+      vectors: { first: first + heads * headDim, count: kvHeads, columns: headDim },
+    },
+  ];
+  return parts.flatMap(({ norm, vectors }) => norm && vectors.count > 0 ? [{ norm, vectors }] : []);
 }
 
 /** M-RoPE: which component of a position rotates which pair. */

@@ -48,15 +48,17 @@ export interface QuantFormat {
   /** The values of codes, if they are too expensive to compute. All matrices share one buffer. */
   readonly codebook?: Codebook;
   /**
-   * "integer": the snippet gives int8 codes, `fn load_group(group: u32) -> Group`. "float": it
-   * gives weights 4*index to 4*index+3, `fn load_floats(index: u32) -> vec4<f32>`.
+   * "integer": the snippet loads the words of a group, `fn fetch_group(group: u32) -> PackedGroup`,
+   * and makes int8 codes of them, `fn unpack_group(packed: PackedGroup, group: u32) -> Group`.
+   * "float": the same for weights 4*index to 4*index+3, `fn fetch_floats(index: u32) -> vec4<u32>`
+   * and `fn unpack_floats(words: vec4<u32>) -> vec4<f32>`. group.wgsl has both in one.
    */
   readonly kind: "integer" | "float";
   /** Whether `Group.minimum` can be other than zero (integer formats). */
   readonly hasMinimum: boolean;
   /** Whether both halves of a group share one scale and minimum (integer formats). */
   readonly uniformGroup: boolean;
-  /** The WGSL of that function, over the planes' bindings. */
+  /** The WGSL of these functions, over the planes' bindings. */
   readonly snippet: string;
   /** The plain reference, written from the format alone: decodes whole GGUF blocks to f32. */
   dequantize(source: Uint8Array, blocks: number): Float32Array;

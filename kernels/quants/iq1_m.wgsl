@@ -1,14 +1,29 @@
-// IQ1_M: vectors of a codebook of 2,048, each with the sign of an eighth; a 3-bit scale per 16 weights.
+// IQ1_M: vectors of a codebook of 2,048, to each of which 1/8 or -1/8 is added; a 3-bit scale per 16
+// weights.
 // w_quants: 14 words per super-block of 256: eight with the low bytes of the vectors' numbers; four
 // with a nibble per vector, the high bits of its number and the sign on top; two with four scales in
 // the lower twelve bits of each half and a quarter of the half d in its top four.
-fn load_group(group: u32) -> Group {
+fn fetch_group(group: u32) -> PackedGroup {
   let part = group & 7u;
   let block = (group >> 3u) * 14u;
-  let low = unpack4xU8(w_quants[block + part]);
-  let high = w_quants[block + 8u + (part >> 1u)] >> ((part & 1u) * 16u);
+  return PackedGroup(
+    vec4(
+      w_quants[block + part],
+      w_quants[block + 8u + (part >> 1u)],
+      w_quants[block + 12u],
+      w_quants[block + 13u],
+    ),
+    vec4(0u),
+    vec4(0u),
+  );
+}
+
+fn unpack_group(packed: PackedGroup, group: u32) -> Group {
+  let part = group & 7u;
+  let low = unpack4xU8(packed.first.x);
+  let high = packed.first.y >> ((part & 1u) * 16u);
   let numbers = low | (((vec4(high) >> vec4(0u, 4u, 8u, 12u)) & vec4(7u)) << vec4(8u));
-  let headers = vec2(w_quants[block + 12u], w_quants[block + 13u]);
+  let headers = packed.first.zw;
   let d = iq1_m_factor(headers);
   let steps = select(headers.x, headers.y, part > 3u) >> ((part & 2u) * 8u + (part & 1u) * 6u);
   return Group(

@@ -3,14 +3,28 @@
 // w_quants: 20 words per super-block: eight with the low bytes of the vectors' numbers, eight with
 // signs, two with a byte per group of the numbers' high bits, and two with a byte of its scales.
 // w_codebook: a vec2 per vector, its components as bytes.
-fn load_group(group: u32) -> Group {
+fn fetch_group(group: u32) -> PackedGroup {
   let part = group & 7u;
   let block = (group >> 3u) * 20u;
-  let d = half_of(w_scales[group >> 4u], group >> 3u);
-  let low = w_quants[block + part];
-  let signs = w_quants[block + 8u + part];
-  let high = w_quants[block + 16u + (part >> 2u)] >> ((part & 3u) * 8u);
-  let steps = w_quants[block + 18u + (part >> 2u)] >> ((part & 3u) * 8u);
+  return PackedGroup(
+    vec4(
+      w_quants[block + part],
+      w_quants[block + 8u + part],
+      w_quants[block + 16u + (part >> 2u)],
+      w_quants[block + 18u + (part >> 2u)],
+    ),
+    vec4(w_scales[group >> 4u], vec3(0u)),
+    vec4(0u),
+  );
+}
+
+fn unpack_group(packed: PackedGroup, group: u32) -> Group {
+  let part = group & 7u;
+  let d = half_of(packed.second.x, group >> 3u);
+  let low = packed.first.x;
+  let signs = packed.first.y;
+  let high = packed.first.z >> ((part & 3u) * 8u);
+  let steps = packed.first.w >> ((part & 3u) * 8u);
   return Group(
     iq2_s_codes(low, high, signs),
     iq2_s_codes(low >> 16u, high >> 4u, signs >> 16u),

@@ -3,14 +3,28 @@
 // w_quants: 18 words per super-block: two per group, a vector's number in nine bits and its signs in
 // seven; then in two a byte per group, its scales.
 // w_codebook: a vec2 per vector, its components as bytes.
-fn load_group(group: u32) -> Group {
+fn fetch_group(group: u32) -> PackedGroup {
   let part = group & 7u;
   let block = (group >> 3u) * 18u;
-  let d = half_of(w_scales[group >> 4u], group >> 3u);
-  let steps = w_quants[block + 16u + (part >> 2u)] >> ((part & 3u) * 8u);
+  return PackedGroup(
+    vec4(
+      w_quants[block + 2u * part],
+      w_quants[block + 2u * part + 1u],
+      w_quants[block + 16u + (part >> 2u)],
+      w_scales[group >> 4u],
+    ),
+    vec4(0u),
+    vec4(0u),
+  );
+}
+
+fn unpack_group(packed: PackedGroup, group: u32) -> Group {
+  let part = group & 7u;
+  let d = half_of(packed.first.w, group >> 3u);
+  let steps = packed.first.z >> ((part & 3u) * 8u);
   return Group(
-    iq2_xs_codes(w_quants[block + 2u * part]),
-    iq2_xs_codes(w_quants[block + 2u * part + 1u]),
+    iq2_xs_codes(packed.first.x),
+    iq2_xs_codes(packed.first.y),
     d * (vec2<f32>(vec2(steps, steps >> 4u) & vec2(0xfu)) * 0.25 + 0.125),
     vec2(0.0),
   );

@@ -2,9 +2,13 @@
 // w_scales: a half per super-block of 256.
 // w_quants: a vec2 per group: in x the numbers of its vectors, in y their signs and the scale.
 // w_codebook: a vec2 per vector, its components as bytes.
-fn load_group(group: u32) -> Group {
-  let quants = w_quants[group];
-  let d = half_of(w_scales[group >> 4u], group >> 3u);
+fn fetch_group(group: u32) -> PackedGroup {
+  return PackedGroup(vec4(w_quants[group], w_scales[group >> 4u], 0u), vec4(0u), vec4(0u));
+}
+
+fn unpack_group(packed: PackedGroup, group: u32) -> Group {
+  let quants = packed.first.xy;
+  let d = half_of(packed.first.z, group >> 3u);
   let scale = d * (f32(quants.y >> 28u) * 0.25 + 0.125);
   return Group(
     iq2_xxs_codes(quants),

@@ -2,16 +2,30 @@
 // w_scales: a half per super-block of 256.
 // w_quants: 27 words per super-block: two per group with the low bytes of its vectors' numbers, two
 // with a byte per group of their ninth bits, eight with its signs, one with a nibble of its scale.
-fn load_group(group: u32) -> Group {
+fn fetch_group(group: u32) -> PackedGroup {
   let part = group & 7u;
   let block = (group >> 3u) * 27u;
-  let high = w_quants[block + 16u + (part >> 2u)] >> ((part & 3u) * 8u);
-  let signs = w_quants[block + 18u + part];
-  let step = (w_quants[block + 26u] >> (4u * part)) & 0xfu;
-  let d = half_of(w_scales[group >> 4u], group >> 3u);
+  return PackedGroup(
+    vec4(
+      w_quants[block + 2u * part],
+      w_quants[block + 2u * part + 1u],
+      w_quants[block + 16u + (part >> 2u)],
+      w_quants[block + 18u + part],
+    ),
+    vec4(w_quants[block + 26u], w_scales[group >> 4u], vec2(0u)),
+    vec4(0u),
+  );
+}
+
+fn unpack_group(packed: PackedGroup, group: u32) -> Group {
+  let part = group & 7u;
+  let high = packed.first.z >> ((part & 3u) * 8u);
+  let signs = packed.first.w;
+  let step = (packed.second.x >> (4u * part)) & 0xfu;
+  let d = half_of(packed.second.y, group >> 3u);
   return Group(
-    iq3_codes(iq3_s_numbers(w_quants[block + 2u * part], high), signs),
-    iq3_codes(iq3_s_numbers(w_quants[block + 2u * part + 1u], high >> 4u), signs >> 16u),
+    iq3_codes(iq3_s_numbers(packed.first.x, high), signs),
+    iq3_codes(iq3_s_numbers(packed.first.y, high >> 4u), signs >> 16u),
     vec2(d * f32(2u * step + 1u)),
     vec2(0.0),
   );

@@ -2,9 +2,13 @@
 // w_scales: a word per two groups, a byte per 16 weights.
 // w_quants: a vec4 per group; codes 0-7 in the low nibbles of x and y and 8-15 in the high ones, 16-31
 // likewise in z and w.
-fn load_group(group: u32) -> Group {
-  let quants = w_quants[group];
-  let scales = w_scales[group >> 1u] >> ((group & 1u) * 16u);
+fn fetch_group(group: u32) -> PackedGroup {
+  return PackedGroup(w_quants[group], vec4(w_scales[group >> 1u], vec3(0u)), vec4(0u));
+}
+
+fn unpack_group(packed: PackedGroup, group: u32) -> Group {
+  let quants = packed.first;
+  let scales = packed.second.x >> ((group & 1u) * 16u);
   return Group(
     fp4_doubles(low_nibbles(vec4(quants.xy, quants.xy >> vec2(4u)))),
     fp4_doubles(low_nibbles(vec4(quants.zw, quants.zw >> vec2(4u)))),

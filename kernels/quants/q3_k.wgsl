@@ -3,9 +3,13 @@
 // w_quants: a vec2 per group; bits 2i, 2i+1 of byte k of x are code 8i+k's, of y code 8i+4+k's.
 // w_scales: a vec4 per super-block: eight bytes with the low nibbles of scales s and s+8, four with
 // the high two bits of scales s, s+4, s+8 and s+12, and in w the half d.
-fn load_group(group: u32) -> Group {
-  let quants = w_quants[group];
-  let high = w_high[group];
+fn fetch_group(group: u32) -> PackedGroup {
+  return PackedGroup(vec4(w_quants[group], w_high[group], 0u), w_scales[group >> 3u], vec4(0u));
+}
+
+fn unpack_group(packed: PackedGroup, group: u32) -> Group {
+  let quants = packed.first.xy;
+  let high = packed.first.z;
   return Group(
     minus_each(
       (vec4(quants, quants >> vec2(2u)) & vec4(0x03030303u)) |
@@ -17,7 +21,7 @@ fn load_group(group: u32) -> Group {
         (vec4(high >> 2u, high >> 3u, high >> 4u, high >> 5u) & vec4(0x04040404u)),
       4u,
     ),
-    q3_k_scales(w_scales[group >> 3u], group & 7u),
+    q3_k_scales(packed.second, group & 7u),
     vec2(0.0),
   );
 }

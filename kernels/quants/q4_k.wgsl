@@ -1,8 +1,12 @@
 // Q4_K: 4-bit codes in super-blocks of 256; a 6-bit scale and a 6-bit minimum per 32 weights.
 // w_scales: a vec4 per super-block, its header: see k_scales.wgsl.
 // w_quants: a vec4 per group, codes 0-15 in the low nibbles and 16-31 in the high ones.
-fn load_group(group: u32) -> Group {
-  let quants = w_quants[group];
-  let scales = k_scales(w_scales[group >> 3u], group & 7u);
+fn fetch_group(group: u32) -> PackedGroup {
+  return PackedGroup(w_quants[group], w_scales[group >> 3u], vec4(0u));
+}
+
+fn unpack_group(packed: PackedGroup, group: u32) -> Group {
+  let quants = packed.first;
+  let scales = k_scales(packed.second, group & 7u);
   return Group(low_nibbles(quants), high_nibbles(quants), scales.xx, -scales.yy);
 }

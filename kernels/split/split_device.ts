@@ -110,6 +110,7 @@ export class SplitDevice implements Disposable {
         buffer.free();
       },
       part: (buffer, bytes) => new SplitPart(buffer as SplitBuffer, bytes),
+      mostFusedNormRows: (matrix) => device.mostFusedNormRows(matrix),
       canPair: (...shape) => device.canPair(...shape),
       matrix: (...shape) => device.matrix(...shape),
       matrixWriter: (...side) => device.matrixWriter(...side),
@@ -121,6 +122,7 @@ export class SplitDevice implements Disposable {
         this.#unsettled.clear();
         this.#isPrepared = true;
       },
+      capture: undefined,
       record: () => new SplitRecorder((target) => this.#staging.get(target)?.half),
       submit: (...commands) => {
         if (commands.length === 0) all.forEach((one) => one.submit());

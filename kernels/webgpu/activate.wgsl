@@ -1,6 +1,6 @@
-// y = f(x), or GATED: y = f(gate) * up, where gate and up are the two halves of a row of x because
-// they could not share one product. f is activation_function.wgsl's. One invocation per group of 32
-// columns. QUANTIZED_OUTPUT: y as int8 groups.
+// y = f(x), with f from activation_function.wgsl. With GATED y = f(gate) * up, where gate is the first
+// half of a row of x and up the second; it serves where no product computes both at once. One
+// invocation per group of 32 columns. QUANTIZED_OUTPUT: y as int8 groups.
 struct Params {
   groups: u32,   // groups of 32 columns of y; a gated x has twice as many
 }

@@ -1,6 +1,6 @@
 // The activation functions of feed-forward blocks, one chosen by constant; see
 // activation_function.ts. `gate` is how a gated block joins its two projections (Shazeer 2020).
-// What is cut off is compared: max() and min() may give the bound where x is NaN, and hide it.
+// Bounds are applied by comparisons: of NaN, max() and min() may give the bound, and hide it.
 fn activate(x: f32) -> f32 {
   #if SILU
   return x / (1.0 + exp(-x));

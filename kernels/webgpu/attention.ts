@@ -1,5 +1,5 @@
-// Attention over the paged KV cache: the bindings of attention.wgsl and attention_merge.wgsl, and
-// how query rows, heads and positions are divided among workgroups. Differences between models are
+// Attention over the paged KV cache: the bindings of attention.wgsl and attention_merge.wgsl. Which
+// invocation does what is for attention_shares.ts. Differences between models are
 // options; unused ones are not in the WGSL.
 
 import attentionSource from "./attention.wgsl" with { type: "text" };
@@ -8,7 +8,7 @@ import windowSource from "./attention_window.wgsl" with { type: "text" };
 import quadsSource from "./cached_quads.wgsl" with { type: "text" };
 import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
-import { GpuError } from "../errors.ts";
+import scalarsSource from "./scalars.wgsl" with { type: "text" };
 import {
   type Activation,
   bufferOf,
@@ -22,10 +22,8 @@ import {
   type AttentionState,
   BLOCK,
   cacheGroups,
-  type CacheTypes,
   cellBytes,
   headBlockBytes,
-  type HeadShape,
   isCoded,
   type LayerCache,
 } from "../ops/kv_cache.ts";
@@ -35,105 +33,15 @@ import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { structs } from "./structs.ts";
 import { type AttentionWay, attentionWays } from "./candidates.ts";
 import type { AttentionShape } from "./choices.ts";
+import { chunkOf, POSITIONS, shares, SOFTMAX_PARTS, UNROLLS } from "./attention_shares.ts";
 
-const WORKGROUP = 64;
-
-const RECORDS = structs(STEP_ROW, QUERY_TILE);
-
-/** Invocations that share the softmax of a query, see attention.wgsl. */
-const SOFTMAX_PARTS = 8;
-
-/** Loads that an invocation can have under way at a time: the most that divide what it loads. */
-const UNROLLS = [8, 4, 2, 1] as const;
-
-/**
- * Most products of a key and a query in the text of the loop over keys. With more, compilation
- * takes long.
- */
-const MOST_PRODUCTS = 128;
-const MOST_PRODUCTS_SOFTWARE = 4;
+/** Invocations of a workgroup that merges splits. */
+const MERGE_WORKGROUP = 64;
 
 /** Invocations that merge heads, if barriers are expensive. */
 const MERGE_WORKGROUP_SOFTWARE = 16;
 
-/** Most queries of a workgroup for which an invocation keeps all sums in registers. */
-const MOST_SUMS = 8;
-
-/**
- * Most queries (rows times heads) whose vectors, scores and results fit one workgroup. Errors:
- * GpuError if none does.
- */
-function mostQueries(device: Gpu, shape: HeadShape): number {
-  const { headDim, valueDim = headDim } = shape;
-  const room = device.gpu.limits.maxComputeWorkgroupStorageSize;
-  const each = headDim * 4 + (WORKGROUP + 1) * 4 + 12;
-  const fits = Math.floor((room - 2048) / each);
-  if (fits < 1) {
-    const state = `a query wants ${each} of the device's ${room} bytes of workgroup memory`;
-    throw new GpuError(`Cannot attend with heads of ${headDim}: ${state}`);
-  }
-  const results = 32 * WORKGROUP; // vec4 of output, in registers
-  return Math.max(1, Math.min(32, fits, Math.floor(results / (valueDim / 4))));
-}
-
-/** Query heads of a KV head that one workgroup handles: all, or an equal part if there are many. */
-function chunkOf(device: Gpu, shape: HeadShape): { chunk: number; chunks: number } {
-  const group = shape.heads / shape.kvHeads;
-  const chunks = Math.ceil(group / mostQueries(device, shape));
-  return { chunk: Math.ceil(group / chunks), chunks };
-}
-
-/** Most rows per tile whose queries and scores fit the workgroup memory: one to eight. */
-export function mostTileRows(device: Gpu, shape: HeadShape): number {
-  const { chunk } = chunkOf(device, shape);
-  const registers = device.capabilities.software ? 12 : 32; // accumulators that stay in registers
-  const queries = Math.min(registers, mostQueries(device, shape));
-  return Math.max(1, Math.min(8, Math.floor(queries / chunk)));
-}
-
-/**
- * How the invocations of a workgroup divide keys and values, and how many loads each has in flight.
- */
-function shares(
-  device: Gpu,
-  { headDim, valueDim, types, queries }: {
-    headDim: number;
-    valueDim: number;
-    types: CacheTypes;
-    queries: number;
-  },
-  way: AttentionWay,
-) {
-  const { software } = device.capabilities;
-  // More columns per load mean fewer lanes and more teams, which are too many for the queries of a
-  // small tile.
-  const half = types.keys === "f16" && types.values === "f16";
-  const isWide = way.wide && half && headDim % 8 === 0 && valueDim % 8 === 0;
-  const each = isWide ? 2 : 1;
-  const valueLoads = valueDim / 4 / each;
-  const lanes = Math.min(WORKGROUP, valueLoads);
-  const teams = Math.floor(WORKGROUP / lanes);
-  const columns = Math.ceil(valueLoads / WORKGROUP);
-  // The teams' sums are added in the memory of the queries. A driver on the CPU has few registers.
-  const positionTeams = !software && teams > 1 && queries <= MOST_SUMS && valueDim <= headDim;
-  const products = software ? MOST_PRODUCTS_SOFTWARE : MOST_PRODUCTS;
-  const keyLoads = headDim / 4 / each;
-  const most = Math.floor(products / (each * queries));
-  const unroll = (count: number) =>
-    UNROLLS.find((loads) => count % loads === 0 && loads <= Math.min(most, way.loads)) ?? 1;
-  return {
-    WIDE: isWide,
-    EACH: each,
-    LANES: lanes,
-    ROWS: teams,
-    POSITION_TEAMS: positionTeams,
-    QUERY_ROWS: positionTeams ? 1 : teams,
-    ITEMS: positionTeams ? queries : Math.ceil(queries / teams),
-    COLUMNS: columns,
-    KEY_UNROLL: unroll(keyLoads),
-    VALUE_UNROLL: unroll(positionTeams ? 2 ** Math.floor(Math.log2(WORKGROUP / teams)) : WORKGROUP),
-  };
-}
+const RECORDS = structs(STEP_ROW, QUERY_TILE);
 
 /** The two kernels, bound with splits of one length. */
 interface Splitting {
@@ -159,7 +67,7 @@ export class Attention {
   readonly #way: AttentionWay | undefined;
   /** By their lengths, shortest first. The last one covers any context. */
   #splittings: readonly Splitting[] = [];
-  /** What the device's choices were when these were bound. */
+  /** The version of the device's choices with which these were bound. */
   #version: number | undefined;
   /** Workgroups that merge the heads of a row. */
   readonly #merged: number;
@@ -192,7 +100,7 @@ export class Attention {
     this.#refresh();
   }
 
-  /** Binds it anew where another way to compute it was chosen. */
+  /** Binds the kernels again if another way to compute them was chosen. */
   prepare(): void {
     this.#refresh();
   }
@@ -210,7 +118,7 @@ export class Attention {
     encodeDispatch(pass, merge, [this.#merged, tileRows, tiles]);
   }
 
-  /** What choices depend on. */
+  /** The properties on which choices depend. */
   #shape(): AttentionShape {
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = this.#options;
     return { heads, kvHeads, headDim, valueDim, sharedValues, ...this.#bound.cache.types };
@@ -234,12 +142,12 @@ export class Attention {
     const options = this.#options;
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
     const { scale, softcap = 0, window, sinks, alibi = 0, causal = true, first = 0 } = options;
-    const { temperature, wholeImages = false } = options;
+    const { temperature, bidirectionalImages = false } = options;
     const { tileRows, maxSplits, tiles, partials } = this.#tiling;
     const { chunk, chunks } = chunkOf(device, options);
     const seen = {
       CAUSAL: causal,
-      WHOLE_IMAGES: wholeImages,
+      BIDIRECTIONAL_IMAGES: bidirectionalImages,
       WINDOWED: window !== undefined,
       SLIDING: window?.kind === "sliding",
       CHUNKED: window?.kind === "chunked",
@@ -250,7 +158,6 @@ export class Attention {
       name: "attention",
       source: attentionSource,
       constants: {
-        WORKGROUP,
         BLOCK,
         HEAD_DIM: headDim,
         VALUE_DIM: valueDim,
@@ -260,18 +167,20 @@ export class Attention {
         GROUP: heads / kvHeads,
         CHUNK: chunk,
         CHUNKS: chunks,
-        QUERIES_COUNT: queries,
-        STRIDE: queries > SOFTMAX_PARTS ? queries | 1 : queries, // queries in few common banks of workgroup memory
+        STRIDE: queries > SOFTMAX_PARTS ? queries | 1 : queries, // odd: queries in different banks
         SCORES_BY_POSITION: !device.capabilities.software,
         LEAVES_EARLY: !device.capabilities.software, // on the CPU, all code after it would run under a mask
-        SOFTMAX_UNROLL: device.capabilities.software ? 1 : WORKGROUP / SOFTMAX_PARTS,
+        SOFTMAX_UNROLL: device.capabilities.software ? 1 : POSITIONS / SOFTMAX_PARTS,
         ...shares(device, { headDim, valueDim, types: cache.types, queries }, way),
         SOFTCAP: softcap > 0,
         ALIBI: alibi > 0,
         TEMPERATURE: temperature !== undefined,
         ...seen,
       },
-      snippets: [RECORDS, cacheSource, quadsSource, windowSource],
+      snippets: [
+        ...[RECORDS, cacheSource, quadsSource, windowSource],
+        ...(softcap > 0 ? [scalarsSource] : []),
+      ],
     });
     const read = {
       rows: state.rows,
@@ -300,7 +209,7 @@ export class Attention {
     const SINKS = sinks !== undefined;
     const HEADS = headsMergedTogether(valueDim);
     const groups = y.stride / GROUP;
-    const MERGE = device.capabilities.software ? MERGE_WORKGROUP_SOFTWARE : WORKGROUP;
+    const MERGE = device.capabilities.software ? MERGE_WORKGROUP_SOFTWARE : MERGE_WORKGROUP;
     const mergeLanes = Math.min(MERGE, HEADS * valueDim / 4);
     const merge = device.kernel({
       name: "attention merge",
@@ -380,8 +289,8 @@ function codesOf({ types: { keys, values } }: LayerCache, headDim: number, value
 
 /** Most positions that the rows of a tile attend to together. */
 function mostSeen(options: AttentionOptions, tileRows: number): number {
-  const { window, causal = true, wholeImages = false } = options;
-  const bounded = window && (causal ? !wholeImages : window.kind === "symmetric");
+  const { window, causal = true, bidirectionalImages = false } = options;
+  const bounded = window && (causal ? !bidirectionalImages : window.kind === "symmetric");
   return bounded ? window.size + tileRows : Infinity;
 }
 

@@ -1,9 +1,10 @@
 // softmax(q k^T * scale) v over the paged KV cache, with grouped query heads: the one line that
-// computes attention scores is marked below. Online softmax over tiles of WORKGROUP positions
+// computes attention scores is marked below. Online softmax over tiles of POSITIONS positions
 // (Milakov and Gimelshein 2018; Dao et al. 2022). One workgroup per (split, chunk of the query heads
 // of a KV head, query tile): a query tile is up to TILE consecutive rows of one sequence (one row in
 // decode), each with CHUNK of the GROUP query heads, so QUERIES = TILE * CHUNK vectors share each
-// key and value that is read. A split is `params.split` of the positions that the tile sees, see
+// key and value that is read. SHARES invocations read the same key, each for a share of the queries: more
+// of them need fewer registers each. A split is `params.split` of the positions that the tile sees, see
 // attention_window.wgsl; attention_merge.wgsl joins the splits.
 struct Params {
   stride: u32,        // floats in a row of qkv
@@ -35,6 +36,8 @@ struct Params {
 #end
 
 const QUERIES = TILE * CHUNK;
+const ABREAST = WORKGROUP / SHARES;   // invocations with different keys
+const POSITIONS = KEYS * ABREAST;
 const QUADS = HEAD_DIM / 4u;        // vec4 in a head of queries and keys
 const VALUE_QUADS = VALUE_DIM / 4u; // vec4 in a head of values
 const KEY_LOADS = QUADS / EACH;
@@ -42,28 +45,29 @@ const VALUE_LOADS = VALUE_QUADS / EACH;
 const PARTS = 8u;                   // invocations that share the softmax of one query
 const LOWEST = -3.0e38;
 const_assert HEAD_DIM % (4u * EACH) == 0u && VALUE_DIM % (4u * EACH) == 0u;
+const_assert QUERIES == SHARES * SHARE_QUERIES;
 const_assert WORKGROUP % PARTS == 0u && LANES * ROWS <= WORKGROUP;
 const_assert ITEMS * QUERY_ROWS >= QUERIES && COLUMNS * WORKGROUP >= VALUE_LOADS;
-const_assert KEY_LOADS % KEY_UNROLL == 0u && WORKGROUP % VALUE_UNROLL == 0u;
+const_assert KEY_LOADS % KEY_UNROLL == 0u && POSITIONS % VALUE_UNROLL == 0u;
 const_assert STRIDE >= QUERIES;
 
-// An index that is known when compiling costs nothing, any other one is held within its array: so
-// a query's number stands innermost.
-var<workgroup> queries: array<array<vec4<f32>, QUERIES>, QUADS>;
-var<workgroup> scores: array<f32, STRIDE * WORKGROUP>;  // see score_at()
-var<workgroup> value_at: array<u32, WORKGROUP>;
+// Robustness: the compiler clamps each index to its array, which costs nothing for constants. So the
+// number of a query in its share, which is a constant, is the innermost dimension.
+var<workgroup> queries: array<array<array<vec4<f32>, SHARE_QUERIES>, SHARES>, QUADS>;
+var<workgroup> scores: array<f32, STRIDE * POSITIONS>;  // see score_at()
+var<workgroup> value_at: array<u32, POSITIONS>;
 var<workgroup> part: array<f32, WORKGROUP>;
 var<workgroup> maximum: array<f32, QUERIES>;
 var<workgroup> total: array<f32, QUERIES>;
 var<workgroup> correction: array<f32, QUERIES>;
 
-// Scores of a position lie side by side where each invocation takes several of them at a time, those of a
-// query where invocations that follow one another take those of positions that do.
+// The scores of one position lie side by side where an invocation takes several of them at a time. The
+// scores of one query lie side by side where neighbouring invocations take neighbouring positions.
 fn score_at(position: u32, query: u32) -> u32 {
   #if SCORES_BY_POSITION
   return position * STRIDE + query;
   #else
-  return query * WORKGROUP + position;
+  return query * POSITIONS + position;
   #end
 }
 
@@ -80,10 +84,7 @@ fn query4(at: u32, position: u32) -> vec4<f32> {
 fn logit_of(score: f32, head: u32, query: u32, key: u32) -> f32 {
   var logit = score * params.scale;
   #if SOFTCAP
-  // tanh(x) = 1 - 2 / (exp(2 x) + 1), which WGSL gives more exactly than its own tanh.
-  // Compared, since min() may give 80 where the logit is NaN, and hide it.
-  let power = 2.0 * logit / params.softcap;
-  logit = params.softcap * (1.0 - 2.0 / (exp(select(power, 80.0, power > 80.0)) + 1.0));
+  logit = soft_capped(logit, params.softcap);
   #end
   #if ALIBI
   logit -= slopes[head] * f32(max(query, key) - min(query, key));
@@ -119,15 +120,15 @@ fn main(
     let row = min(query / CHUNK, row_count - 1u);
     let head = kv_head * GROUP + min(chunk + query % CHUNK, GROUP - 1u);
     let at = ((first_row + row) * params.stride + params.first) / 4u + head * QUADS + i % QUADS;
-    queries[i % QUADS][query] = query4(at, first_position + row);
+    queries[i % QUADS][query / SHARE_QUERIES][query % SHARE_QUERIES] = query4(at, first_position + row);
   }
   for (var i = thread; i < QUERIES; i += WORKGROUP) {
     maximum[i] = LOWEST;
     total[i] = 0.0;
   }
-  // Weighted values: LANES invocations share the columns of a value, and ROWS such teams go side by
-  // side. POSITION_TEAMS: each team takes other positions, of all queries, and at the end the teams'
-  // sums are added up. Otherwise each takes every ROWS-th query.
+  // Weighted values: LANES invocations, a team, share the columns of a value, and ROWS teams work side
+  // by side. With POSITION_TEAMS each team takes a part of the positions for all queries, and the
+  // teams' sums are added up at the end. Otherwise each takes every ROWS-th query.
   let column = thread % LANES;
   let team = thread / LANES;
   #for i in 0..ITEMS
@@ -147,49 +148,68 @@ fn main(
   #end
   workgroupBarrier();
 
-  for (var base = begin; base < end; base += WORKGROUP) {
-    let position = base + thread;
-    let inside = position < end;
-    let nearest = min(position, end - 1u);
-    let block = table[slot * params.max_blocks + nearest / BLOCK];
-    let cached = cached_head(block, kv_head, params.kv_heads, nearest);
-    let key_at = key_start(cached);
-    value_at[thread] = value_start(cached);
-    #for m in 0..QUERIES_COUNT
-    var score$m = 0.0;
+  for (var base = begin; base < end; base += POSITIONS) {
+    let place = thread % ABREAST;
+    let share = thread / ABREAST;
+    #for k in 0..KEYS
+    let position$k = base + place + $k * ABREAST;
+    let nearest$k = min(position$k, end - 1u);
+    let block$k = table[slot * params.max_blocks + nearest$k / BLOCK];
+    let cached$k = cached_head(block$k, kv_head, params.kv_heads, nearest$k);
+    let key_at$k = key_start(cached$k);
+    value_at[place + $k * ABREAST] = value_start(cached$k);
+    #for m in 0..SHARE_QUERIES
+    var score$m_$k = 0.0;
     #end
-    // Several loads at a time, lest each be waited for.
+    #end
+    // Several loads at a time, so that none is waited for alone.
     for (var j = 0u; j < KEY_LOADS; j += KEY_UNROLL) {
       #for u in 0..KEY_UNROLL
-      let packed$u = load_key(key_at, j + $u);
+      #for k in 0..KEYS
+      let packed$u_$k = load_key(key_at$k, j + $u);
+      #end
       #end
       #for u in 0..KEY_UNROLL
       #for e in 0..EACH
-      let key$u_$e = key_quad$e(packed$u);
+      #for k in 0..KEYS
+      let key$u_$e_$k = key_quad$e(packed$u_$k);
+      #end
       let quad$u_$e = (j + $u) * EACH + $e;
-      #for m in 0..QUERIES_COUNT
-      score$m += dot(queries[quad$u_$e][$m], key$u_$e);  // attention scores: q . k
+      #for m in 0..SHARE_QUERIES
+      {
+        let query = queries[quad$u_$e][share][$m];
+        #for k in 0..KEYS
+        score$m_$k += dot(query, key$u_$e_$k);  // attention scores: q . k
+        #end
+      }
       #end
       #end
       #end
     }
-    #for m in 0..QUERIES_COUNT
+    #for m in 0..SHARE_QUERIES
     {
-      let query = first_position + $m / CHUNK;
-      let sees = inside && first_seen(query) <= position && position < after_seen(query, end, tile.image_end);
-      let head = kv_head * GROUP + min(chunk + $m % CHUNK, GROUP - 1u);
-      let logit = logit_of(score$m, head, query, position);
-      scores[score_at(thread, $m)] = select(LOWEST, logit, sees);
+      let m = share * SHARE_QUERIES + $m;
+      let query = first_position + m / CHUNK;
+      let head = kv_head * GROUP + min(chunk + m % CHUNK, GROUP - 1u);
+      let seen_first = first_seen(query);
+      let seen_end = after_seen(query, end, tile.image_end);
+      #for k in 0..KEYS
+      {
+        let sees = position$k < end && seen_first <= position$k && position$k < seen_end;
+        let logit = logit_of(score$m_$k, head, query, position$k);
+        scores[score_at(place + $k * ABREAST, m)] = select(LOWEST, logit, sees);
+      }
+      #end
     }
     #end
     workgroupBarrier();
 
-    // The running maximum and sum of each query, PARTS invocations a query.
+    // The running maximum and sum of each query, by PARTS invocations for each.
     for (var m0 = 0u; m0 < QUERIES; m0 += WORKGROUP / PARTS) {
       let m = min(m0 + thread / PARTS, QUERIES - 1u);
       let lane = thread % PARTS;
       var peak = LOWEST;
-      for (var j = lane; j < WORKGROUP; j += PARTS * SOFTMAX_UNROLL) {
+      for (var j = lane; j < POSITIONS; j += PARTS * SOFTMAX_UNROLL) {
         #for u in 0..SOFTMAX_UNROLL
         peak = max(peak, scores[score_at(j + $u * PARTS, m)]);
         #end
@@ -206,8 +226,8 @@ fn main(
       var sum = 0.0;
       let mine = m0 + thread / PARTS < QUERIES;
       if (mine) {
-        // Not the other way around: a score that is NaN has to be seen in the result.
-        for (var j = lane; j < WORKGROUP; j += PARTS * SOFTMAX_UNROLL) {
+        // In this order of operands a score that is NaN shows in the result.
+        for (var j = lane; j < POSITIONS; j += PARTS * SOFTMAX_UNROLL) {
           #for u in 0..SOFTMAX_UNROLL
           let score$u = scores[score_at(j + $u * PARTS, m)];
           let weight$u = select(exp(score$u - peak), 0.0, score$u <= LOWEST);
@@ -241,7 +261,7 @@ fn main(
     #end
     #end
     // Past the last position, weights are 0 and the last value is read again.
-    let count = min(end - base, WORKGROUP);
+    let count = min(end - base, POSITIONS);
     #if POSITION_TEAMS
     for (var j = team * VALUE_UNROLL; j < count; j += ROWS * VALUE_UNROLL) {
     #else
@@ -272,12 +292,12 @@ fn main(
   }
 
   #if POSITION_TEAMS
-  // The sums of the other teams, one after the other, by way of what held the queries.
+  // Adds the sums of the other teams, one after the other, through the memory that held the queries.
   for (var other = 1u; other < ROWS; other++) {
     if (team == other) {
       #for i in 0..ITEMS
       #for e in 0..EACH
-      queries[column0 * EACH + $e][$i] = output0_$i_$e;
+      queries[column0 * EACH + $e][0][$i] = output0_$i_$e;
       #end
       #end
     }
@@ -285,7 +305,7 @@ fn main(
     if (team == 0u) {
       #for i in 0..ITEMS
       #for e in 0..EACH
-      output0_$i_$e += queries[column0 * EACH + $e][$i];
+      output0_$i_$e += queries[column0 * EACH + $e][0][$i];
       #end
       #end
     }

@@ -1,7 +1,7 @@
 // Joins the splits of attention.wgsl into its output [rows, heads, VALUE_DIM], as f32 or as int8
-// groups of 32 for the output projection. A workgroup has HEADS heads of one row, one where its values
-// are whole groups: what each split weighs is computed once, then the invocations share columns and
-// splits. A sink (Xiao et al. 2023) is a logit of its head that takes weight and has no value.
+// groups of 32 for the output projection. A workgroup has HEADS heads of one row: as many as fill whole
+// groups of 32 columns. It first computes the weight of each split, then its invocations share columns
+// and splits. A sink (Xiao et al. 2023) is a logit of its head that takes weight and has no value.
 struct Params {
   heads: u32,
   groups: u32,      // groups of 32 columns of the output, padding included
@@ -27,7 +27,8 @@ const COLUMNS = HEADS * QUADS;                 // vec4 of a workgroup's output
 const LOWEST = -3.0e38;
 const_assert COLUMNS % 8u == 0u && LANES * TEAMS <= WORKGROUP && LANES <= COLUMNS && HEADS <= WORKGROUP && SHARE * WORKGROUP >= HEADS * SPLITS;
 
-// Of each head and split: its maximum, and the sum of its weights. Then both by the common maximum.
+// For each head and split its maximum and the sum of its weights; later what they are relative to the
+// maximum of all splits.
 var<workgroup> weights: array<vec2<f32>, HEADS * SPLITS>;
 var<workgroup> totals: array<f32, HEADS>;
 var<workgroup> sums: array<vec4<f32>, TEAMS * COLUMNS>;
@@ -37,7 +38,7 @@ fn partial_of(row: u32, head: u32, split: u32) -> u32 {
   return ((row * params.heads + known) * params.max_splits + split) * (1u + QUADS);
 }
 
-// The greatest logit of a head of the workgroup: `weights` as they were read.
+// The greatest logit of a head of the workgroup; `weights` still holds what was read.
 fn peak_of(own: u32, head: u32, splits: u32) -> f32 {
   var peak = LOWEST;
   for (var s = 0u; s < splits; s++) {
@@ -60,7 +61,7 @@ fn main(
   }
   let row = tile.first_row + workgroup.y;
   let first_head = workgroup.x * HEADS;
-  // Splits of the tile, not of the row: a split of which the row sees nothing has sum 0.
+  // The splits of the tile, not of the row: a split in which the row attends to nothing has sum 0.
   let seen = seen_by_tile(tile, rows[tile.first_row].position);
   let splits = min((seen.y - seen.x + params.split - 1u) / params.split, SPLITS);
 
@@ -70,7 +71,7 @@ fn main(
     weights[own * SPLITS + split] = partials[partial_of(row, first_head + own, split)].xy;
   }
   workgroupBarrier();
-  // An invocation has at most SHARE of the pairs of a head and a split.
+  // Each pair of a head and a split has an invocation, which has at most SHARE pairs.
   #for i in 0..SHARE
   let pair$i = thread + $i * WORKGROUP;
   let own$i = pair$i / splits;
@@ -119,7 +120,8 @@ fn main(
         let value$u = partials[at + split$u * (1u + QUADS)];
         #end
         #for u in 0..UNROLL
-        // Chosen, not jumped over: the loads would move into the jump, and each be waited for.
+        // select() and no branch: the compiler would move the loads into the branch, where each of
+        // them is waited for.
         let weight$u = select(0.0, weights[own * SPLITS + split$u].x, split + $u * TEAMS < splits);
         sum += weight$u * value$u;
         #end

@@ -1,7 +1,8 @@
-// Which keys a query sees: those up to itself (CAUSAL) or up to the end of the step, of these the
-// ones in its window, `params.window` positions wide (SLIDING, CHUNKED, SYMMETRIC, or none). What
-// no row of a query tile sees is not read. WHOLE_IMAGES: the rows of a tile that lies in an image see
-// up to the end of that, `image_end`; it is 0 for other tiles.
+// Which keys a query attends to ("sees"): those up to itself (CAUSAL) or up to the end of the step,
+// and of these only the ones in its window, `params.window` positions wide (SLIDING, CHUNKED or
+// SYMMETRIC). Keys that no row of a query tile sees are not read. With BIDIRECTIONAL_IMAGES the rows
+// of a tile within an image see all keys up to the image's end, `image_end`, which is 0 elsewhere.
+
 // First position that the query at `position` sees.
 fn first_seen(position: u32) -> u32 {
   #if SLIDING
@@ -21,7 +22,7 @@ fn first_seen(position: u32) -> u32 {
 // One past the last position that the query at `position` sees, of a sequence that ends at `end`.
 fn after_seen(position: u32, end: u32, image_end: u32) -> u32 {
   #if CAUSAL
-  #if WHOLE_IMAGES
+  #if BIDIRECTIONAL_IMAGES
   return max(position + 1u, image_end);
   #else
   return position + 1u;

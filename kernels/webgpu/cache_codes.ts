@@ -1,4 +1,4 @@
-// Writes keys or values of a step's rows into a KV cache of which some are codes: the bindings of
+// Writes keys or values of a step's rows to a KV cache with quantized types: the bindings of
 // cache_codes.wgsl.
 
 import codesSource from "./cache_codes.wgsl" with { type: "text" };

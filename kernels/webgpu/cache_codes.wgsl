@@ -1,6 +1,6 @@
-// Keys or values of a step's rows into a paged KV cache where some are codes: kernels/ops/cache_codes.ts
-// says what codes mean. One invocation writes a group of elements of a head, whose scale is one half of a
-// word; the other half may be another invocation's.
+// Writes the keys or values of a step's rows to a paged KV cache with quantized types, whose codes
+// kernels/ops/cache_codes.ts defines. One invocation writes a group of elements of a head. The group's
+// scale is one half of a word, of which another invocation may write the other half: hence atomics.
 struct Params {
   kv_heads: u32,
   stride: u32,      // floats in a row of qkv

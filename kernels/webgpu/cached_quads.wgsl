@@ -1,6 +1,7 @@
-// What attention loads of the KV cache: EACH quads of elements of a key or value with one load, first as
-// they are kept, then as floats, so that several loads can be under way. Floats lie head by head. Codes of
-// a block of a head lie together, and behind them their scales, pairs of f16: kernels/ops/kv_cache.ts.
+// How attention reads keys and values: a load gets EACH quads of elements as the cache holds them, and
+// a second function turns them into floats, so that several loads can be under way. Floats lie head by
+// head. The codes of a block of a head lie together, followed by their scales, pairs of f16
+// (kernels/ops/kv_cache.ts).
 // Eight codes of four bits are a word, the first four in the low halves of its bytes.
 #if CODED_KEYS
 alias CachedKeys = u32;        // an element of the binding
@@ -95,7 +96,7 @@ fn key_quad0(packed: PackedKey) -> vec4<f32> {
   #end
 }
 
-// The same of values.
+// The functions for values, in the same order.
 fn value_start(head: u32) -> u32 {
   #if SHARED_VALUES
   return key_start(head);

@@ -1,10 +1,13 @@
-// The ways to compute a kernel that are worth timing on a device: those near what is taken without
-// timing, which comes first.
+// The ways to compute a kernel that are worth timing on a device: the default, which comes first, and
+// those near it.
 
 import type { AttentionCase, ProductCase } from "../tuning.ts";
 import {
   chooseTile,
+  isStaged,
   type LinearTile,
+  MATRICES,
+  MOST_COLS,
   STAGED,
   type Tile,
   type TileDevice,
@@ -12,23 +15,23 @@ import {
   tileName,
 } from "./tile.ts";
 
-/** Sums that an invocation of a tile keeps, beyond which registers spill. */
+/** Most sums that an invocation of a tile keeps: with more, registers spill. */
 const MOST_SUMS = 32;
-/** On a CPU's driver, beyond which LLVM compiles for long. */
+/** The same for a driver on the CPU: with more, LLVM compiles for a long time. */
 const MOST_SUMS_SOFTWARE = 8;
 
 const WORKGROUPS = [64, 128, 256];
 const MOST_INVOCATIONS = 256;
 
-/** Tiles for a product, the one that is taken without timing first. Errors: GpuError without any. */
+/** Tiles for a product, the default one first. Errors: GpuError if there is none. */
 export function productTiles(device: TileDevice, product: Omit<ProductCase, "kernel">): Tile[] {
   const { tokens, sides } = product;
   const usual = chooseTile(device, tokens, product);
   const { software } = device.capabilities;
   const near: Tile[] = [usual];
-  // Where the usual tile is the staged one, those of teams are near what fewer tokens get.
-  const base = usual === STAGED ? chooseTile(device, 8, product) : usual;
-  if (base !== STAGED) {
+  // If the default is a staged tile, the tiles of teams are those near the default for fewer tokens.
+  const base = isStaged(usual) ? chooseTile(device, 8, product) : usual;
+  if (!isStaged(base)) {
     near.push(base);
     const factors = [0.5, 2];
     for (const factor of factors) {
@@ -40,52 +43,53 @@ export function productTiles(device: TileDevice, product: Omit<ProductCase, "ker
       for (const workgroup of WORKGROUPS) near.push({ ...base, workgroup });
       near.push({ ...base, lanes: 1, workgroup: 64 });
     }
-    // The whole team on one row, and a row of teams with fewer lanes: what long and short rows want.
+    // All lanes on one row suit long rows; teams with fewer lanes suit short ones.
     if (tokens > 1) near.push({ ...base, cols: 1 }, { ...base, rows: base.rows / 2, cols: 4 });
   }
-  if (tokens > 4 && !software) near.push(STAGED);
+  // Up to MOST_COLS tokens, one tile of teams has all of them, and may have to finish a norm.
+  if (tokens > MOST_COLS && !software) near.push(MATRICES, STAGED);
   const most = software ? MOST_SUMS_SOFTWARE : MOST_SUMS;
   const names = new Set<string>();
   return near.filter((tile) => {
     const name = tileName(tile);
     if (names.has(name) || tileFault(device, tile, product) !== undefined) return false;
     names.add(name);
-    if (tile === usual || tile === STAGED) return true;
+    if (tile === usual || isStaged(tile)) return true;
     return tile.rows * tile.cols * sides <= most && tile.workgroup <= MOST_INVOCATIONS;
   });
 }
 
-/** A tile with more or fewer lanes to a row; a workgroup has as many teams as before, or lanes. */
+/** A tile with more or fewer lanes for each row, and as many teams or lanes in a workgroup as before. */
 function narrowed(base: LinearTile, factor: number): LinearTile[] {
   const lanes = base.lanes * factor;
   const teams = base.workgroup / base.lanes;
   return [{ ...base, lanes }, { ...base, lanes, workgroup: lanes * teams }];
 }
 
-/** How a workgroup goes through the cache. */
+/** How a workgroup reads the cache. */
 export interface AttentionWay {
   readonly name: string;
-  /** How many times as long splits are as the tiling says. */
+  /** Factor of the length of splits that the tiling gives. */
   readonly stretch: number;
   /** Most loads of keys, and of values, that an invocation has under way at a time. */
   readonly loads: number;
-  /** Whether a load is of two quads of halves, where it can be. */
+  /** Whether a load has two quads of halves, if that is possible. */
   readonly wide: boolean;
 }
 
-/** Positions of a split of attention in decode, at least: more of them where workgroups are dear. */
+/** Fewest positions of a split in decode: more if workgroups are expensive. */
 const SPLIT = 64;
 const SPLIT_SOFTWARE = 1024;
 
-/** Loads at a time that are taken without timing. */
+/** Loads at a time by default. */
 const LOADS = 8;
 
-/** Positions of a split in decode that are taken without timing. */
+/** Positions of a split in decode by default. */
 export function usualSplit({ capabilities }: TileDevice): number {
   return capabilities.software ? SPLIT_SOFTWARE : SPLIT;
 }
 
-/** Ways to attend, the one that is taken without timing first. */
+/** Ways to compute attention, the default one first. */
 export function attentionWays(
   device: TileDevice,
   shape: Omit<AttentionCase, "kernel">,

@@ -1,6 +1,6 @@
-// The choices of a device: which kernels were bound, and which way to compute each was found to be the
-// fastest (tuning/tuner.ts). Where nothing was found, tile.ts and attention.ts choose as they do by
-// themselves. Products of mixtures of experts are not tuned.
+// The choices of a device: which kernels were bound, and the fastest way to compute each, as found by
+// tuning (tuning/tuner.ts). Without tuning, the defaults of tile.ts and attention.ts are used. Products
+// of mixtures of experts are not tuned.
 
 import { type AttentionCase, type KernelCase, keyOf, type ProductCase } from "../tuning.ts";
 import {
@@ -16,20 +16,22 @@ import { type AttentionWay, attentionWays, productTiles } from "./candidates.ts"
 /** A product, whatever the number of tokens. */
 export type ProductShape = Omit<ProductCase, "kernel" | "tokens">;
 
-/** Attention, as far as choices depend on it. */
+/** The properties of attention on which choices depend. */
 export type AttentionShape = Omit<AttentionCase, "kernel">;
 
 /** A shape that was bound. */
 interface BoundShape {
   readonly first: KernelCase;
   count: number;
-  /** Tokens that a product was made ready for. */
+  isPrepared: boolean;
+  /** Fewest and most tokens for which a product was prepared. */
+  least: number;
   most: number;
 }
 
 /** The choices of one device, shared by all that use it. */
 export class TuningChoices {
-  /** Counts changes, so that whoever keeps what was bound by an earlier choice can tell. */
+  /** Counts changes, so that kernels that were bound by an earlier choice can be bound again. */
   version = 0;
   readonly #device: TileDevice;
   /** Shapes that were bound, by the key of their first kernel. */
@@ -45,10 +47,13 @@ export class TuningChoices {
     this.#note({ kernel: "product", ...shape, tokens: 1 });
   }
 
-  /** Notes that a product is made ready for up to `most` tokens. */
-  prepareProduct(shape: ProductShape, most: number): void {
+  /** Notes that a product is prepared for up to `most` tokens, from `least` on. */
+  prepareProduct(shape: ProductShape, most: number, least = 1): void {
     const bound = this.#bound.get(keyOf({ kernel: "product", ...shape, tokens: 1 }));
-    if (bound) bound.most = Math.max(bound.most, most);
+    if (!bound) return;
+    bound.least = bound.isPrepared ? Math.min(bound.least, least) : least;
+    bound.most = Math.max(bound.most, most);
+    bound.isPrepared = true;
   }
 
   /** Notes that attention is bound. */
@@ -60,7 +65,7 @@ export class TuningChoices {
     const key = keyOf(first);
     const known = this.#bound.get(key);
     if (known) known.count++;
-    else this.#bound.set(key, { first, count: 1, most: 1 });
+    else this.#bound.set(key, { first, count: 1, isPrepared: false, least: 1, most: 1 });
   }
 
   /** Whether a kernel's shape was bound. */
@@ -69,20 +74,20 @@ export class TuningChoices {
     return this.#bound.has(keyOf(first));
   }
 
-  /** Kernels that were bound and made ready, each with how often. */
+  /** Kernels that were bound and prepared, each with its number of uses. */
   bound(): { kernel: KernelCase; count: number }[] {
-    return [...this.#bound.values()].flatMap(({ first, count, most }) => {
-      const kernels = first.kernel === "product" ? productCases(first, most) : [first];
+    return [...this.#bound.values()].flatMap(({ first, count, least, most }) => {
+      const kernels = first.kernel === "product" ? productCases(first, most, least) : [first];
       return kernels.map((kernel) => ({ kernel, count }));
     });
   }
 
-  /** Name of the way that was chosen; undefined where there is no choice. */
+  /** Name of the chosen way; undefined if none was chosen. */
   chosen(kernel: KernelCase): string | undefined {
     return this.#chosen.get(keyOf(kernel));
   }
 
-  /** Chooses a way, or with undefined what is taken without a choice. */
+  /** Chooses a way, or the default with undefined. */
   choose(kernel: KernelCase, name: string | undefined): void {
     if (this.chosen(kernel) === name) return;
     if (name === undefined) this.#chosen.delete(keyOf(kernel));
@@ -90,7 +95,7 @@ export class TuningChoices {
     this.version++;
   }
 
-  /** The tile of a product. Errors: GpuError where there is none. */
+  /** The tile of a product. Errors: GpuError if there is none. */
   tile(shape: ProductShape, tokens: number): Tile {
     if (this.#chosen.size > 0) {
       const kernel = { kernel: "product", ...shape, tokens: measuredTokens(tokens) } as const;
@@ -102,7 +107,7 @@ export class TuningChoices {
     return chooseTile(this.#device, tokens, shape);
   }
 
-  /** How attention is computed. */
+  /** The way to compute attention. */
   attention(shape: AttentionShape): AttentionWay {
     const ways = attentionWays(this.#device, shape);
     const name = this.#chosen.get(keyOf({ kernel: "attention", ...shape }));
@@ -110,9 +115,9 @@ export class TuningChoices {
   }
 }
 
-/** A product with the number of tokens of each class that is timed, up to the class of `most`. */
-export function productCases(shape: ProductShape, most: number): ProductCase[] {
-  const classes = TOKEN_CLASSES.slice(0, tokenClass(most) + 1);
+/** A product with the number of tokens of each class that is timed, from the class of `least` to that of `most`. */
+export function productCases(shape: ProductShape, most: number, least = 1): ProductCase[] {
+  const classes = TOKEN_CLASSES.slice(tokenClass(least), tokenClass(most) + 1);
   return classes.map(({ measured }) => ({ ...shape, kernel: "product", tokens: measured }));
 }
 

@@ -1,7 +1,6 @@
-// What a mixture of experts gives a row: y[row] = sum over c of weights[row, c] * x[row, c], the
-// experts' outputs in the order of choice. One invocation per four columns, y over rows.
-// WEIGHTED is false where the weights have been used before. ACCUMULATE: added to y, the residual
-// stream.
+// The output of a mixture of experts for a row: y[row] = sum over c of weights[row, c] * x[row, c],
+// where x[row, c] is the output of the row's c-th expert. One invocation per four columns, y over rows.
+// Without WEIGHTED the outputs are weighted already. ACCUMULATE: y += the sum (the residual stream).
 struct Params {
   columns: u32,    // vectors in a row of x
   stride: u32,     // vectors in a row of y

@@ -7,6 +7,9 @@ import { GpuError } from "../errors.ts";
 /** A variable, so that neither an install nor `deno compile` includes the package. */
 const DAWN_PACKAGE = "npm:webgpu@0.6.2";
 
+/** Has adapters list experimental features. A device has those that it is asked for. */
+const EXPERIMENTS = "enable-dawn-features=allow_unsafe_apis";
+
 /** Milliseconds between two of Dawn's polls of its driver. */
 const POLL_INTERVAL = 1;
 
@@ -34,7 +37,7 @@ async function createDawn(): Promise<GPU> {
   try {
     const { create }: DawnPackage = await import(DAWN_PACKAGE);
     pollSlowly();
-    const gpu = create([]);
+    const gpu = create([EXPERIMENTS]);
     known.add(gpu);
     return gpu;
   } catch (cause) {

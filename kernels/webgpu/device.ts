@@ -38,14 +38,16 @@ import { type QuantFormat, quantFormat } from "../quants/mod.ts";
 import type { Tuner } from "../tuning.ts";
 import { type Described, operands } from "../operands.ts";
 import { Activate } from "./activate.ts";
-import { Attention, mostTileRows } from "./attention.ts";
+import { Attention } from "./attention.ts";
+import { mostTileRows } from "./attention_shares.ts";
+import { captureDispatches } from "./capture.ts";
 import { Combine } from "./combine.ts";
 import { Elementwise } from "./elementwise.ts";
 import { Embed } from "./embed.ts";
 import { GpuExpertPairs } from "./expert_pairs.ts";
 import { ExpertLinear } from "./experts.ts";
 import { Gpu } from "./gpu.ts";
-import { Linear } from "./linear.ts";
+import { Linear, mostFusedNormRows } from "./linear.ts";
 import { MatchMagnitude } from "./match_magnitude.ts";
 import { allocateMatrix, canPair, type GpuMatrix, GpuMatrixWriter, setAffine } from "./matrix.ts";
 import { Mix } from "./mix.ts";
@@ -88,6 +90,11 @@ export class WebGpuDevice extends Gpu implements Device {
     return canPair(format, rows, columns);
   }
 
+  mostFusedNormRows(matrix: GpuMatrix): number {
+    // A driver on the CPU pays more for the barrier before the groups than for a dispatch.
+    return this.capabilities.software ? 0 : mostFusedNormRows(matrix);
+  }
+
   matrix(label: string, format: QuantFormat, shape: MatrixShape): GpuMatrix {
     return allocateMatrix(this, label, format, shape);
   }
@@ -125,6 +132,20 @@ export class WebGpuDevice extends Gpu implements Device {
         encoder.copyBufferToBuffer(source as GPUBuffer, from, target as GPUBuffer, to, bytes);
       },
       finish: () => encoder.finish() as Commands,
+    };
+  }
+
+  /** The dispatches are kept, until the tuner chooses other kernels for them. */
+  capture(encode: (pass: Pass) => void): (pass: Pass) => void {
+    const { choices } = this;
+    let version = choices.version;
+    let replay = captureDispatches(encode);
+    return (pass) => {
+      if (version !== choices.version) {
+        version = choices.version;
+        replay = captureDispatches(encode);
+      }
+      replay(pass as GPUComputePassEncoder);
     };
   }
 

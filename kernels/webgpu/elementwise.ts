@@ -2,6 +2,7 @@
 // elementwise.wgsl. What all models have is part of larger kernels instead.
 
 import source from "./elementwise.wgsl" with { type: "text" };
+import scalarsSource from "./scalars.wgsl" with { type: "text" };
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
 import { activationFunction } from "./activation_function.ts";
 import type { Gpu } from "./gpu.ts";
@@ -39,7 +40,7 @@ export class Elementwise {
         ...Object.fromEntries(OPERATIONS.map((name) => [name.toUpperCase(), name === operation])),
         ...gelu?.constants,
       },
-      snippets: gelu ? [gelu.snippet] : [],
+      snippets: gelu ? [gelu.snippet] : [scalarsSource],
     }).bind({ y: y.rows.floats, ...(x ? { x: x.rows.floats } : {}) }, {
       columns: this.#columns,
       first,

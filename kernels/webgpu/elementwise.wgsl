@@ -1,7 +1,7 @@
-// y = f(y, x) for vectors of columns within each row of y; f is one constant's line below. Vector v
-// begins at column first + v * step. HAS_X: x has vectors likewise, or a single row for all where its
-// stride is 0, or a single vector where its step is; column c of y's vector reads column c / repeat
-// of x's. One invocation per value, rows over y, vectors over z.
+// y = f(y, x) for vectors of columns within each row of y; a constant chooses f from the lines below.
+// Vector v begins at column first + v * step. HAS_X: x has vectors, too. If its stride is 0, one row of
+// x serves all rows; if its step is 0, one vector serves all vectors of a row. Column c of y's vector
+// reads column c / repeat of x's. One invocation per value; grid y is the row, grid z the vector.
 struct Params {
   columns: u32,
   first: u32,
@@ -43,12 +43,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   y[at] = a * params.factor;
   #end
   #if SIGMOID_GATE
-  y[at] = a / (1.0 + exp(-b));
+  y[at] = a * sigmoid(b);
   #end
   #if GELU_GATE
   y[at] = gate(a, b);
   #end
-  // Compared, since max() and min() may give the bound where a is NaN, and hide it.
+  // Comparisons, because max() and min() may give the bound where a is NaN, and hide it.
   #if AT_LEAST
   y[at] = select(a, params.factor, a < params.factor);
   #end
@@ -56,7 +56,6 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   y[at] = select(a, params.factor, a > params.factor);
   #end
   #if SOFTCAP
-  // tanh(u) = 1 - 2 / (exp(2u) + 1), finite where exp overflows.
-  y[at] = params.factor * (1.0 - 2.0 / (exp(2.0 * a / params.factor) + 1.0));
+  y[at] = soft_capped(a, params.factor);
   #end
 }

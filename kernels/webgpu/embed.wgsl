@@ -1,10 +1,10 @@
 // Looks up a row of a table for each row of a step: x = scale * table[token], one workgroup per row.
-// RESOLVE: begins the step, by turning each row of the plan into a row of the step. A row that says so
-// takes token and position from its slot, where the sampler left them, so that decoding needs no host.
-// The token goes into the sequence's history too.
-// BY_POSITION: table[position] instead (learned positions). ADD: x += instead of x =. STAND_IN: what
-// is no token, but a row of an image, reads the table's first row.
-// The table may be one part of several: rows of other parts are left alone.
+// RESOLVE: first turns each row of the plan into a row of the step. A row that decodes takes its token
+// and position from its slot, where the sampler left them, so that decoding does not wait for the
+// host. The token is also appended to the sequence's history.
+// BY_POSITION: x = scale * table[position] (learned positions). ADD: x += instead of x =. STAND_IN: a
+// row of an image, which has no token, reads the table's first row.
+// The table may be one part of a large one: tokens whose rows are in other parts are left alone.
 struct Params {
   groups: u32,   // groups of 32 columns
   first: u32,    // number of the table's first row

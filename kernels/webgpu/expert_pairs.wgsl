@@ -1,9 +1,10 @@
 // Groups the pairs of rows and experts by expert: tiles of an expert and up to `cols` of its pairs,
 // so that a product reads the expert's weights once per tile. A tile is the expert and then `cols`
 // pairs in rising order, NONE where it has fewer; the expert of an empty tile is NONE.
-// One workgroup per expert. Expert e begins at tile n / cols + e, n the pairs of all lower experts:
-// past the last tile of these whatever their counts, so that nobody waits for another's count.
-// Each invocation has a strip of the pairs, so that the result does not depend on who is first.
+// One workgroup per expert. Expert e begins at tile n / cols + e, where n counts the pairs of all lower
+// experts. These cannot need more tiles than that, however the pairs are spread over them, so no
+// workgroup waits for another. Each invocation has a strip of the pairs, so that the order of pairs
+// does not depend on which invocation is first.
 struct Params {
   cols: u32,
 }
@@ -14,7 +15,7 @@ struct Params {
 
 const NONE = 0xffffffffu;
 
-// Per strip: pairs of this expert, and of lower ones.
+// For each strip: the number of pairs of this expert, and of lower ones.
 var<workgroup> own: array<u32, WORKGROUP>;
 var<workgroup> lower: array<u32, WORKGROUP>;
 
@@ -39,7 +40,7 @@ fn main(
   lower[thread] = lower_pairs;
   workgroupBarrier();
 
-  var rank = 0u;           // of the strip's first own pair
+  var rank = 0u;           // of the strip's first pair of this expert, among all of them
   var all_own = 0u;
   var all_lower = 0u;
   for (var i = 0u; i < WORKGROUP; i++) {

@@ -16,6 +16,11 @@ import {
   requestAdapter,
 } from "./platform.ts";
 import { TuningChoices } from "./choices.ts";
+import {
+  MATRIX_FEATURES,
+  readSubgroupMatrices,
+  type SubgroupMatrices,
+} from "./subgroup_matrices.ts";
 
 /** Bytes of an int8 group, see quantize_group.wgsl. */
 export const GROUP_BYTES = 48;
@@ -24,6 +29,8 @@ export const GROUP_BYTES = 48;
 export interface GpuProfile extends DeviceProfile {
   readonly platform: Platform;
   readonly limits: GPUSupportedLimits;
+  /** Its subgroup matrices, if it has any. */
+  readonly matrices?: SubgroupMatrices;
 }
 
 const WANTED: readonly string[] = ["subgroups", "timestamp-query"];
@@ -34,10 +41,10 @@ export class Gpu implements Disposable {
   readonly groupBytes = GROUP_BYTES;
   /** Bytes in live buffers, by the purpose given to {@linkcode Gpu.buffer}. */
   readonly allocated = new Map<string, number>();
-  /** Which way each kernel is computed. */
+  /** The chosen way to compute each kernel. */
   readonly choices: TuningChoices;
   readonly #kernels = new Map<string, Kernel>();
-  /** A number for each text of which kernels are made. */
+  /** A number for each source text of kernels. */
   readonly #texts = new Map<string, number>();
   readonly #purposes = new Map<GPUBuffer, string>();
   #lost: DeviceLostError | undefined;
@@ -79,15 +86,18 @@ export class Gpu implements Disposable {
     const without = new Set<string>(options.without);
     const subgroups = device.features.has("subgroups") && !without.has("subgroups");
     const info = adapter.info;
-    const { description, software } = adapterFacts(info);
+    const { description, software, emulatesPackedDot } = adapterFacts(info);
     const { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 } = info;
     const limits = readLimits(device.limits);
+    const matrices = without.has("subgroups")
+      ? undefined
+      : readSubgroupMatrices(info, device.features);
     return new this(device, {
       platform: platformOf(gpu),
       capabilities: {
         subgroups,
         timestamps: device.features.has("timestamp-query") && !without.has("timestamps"),
-        packedDot: !without.has("packedDot") &&
+        packedDot: !emulatesPackedDot && !without.has("packedDot") &&
           hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
         subgroupSize: subgroups && least === most ? least : 0,
         leastSubgroup: subgroups ? least : 0,
@@ -102,6 +112,7 @@ export class Gpu implements Disposable {
       ),
       maxBufferSize: limits.maxBufferSize,
       limits,
+      ...(matrices ? { matrices } : {}),
     });
   }
 
@@ -281,7 +292,8 @@ function hasLanguageFeature(gpu: GPU, name: string): boolean {
  */
 async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
   const { maxStorageBuffersPerShaderStage: _, ...requiredLimits } = readLimits(adapter.limits);
-  const features = [...WANTED];
+  const listed = (name: string) => adapter.features.has(name as GPUFeatureName);
+  const features = [...WANTED, ...(MATRIX_FEATURES.every(listed) ? MATRIX_FEATURES : [])];
   const refused: string[] = [];
   for (;;) {
     try {
@@ -295,9 +307,7 @@ async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
       if (next === undefined) throw new GpuError(`Cannot open the GPU: ${error}`);
       // The refusal does not say which feature it means. Features that are not listed are dropped
       // first.
-      const hidden = features.find((name) =>
-        !refused.includes(name) && !adapter.features.has(name as GPUFeatureName)
-      );
+      const hidden = features.find((name) => !refused.includes(name) && !listed(name));
       refused.push(hidden ?? next);
     }
   }

@@ -8,6 +8,24 @@ struct Group {
   minimum: vec2<f32>,
 }
 
+// The words of a group as they lie in the planes; a format says which. They are loaded apart, so that
+// a kernel can do something else until they are there.
+struct PackedGroup {
+  first: vec4<u32>,
+  second: vec4<u32>,
+  third: vec4<u32>,
+}
+
+#if !FLOAT_WEIGHTS
+fn load_group(group: u32) -> Group {
+  return unpack_group(fetch_group(group), group);
+}
+#else
+fn load_floats(index: u32) -> vec4<f32> {
+  return unpack_floats(fetch_floats(index));
+}
+#end
+
 // Two halves of a word as floats. Small weights have subnormal scales: the driver must keep them.
 fn halves(word: u32) -> vec2<f32> {
   return unpack2x16float(word);

@@ -21,6 +21,8 @@ export interface KernelSource {
   readonly name: string;
   /** Text of the .wgsl file; its entry point is `main`. */
   readonly source: string;
+  /** Extensions of WGSL that it enables, besides that of subgroups. */
+  readonly extensions?: readonly string[];
   /** Compile-time constants of this variant. */
   readonly constants?: Constants;
   /** WGSL that is put before the source: weight formats, shared functions. */
@@ -64,13 +66,17 @@ export class Kernel {
   #bindGroup: GPUBindGroup | undefined;
 
   /** Errors: GpuError for members of `Params` that are not one word each. */
-  constructor(device: KernelHost, { name, source, constants = {}, snippets = [] }: KernelSource) {
+  constructor(
+    device: KernelHost,
+    { name, source, constants = {}, snippets = [], extensions = [] }: KernelSource,
+  ) {
     this.name = name;
     this.#device = device;
     const text = [...snippets, source].join("\n");
     const usesSubgroups = Boolean(constants.SUBGROUPS || constants.SHUFFLES);
-    const enable = usesSubgroups && device.platform.subgroupsDirective ? "enable subgroups;\n" : "";
-    this.code = enable + expandTemplate(text, constants);
+    const subgroups = usesSubgroups && device.platform.subgroupsDirective ? ["subgroups"] : [];
+    const enables = [...subgroups, ...extensions].map((extension) => `enable ${extension};\n`);
+    this.code = enables.join("") + expandTemplate(text, constants);
     const entries: GPUBindGroupLayoutEntry[] = [];
     for (const [, index, access, variable] of this.code.matchAll(BINDING)) {
       this.#bindings.set(variable, Number(index));

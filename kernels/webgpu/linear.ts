@@ -5,24 +5,29 @@
 import groupSource from "./group.wgsl" with { type: "text" };
 import linearSource from "./linear.wgsl" with { type: "text" };
 import matmulSource from "./matmul.wgsl" with { type: "text" };
+import matricesSource from "./matmul_matrices.wgsl" with { type: "text" };
 import productSource from "./product.wgsl" with { type: "text" };
 import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
 import { GpuError } from "../errors.ts";
 import { type Activation, bufferOf, GROUP, isQuantized } from "../ops/activation.ts";
 import type { ActivationFunction } from "../ops/activation_function.ts";
-import type { LinearOptions } from "../ops/linear.ts";
+import type { FusedNorm, LinearOptions } from "../ops/linear.ts";
 import type { QuantFormat } from "../quants/mod.ts";
 import { activationFunction } from "./activation_function.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
 import { bindWeights, type GpuMatrix, type MatrixPart } from "./matrix.ts";
+import { MATRIX_EXTENSIONS, matrixConstants, matrixSize } from "./subgroup_matrices.ts";
 import {
   columnsOf,
+  isStaged,
   type LinearTile,
+  MATRICES,
+  MOST_COLS,
   rowsOf,
   shuffledLanes,
   STAGED,
-  stagedGroups,
+  stagedBuffers,
   type Tile,
   tileFault,
   tileName,
@@ -45,8 +50,16 @@ export class Linear {
   readonly #product: Product;
   readonly #options: GpuLinearOptions;
   readonly #variants: Variants;
+  /** Those that a norm is fused with, and most rows for which they run. */
+  readonly #normed:
+    | { readonly product: Product; readonly variants: Variants; most: number }
+    | undefined;
 
-  /** @param x [tokens, columns] @param y [tokens, rows] or wider, see {@linkcode LinearOptions} */
+  /**
+   * @param x [tokens, columns]
+   * @param y [tokens, rows] or wider, see {@linkcode LinearOptions}
+   * @throws GpuError for a norm that cannot be fused
+   */
   constructor(
     device: Gpu,
     matrix: GpuMatrix,
@@ -54,28 +67,51 @@ export class Linear {
     y: Activation,
     options: GpuLinearOptions = {},
   ) {
+    const { norm, ...alone } = options;
     this.#device = device;
-    this.#product = { matrix, x, y, ...options };
+    this.#product = { matrix, x, y, ...alone };
     this.#options = options;
-    const shape = shapeOf(this.#product);
-    if (!options.tile) device.choices.noteProduct(shape);
-    this.#variants = new Variants({
-      version: () => device.choices.version,
-      choose: (tokens) => options.tile ?? device.choices.tile(shape, tokens),
-      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
+    this.#variants = this.#variantsOf(this.#product);
+    if (!norm) return;
+    const fault = normFault(matrix, y, norm);
+    if (fault) throw new GpuError(`Cannot multiply by ${matrix.label} with a fused norm: ${fault}`);
+    const product = { ...this.#product, norm };
+    const variants = this.#variantsOf(product);
+    this.#normed = { product, variants, most: mostFusedNormRows(matrix) };
+  }
+
+  #variantsOf(product: Product): Variants {
+    const { choices } = this.#device;
+    const shape = shapeOf(product);
+    const { tile } = this.#options;
+    if (!tile) choices.noteProduct(shape);
+    return new Variants({
+      version: () => choices.version,
+      choose: (tokens) => tile ?? choices.tile(shape, tokens),
+      bind: (tile) => product.matrix.parts.map((part) => this.#bind(product, part, tile)),
     });
   }
 
   /** Binds the variants for up to `most` rows of x. Errors: GpuError, see `tile`. */
   prepare(most: number): void {
-    if (!this.#options.tile) this.#device.choices.prepareProduct(shapeOf(this.#product), most);
-    this.#variants.prepare(most);
+    const normed = this.#normed;
+    const few = Math.min(most, normed?.most ?? 0);
+    const { choices } = this.#device;
+    if (normed) {
+      if (!this.#options.tile) choices.prepareProduct(shapeOf(normed.product), few);
+      normed.variants.prepare(few);
+    }
+    if (most <= few) return;
+    if (!this.#options.tile) choices.prepareProduct(shapeOf(this.#product), most, few + 1);
+    this.#variants.prepare(most, few + 1);
   }
 
   /** Records the product for the first `tokens` rows of x. Errors: GpuError, see `tile`. */
   encode(pass: GPUComputePassEncoder, tokens: number): void {
     const { matrix } = this.#product;
-    const variant = this.#variants.for(tokens);
+    const normed = this.#normed;
+    const variants = normed && tokens <= normed.most ? normed.variants : this.#variants;
+    const variant = variants.for(tokens);
     const tokenTiles = Math.ceil(tokens / columnsOf(variant.tile));
     variant.dispatches.forEach((dispatch, i) => {
       const rowTiles = matrix.parts[i].rows / rowsOf(variant.tile, matrix);
@@ -83,8 +119,8 @@ export class Linear {
     });
   }
 
-  #bind(part: MatrixPart, tile: Tile): Dispatch {
-    return bindProduct(this.#device, this.#product, part, tile, {
+  #bind(product: Product, part: MatrixPart, tile: Tile): Dispatch {
+    return bindProduct(this.#device, product, part, tile, {
       constants: { GATHER: false, GROUPED: false },
       resources: {},
       params: { rows: part.rows, first: (this.#options.first ?? 0) + part.first },
@@ -100,7 +136,7 @@ export interface Variant {
 
 /** Makes the variants of a product. */
 export interface VariantMaker {
-  /** Changes when choose() may choose otherwise than before; missing: it never does. */
+  /** A version, which changes when choose() may give another result. Missing: it never does. */
   version?(): number;
   /** The tile for a number of tokens. */
   choose(tokens: number): Tile;
@@ -128,9 +164,9 @@ export class Variants {
     return this.#byClass[tokenClass(tokens)] ??= this.#make(tokens);
   }
 
-  /** Binds those for up to `most` tokens. */
-  prepare(most: number): void {
-    for (const tokens of tokenClasses(most)) this.for(tokens);
+  /** Binds those for up to `most` tokens, from `least` on. */
+  prepare(most: number, least = 1): void {
+    for (const tokens of tokenClasses(most)) if (tokens >= least) this.for(tokens);
   }
 
   #make(tokens: number): Variant {
@@ -149,11 +185,42 @@ export interface Product {
   readonly y: Activation;
   readonly accumulate?: boolean;
   readonly activation?: ActivationFunction;
+  readonly norm?: FusedNorm;
 }
 
 /** The properties of a product on which its tiles depend. */
-export function useOf({ matrix, x, y }: Product): TileUse {
-  return { sides: matrix.sides, integer: isQuantized(x), quantized: isQuantized(y) };
+export function useOf({ matrix, x, y, norm }: Product): TileUse {
+  const quantized = isQuantized(y) || norm !== undefined;
+  return { sides: matrix.sides, integer: isQuantized(x), quantized };
+}
+
+/** Most storage buffers of a product besides the planes of its weights: x, y, affine, groups, norm. */
+const OTHER_BUFFERS = 5;
+/** Storage buffers that a kernel has on every device. */
+const MOST_BUFFERS = 8;
+
+/** Most rows for which a norm is fused with the product by a matrix. */
+export function mostFusedNormRows({ format, sides }: GpuMatrix): number {
+  const planes = format.planes.length + (format.codebook ? 1 : 0);
+  return sides === 1 && planes + OTHER_BUFFERS <= MOST_BUFFERS ? MOST_COLS : 0;
+}
+
+/** Why a norm cannot be fused with the product by a matrix; undefined if it can. */
+function normFault(
+  matrix: GpuMatrix,
+  y: Activation,
+  { norm, y: to }: FusedNorm,
+): string | undefined {
+  if (mostFusedNormRows(matrix) === 0) {
+    return `it is ${matrix.format.name}, with ${matrix.sides} sides`;
+  }
+  if (norm.kind !== "rms" || norm.bias || !norm.weight) {
+    return "only RMSNorms with weights and without biases are fused";
+  }
+  if (isQuantized(y) || to.stride !== y.stride || matrix.rows !== y.columns) {
+    return `it has ${matrix.rows} rows, its result ${y.columns} columns, the norm ${to.columns}`;
+  }
+  if (to.deferredEpsilon !== norm.epsilon) return `readers are told of ${to.deferredEpsilon}`;
 }
 
 /** What is noted and chosen for a product. */
@@ -189,14 +256,19 @@ export function bindProduct(
     params: Record<string, number> & { rows: number; first: number };
   },
 ): Dispatch {
-  const { matrix, x, y, accumulate = false, activation = "silu" } = product;
+  const { matrix, x, y, accumulate = false, activation = "silu", norm } = product;
   const use = useOf(product);
   const { first } = more.params;
+  const epsilon = isQuantized(x) ? x.deferredEpsilon : undefined;
   const fault = tileFault(device.profile, tile, use) ??
     (use.quantized && first % GROUP !== 0
       ? `its int8 groups would begin at column ${first}`
-      : use.quantized && accumulate
+      : isQuantized(y) && accumulate
       ? "int8 groups cannot be added to"
+      : norm && isStaged(tile)
+      ? "no norm is fused with them"
+      : epsilon !== undefined && more.constants.GATHER
+      ? "experts do not finish norms"
       : undefined);
   if (fault) {
     throw new GpuError(
@@ -204,14 +276,17 @@ export function bindProduct(
     );
   }
   const { format, sides } = matrix;
-  const staged = tile === STAGED;
+  const { source, constants, extensions } = kernelOf(device, tile, use);
   const gate = sides === 2 ? activationFunction(activation) : undefined;
+  // Many tokens, for which a tile is staged, come from norm(), which defers nothing.
+  const DEFERRED_NORM = epsilon !== undefined && !isStaged(tile);
   const kernel = device.kernel({
-    name: `${staged ? "matmul" : "linear"} ${format.name}`,
-    source: staged ? matmulSource : linearSource,
+    name: `${source === linearSource ? "linear" : "matmul"} ${format.name}`,
+    source,
+    extensions,
     constants: {
       ...weightConstants(format),
-      ...(staged ? stagedConstants(use) : tileConstants(device, tile, use)),
+      ...constants,
       ...gate?.constants,
       ...more.constants,
       COLS: columnsOf(tile),
@@ -219,6 +294,8 @@ export function bindProduct(
       PAIRED: sides === 2,
       INTEGER: use.integer,
       QUANTIZED_OUTPUT: use.quantized,
+      NORM: norm !== undefined,
+      DEFERRED_NORM,
       AFFINE: part.affine !== undefined,
       ACCUMULATE: accumulate,
     },
@@ -230,15 +307,35 @@ export function bindProduct(
   });
   return kernel.bind({
     x: bufferOf(x),
-    y: bufferOf(y),
+    ...(isQuantized(y) ? { groups: y.groups } : { y: y.floats }),
+    ...(norm ? { groups: norm.y.groups, norm_weight: norm.norm.weight! } : {}),
     ...bindWeights(matrix, part),
     ...(part.affine ? { affine: part.affine } : {}),
     ...more.resources,
-  }, { groups: Math.ceil(matrix.columns / GROUP), stride: y.stride, ...more.params });
+  }, {
+    groups: Math.ceil(matrix.columns / GROUP),
+    stride: y.stride,
+    columns: matrix.columns,
+    epsilon: epsilon ?? 0,
+    ...more.params,
+  });
 }
 
-function stagedConstants(use: TileUse) {
-  return { GROUPS: stagedGroups(use), OUTPUT_ROWS: 4 / use.sides };
+/** The kernel of a tile, its constants that depend on the tile, and the extensions of WGSL it uses. */
+function kernelOf(device: Gpu, tile: Tile, use: TileUse) {
+  if (tile === MATRICES) {
+    const matrices = device.profile.matrices!;
+    const constants = matrixConstants(matrices, matrixSize(matrices, use)!);
+    return { source: matricesSource, constants, extensions: MATRIX_EXTENSIONS };
+  }
+  return tile === STAGED
+    ? { source: matmulSource, constants: stagedConstants(device, use), extensions: [] }
+    : { source: linearSource, constants: tileConstants(device, tile, use), extensions: [] };
+}
+
+function stagedConstants(device: Gpu, use: TileUse) {
+  const BUFFERS = stagedBuffers(device.profile, use);
+  return { BUFFERS, DOUBLE: BUFFERS === 2, OUTPUT_ROWS: 4 / use.sides };
 }
 
 function tileConstants(device: Gpu, tile: LinearTile, { sides }: TileUse) {

@@ -1,17 +1,23 @@
 // y[token, row] = sum over k of x[token, k] * w[row, k], then scaled and biased per row.
 // A team of LANES invocations splits the groups of 32 columns; it keeps ROWS rows and COLS tokens in
-// registers. Sums of a team are added up by its subgroup, or by shuffles among SHUFFLED neighbours and
-// then in workgroup memory, as the device allows. Grid: x (then z) over row tiles, y over token tiles.
-// Activations are padded with rows to whole token tiles and with zero columns to whole groups.
-// SIDES = 2: row i of w is a gate, row i of its second side the up projection; y = f(gate) * up.
+// registers. The partial sums of a team are added up by its subgroup (SUBGROUPS), or else by shuffles
+// among SHUFFLED neighbours and then in workgroup memory. Grid: x (then z) over row tiles, y over token
+// tiles. Activations are padded to whole token tiles with rows, and to whole groups with columns of
+// zeros.
+// SIDES = 2: w has two sides. Row i of the first is a gate, row i of the second an up projection, and
+// y = f(gate) * up.
 
 const_assert WORKGROUP % LANES == 0u;
-const OUTPUTS = ROWS * WORKGROUP / LANES;  // of a workgroup, of each token
+const OUTPUTS = ROWS * WORKGROUP / LANES;  // rows of w that a workgroup computes
 #if SHARED
-const SUMS = SIDES * ROWS * COLS;          // of a team
-const PARTS = LANES / SHUFFLED;            // of each sum, after shuffles
-const PLACES = WORKGROUP / SHUFFLED;       // of the parts of a sum, of all teams
+const SUMS = SIDES * ROWS * COLS;          // sums of a team
+const PARTS = LANES / SHUFFLED;            // parts of a sum that are left after shuffles
+const PLACES = WORKGROUP / SHUFFLED;       // parts of one sum of each of the teams, together
 var<workgroup> partials: array<f32, SUMS * PLACES>;
+#if DEFERRED_NORM
+// Sums of squares, which are the same for all teams: [tokens, PARTS].
+var<workgroup> square_partials: array<f32, COLS * PARTS>;
+#end
 #end
 
 @compute @workgroup_size(WORKGROUP)
@@ -45,6 +51,9 @@ fn main(
   #for c in 0..COLS
   let token$c = token_of(workgroup.y, $c);
   let from$c = input_of(token$c) * groups;
+  #if DEFERRED_NORM
+  var squares$c = 0.0;
+  #end
   #end
 
   for (var group = lane; group < groups; group += LANES) {
@@ -56,6 +65,9 @@ fn main(
     let low$c = x[at$c].low;
     let high$c = x[at$c].high;
     let scales$c = x[at$c].scales;
+    #if DEFERRED_NORM
+    squares$c += scales$c.w;
+    #end
     #end
     #for s in 0..SIDES
     #for r in 0..ROWS
@@ -138,6 +150,18 @@ fn main(
   #end
   #end
   #end
+  #if DEFERRED_NORM
+  #for c in 0..COLS
+  #if SUBGROUPS
+  squares$c = subgroupAdd(squares$c);
+  #end
+  #if SHUFFLES
+  #for k in 0..SHUFFLE_STEPS
+  squares$c += subgroupShuffleXor(squares$c, 1u << u32($k));
+  #end
+  #end
+  #end
+  #end
   #if SHARED
   // Parts of sums lie side by side: [sums, teams, PARTS].
   let first_part = team * PARTS;
@@ -150,11 +174,18 @@ fn main(
     #end
     #end
     #end
+    #if DEFERRED_NORM
+    if (team == 0u) {
+      #for c in 0..COLS
+      square_partials[$c * PARTS + place] = squares$c;
+      #end
+    }
+    #end
   }
   workgroupBarrier();
   #if TWO_STAGES
-  // First all lanes add up a share of the parts each, then some what is left of one sum.
-  const SHARES = LANES / SUMS;  // of a sum
+  // Each lane adds up a share of the parts of one sum; then one lane of each sum adds up its shares.
+  const SHARES = LANES / SUMS;  // lanes that share one sum
   let own_sum = lane / SHARES * PLACES + first_part;
   let share = lane % SHARES;
   var share_sum = 0.0;
@@ -176,10 +207,27 @@ fn main(
     }
     partials[first] = sum;
   }
+  #if DEFERRED_NORM
+  for (var i = thread; i < COLS; i += WORKGROUP) {
+    var sum = 0.0;
+    for (var j = 0u; j < PARTS; j++) {
+      sum += square_partials[i * PARTS + j];
+    }
+    square_partials[i * PARTS] = sum;
+  }
+  #end
   workgroupBarrier();
   #end
 
   if (lane == 0u) {
+    #if DEFERRED_NORM
+    #for c in 0..COLS
+    #if SHARED
+    squares$c = square_partials[$c * PARTS];
+    #end
+    let scale$c = deferred_scale(squares$c);
+    #end
+    #end
     #for s in 0..SIDES
     #for r in 0..ROWS
     #if AFFINE
@@ -188,6 +236,9 @@ fn main(
     #for c in 0..COLS
     #if SHARED
     sum$s_$r_$c = partials[(($s * ROWS + $r) * COLS + $c) * PLACES + first_part];
+    #end
+    #if DEFERRED_NORM
+    sum$s_$r_$c *= scale$c;
     #end
     #if AFFINE
     sum$s_$r_$c = sum$s_$r_$c * affine$s_$r.x + affine$s_$r.y;
@@ -200,6 +251,16 @@ fn main(
     #if PAIRED
     sum0_$r_$c = gate(sum0_$r_$c, sum1_$r_$c);
     #end
+    #if NORM
+    // What is added to is normed with the sum.
+    var y$r_$c = 0.0;
+    if (first_row + $r < params.rows) {
+      let at = token$c * params.stride + params.first + first_row + $r;
+      y$r_$c = y[at] + sum0_$r_$c;
+      y[at] = y$r_$c;
+    }
+    results[$c * OUTPUTS + team * ROWS + $r] = y$r_$c;
+    #else
     #if QUANTIZED_OUTPUT
     results[$c * OUTPUTS + team * ROWS + $r] = select(0.0, sum0_$r_$c, first_row + $r < params.rows);
     #else
@@ -211,6 +272,7 @@ fn main(
       y[at] = sum0_$r_$c;
       #end
     }
+    #end
     #end
     #end
     #end

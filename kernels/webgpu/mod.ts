@@ -2,6 +2,7 @@
 
 export * from "./activate.ts";
 export * from "./attention.ts";
+export { mostTileRows } from "./attention_shares.ts";
 export * from "./combine.ts";
 export * from "./device.ts";
 export * from "./elementwise.ts";
@@ -27,5 +28,6 @@ export * from "./rotate_rows.ts";
 export * from "./route.ts";
 export * from "./sampling/sampler.ts";
 export * from "./sparsify.ts";
+export * from "./subgroup_matrices.ts";
 export * from "./template.ts";
 export * from "./tile.ts";

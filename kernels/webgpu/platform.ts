@@ -54,6 +54,11 @@ export interface AdapterFacts {
   readonly description: string;
   /** Whether it is a driver that runs on the CPU. */
   readonly software: boolean;
+  /**
+   * Whether it has no instruction for a product of four int8. WGSL has such a product everywhere,
+   * but where it is emulated, f32 takes fewer instructions and half the registers.
+   */
+  readonly emulatesPackedDot: boolean;
 }
 
 /**
@@ -61,6 +66,20 @@ export interface AdapterFacts {
  * driver.
  */
 const SOFTWARE = /llvmpipe|lavapipe|softpipe|swiftshader|basic render|\bwarp\b/i;
+
+/**
+ * GPUs that lack that instruction, by the names that drivers give them: WebGPU does not tell. Apple's;
+ * AMD's before RDNA 2, except Vega 20, Navi 12 and Navi 14; Intel's before Xe; NVIDIA's before Pascal.
+ * The capitals are Mesa's names of AMD's chips.
+ */
+const WITHOUT_PACKED_DOT = [
+  /\bApple (M|A)\d/,
+  /\bRADV (TAHITI|PITCAIRN|VERDE|OLAND|HAINAN|BONAIRE|KABINI|KAVERI|HAWAII|TONGA|ICELAND)\b/,
+  /\bRADV (CARRIZO|FIJI|STONEY|POLARIS\d+|VEGAM|VEGA10|VEGA12|RAVEN2?|RENOIR|NAVI10)\b/,
+  /\bRadeon.* (RX 5[67]00|RX [45][5-9]0\b|RX Vega|Vega \d+|R[579] )/,
+  /\bIntel\b.*( HD Graphics|UHD Graphics 6\d\d|Iris(\(R\))? (Plus|Pro) )/,
+  /\bGeForce GTX? [4-9]\d\d(M|\b)/,
+];
 
 /** The adapter on which a device is opened: the fastest one. */
 export async function requestAdapter(gpu: GPU | undefined): Promise<GPUAdapter | undefined> {
@@ -81,7 +100,9 @@ export async function findAdapter(gpu: GPU | undefined): Promise<AdapterFacts | 
  */
 export function adapterFacts(info: GPUAdapterInfo): AdapterFacts {
   const description = info.description || info.device || info.vendor || "unnamed adapter";
-  return { description, software: info.isFallbackAdapter === true || SOFTWARE.test(description) };
+  const software = info.isFallbackAdapter === true || SOFTWARE.test(description);
+  const emulatesPackedDot = WITHOUT_PACKED_DOT.some((names) => names.test(description));
+  return { description, software, emulatesPackedDot };
 }
 
 /** The platform of `gpu`. It is Deno's only if it is the object that Deno put on `navigator`. */

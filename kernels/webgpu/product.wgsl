@@ -1,7 +1,10 @@
 // What linear.wgsl and matmul.wgsl share: the bindings of y = x W^T and the pieces of its epilogue.
 // INTEGER: x is int8 groups. AFFINE: each row of w has a scale and a bias. QUANTIZED_OUTPUT: y is
-// int8 groups. GATHER: w is a stack of matrices, the experts, and a token is a pair of a row of x and
-// one of the experts chosen for it. The planes of w follow from binding 8 on, see its format.
+// int8 groups. GATHER: w is a stack of matrices, the experts, and a "token" is a pair of a row of x and
+// one of the experts chosen for it. The planes of w, which its format defines, begin at binding 8.
+// NORM: besides y, f32, the product writes int8 groups of y times the weights of an RMSNorm, with the sum
+// of squares of y in each. DEFERRED_NORM: x may be such groups, whose results are divided by the root mean
+// square here. Groups that are whole have no sums of squares.
 struct Params {
   rows: u32,        // outputs; GATHER: of one expert
   groups: u32,      // groups of 32 columns in a row of weights
@@ -11,6 +14,10 @@ struct Params {
   share: u32,          // pairs that read the same row of x
   experts: u32,        // in the bound part of w
   first_expert: u32,   // the first of these
+  #end
+  #if DEFERRED_NORM
+  columns: u32,        // of x, without padding
+  epsilon: f32,
   #end
 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -22,13 +29,19 @@ struct Params {
 #if AFFINE
 @group(0) @binding(3) var<storage, read> affine: array<vec2<f32>>;    // [rows of w] (scale, bias)
 #end
+#if NORM
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
+@group(0) @binding(5) var<storage, read_write> groups: array<QuantizedGroup>;  // [tokens, stride / 32]
+@group(0) @binding(7) var<storage, read> norm_weight: array<vec4<f32>>;        // [stride / 4]
+#else
 #if QUANTIZED_OUTPUT
-@group(0) @binding(4) var<storage, read_write> y: array<QuantizedGroup>;
+@group(0) @binding(4) var<storage, read_write> groups: array<QuantizedGroup>;  // [tokens, stride / 32]
 #else
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
 #end
+#end
 
-// Which tokens the columns of a tile are, COLS of them. NONE: the column is idle.
+// The tokens of the COLS columns of a tile. NONE: the column is idle.
 const NONE = 0xffffffffu;
 #if GATHER
 #if GROUPED
@@ -60,8 +73,8 @@ fn input_of(token: u32) -> u32 {
 }
 
 #if GATHER
-// The expert of a tile, counted from the first of the bound part: not less than params.experts where
-// it is in another part, or the tile is empty.
+// The expert of a tile, counted from the first one of the bound part of w. It is params.experts or more
+// if the expert is in another part, or the tile is empty.
 fn expert_of(tile: u32) -> u32 {
   #if GROUPED
   return pair_tiles[tile * (COLS + 1u)] - params.first_expert;
@@ -80,6 +93,14 @@ fn weight_row(expert: u32, side: u32, row: u32) -> u32 {
   #end
 }
 
+#if DEFERRED_NORM
+// The factor that x lacks, by the sum of the squares that its groups have.
+fn deferred_scale(squares: f32) -> f32 {
+  let scale = inverseSqrt(squares / f32(params.columns) + params.epsilon);
+  return select(scale, 1.0, squares == 0.0);
+}
+#end
+
 #if INTEGER
 fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
   return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) +
@@ -88,7 +109,7 @@ fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
 #end
 
 #if QUANTIZED_OUTPUT
-// The outputs of a workgroup, until they are groups: OUTPUTS and WORKGROUP are the kernel's own.
+// The outputs of a workgroup before they are quantized. Each kernel sets OUTPUTS and WORKGROUP.
 const_assert OUTPUTS % 32u == 0u;
 var<workgroup> results: array<f32, COLS * OUTPUTS>;  // [tokens, outputs]
 
@@ -101,11 +122,23 @@ fn write_groups(token_tile: u32, row_tile: u32, thread: u32) {
     let start = job * 32u;
     let output = row_tile * OUTPUTS + start % OUTPUTS;
     let token = token_of(token_tile, start / OUTPUTS);
-    if (output < params.rows && token < arrayLength(&y) * 32u / params.stride) {
-      y[(token * params.stride + params.first + output) / 32u] = quantize_group(
-        result4(start), result4(start + 4u), result4(start + 8u), result4(start + 12u),
-        result4(start + 16u), result4(start + 20u), result4(start + 24u), result4(start + 28u),
-      );
+    if (output < params.rows && token < arrayLength(&groups) * 32u / params.stride) {
+      #for j in 0..8
+      var y$j = result4(start + 4u * $j);
+      #end
+      #if NORM
+      var squares = 0.0;
+      let column = (params.first + output) / 4u;
+      #for j in 0..8
+      squares += dot(y$j, y$j);
+      y$j *= norm_weight[column + $j];
+      #end
+      #end
+      var group = quantize_group(y0, y1, y2, y3, y4, y5, y6, y7);
+      #if NORM
+      group.scales.w = squares;
+      #end
+      groups[(token * params.stride + params.first + output) / 32u] = group;
     }
   }
 }

@@ -1,7 +1,7 @@
 // 32 activations as int8 codes: x[i] = d * code[i]. `scales` is (d, sum of the first sixteen
-// d * code, sum of the last sixteen, 0): the sums serve weight formats that have a minimum. Sums of
-// the x themselves would not do: weights less their minimum are larger, and so would errors be.
-// Of a group with a value that is NaN or infinite, d is so too.
+// d * code, sum of the last sixteen, 0). The sums serve weight formats with a minimum, whose product
+// is scale * sum(code * x) + minimum * sum(x). Both terms may be large and cancel out, so sum(x) has to
+// be that of the rounded x. Where a value of a group is NaN or infinite, so is d.
 struct QuantizedGroup {
   low: vec4<u32>,
   high: vec4<u32>,
@@ -34,8 +34,8 @@ fn quantize_group(
   );
 }
 
-// As integers, which are in the order of the numbers and have NaN above all: of two floats, of which one
-// is NaN, max() may give either.
+// Magnitudes are compared as integers, which have the order of the floats, with NaN above all. max() of
+// two floats may give either if one is NaN.
 fn magnitude(x: vec4<f32>) -> vec4<u32> {
   return bitcast<vec4<u32>>(x) & vec4(0x7fffffffu);
 }

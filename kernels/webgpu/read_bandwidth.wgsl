@@ -1,5 +1,5 @@
-// Sums a buffer, four loads at a time and a stride apart, so that a GPU has as many under way as it
-// can: the fastest plain read that WGSL can say. One sum per invocation goes out.
+// Reads a buffer as fast as WGSL can, to measure the bandwidth: four loads at a time, a stride apart, so
+// that as many as possible are under way. Each invocation writes the sum of what it has read.
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> sums: array<u32>;

@@ -1,10 +1,10 @@
 // The sum of one value over the workgroup, given to every invocation. Call in uniform control flow.
 // SUBGROUPS: the workgroup is exactly one subgroup. Otherwise SHUFFLED neighbours, which are of one
-// subgroup, add up theirs without memory; the PARTS that are left are added up in workgroup memory,
-// many of them in two stages.
+// subgroup, add up their values by shuffles, and the PARTS that are left are added in workgroup memory,
+// in two stages if they are many.
 #if !SUBGROUPS
 const PARTS = WORKGROUP / SHUFFLED;
-const_assert WORKGROUP % SHUFFLED == 0u && PARTS % FIRST_STAGE == 0u;
+const_assert WORKGROUP % SHUFFLED == 0u && PARTS == FIRST_STAGE * LAST_STAGE;
 var<workgroup> reduce_scratch: array<f32, PARTS>;
 #end
 

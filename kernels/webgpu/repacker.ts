@@ -1,5 +1,5 @@
-// Repacks GGUF blocks into planes as kernels/quants/repack.ts does, by vectors of WebAssembly: loading a
-// model is bound by it otherwise. A function is assembled for each format.
+// Repacks GGUF blocks into planes as kernels/quants/repack.ts does, but by vectors of WebAssembly, because
+// repacking would otherwise limit the speed of loading. A function is assembled for each format.
 
 import type { Arrangement, QuantFormat } from "../quants/mod.ts";
 import { fieldBytesOf, liesAsInFile } from "../quants/mod.ts";
@@ -16,13 +16,13 @@ import {
   v128,
 } from "../cpu/wasm/mod.ts";
 
-/** Bytes of blocks that are repacked at a time, at most: they stay in a core's cache. */
+/** Most bytes of blocks that are repacked at a time, so that they stay in a core's cache. */
 const PIECE = 256 * 1024;
 
 /** Bytes of a page of WebAssembly's memory. */
 const PAGE = 64 * 1024;
 
-/** Bytes behind each plane that vectors may reach. */
+/** Bytes after each plane that vectors may overwrite. */
 const SLACK = 64;
 
 const MEMORY = "memory";
@@ -86,7 +86,7 @@ export class Repacker {
 /** By format, since they are the same for all matrices. */
 const repackers = new Map<QuantFormat, Repacker>();
 
-/** The repacker of a format; undefined where blocks stay as they are. */
+/** The repacker of a format; undefined if its blocks stay as they are. */
 export function repackerOf(format: QuantFormat): Repacker | undefined {
   if (liesAsInFile(format)) return undefined;
   let repacker = repackers.get(format);
@@ -130,12 +130,12 @@ function assemble(
   return module.bytes();
 }
 
-/** Whether a plane's bits are rearranged among the words of a block, and so as it is copied. */
+/** Whether a plane's bits move between the words of a block, so that they are rearranged while copied. */
 function isWhole({ arrangement }: QuantFormat["planes"][number]): boolean {
   return arrangement !== undefined && arrangement !== "spread bits" && arrangement !== "quarters";
 }
 
-/** Where a field is read and written: at `from` + start, and at `to`. */
+/** The addresses of a field: it is read at `from` + start, and written at `to`. */
 interface Places {
   readonly memory: Memory;
   readonly from: Local<"i32">;
@@ -143,7 +143,7 @@ interface Places {
   readonly to: Local<"i32">;
 }
 
-/** Copies a field, and fills up with zeros what the plane has beyond it. */
+/** Copies a field, and fills the rest of its place in the plane with zeros. */
 function copyField(
   f: FunctionBuilder,
   { memory, from, start, to }: Places,
@@ -186,14 +186,14 @@ function arrangeField(
     for (let distance = width; distance < 8; distance *= 2) pair = exchange(f, pair, distance);
     pair.forEach((vector, i) => {
       const place = at / 16 + i;
-      // Of each four groups the middle two change places.
+      // The two groups in the middle of each four are swapped.
       const swapped = place % 4 === 1 ? place + 1 : place % 4 === 2 ? place - 1 : place;
       f.do(memory.v128.store(to, vector, 16 * (byGroup ? swapped : place)));
     });
   }
 }
 
-/** Words of a run, in two vectors, of which those `distance` apart are paired: in the first, the second. */
+/** Two vectors with the words of a run: those in the second are `distance` words after those in the first. */
 const PAIRED: Record<number, { apart: number[][]; together: number[][] }> = {
   4: { apart: [[0, 1, 2, 3], [4, 5, 6, 7]], together: [[0, 1, 2, 3], [4, 5, 6, 7]] },
   2: { apart: [[0, 1, 4, 5], [2, 3, 6, 7]], together: [[0, 1, 4, 5], [2, 3, 6, 7]] },

@@ -1,17 +1,20 @@
-// RoPE on queries and keys, which also writes keys and values into the paged KV cache: the bindings
-// of rotate.wgsl. Every part is optional: zero heads of a kind, or `rotary: 0` for no rotation.
+// RoPE on queries and keys, which also writes keys and values into the paged KV cache, after norms of
+// the heads: the bindings of rotate.wgsl. Every part is optional: zero heads of a kind, `rotary: 0`
+// for no rotation, and no norms.
 
 import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import rotateSource from "./rotate.wgsl" with { type: "text" };
 import type { FloatRows } from "../ops/activation.ts";
 import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { type AttentionState, BLOCK, isCoded, type LayerCache } from "../ops/kv_cache.ts";
-import type { RotateOptions } from "../ops/rotate.ts";
+import { headNorms, type RotateOptions } from "../ops/rotate.ts";
 import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
 import { CacheCodes } from "./cache_codes.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { Normalize } from "./norm.ts";
 import { structs } from "./structs.ts";
+import { reduction } from "./workgroup.ts";
 
 const WORKGROUP = 32;
 
@@ -19,6 +22,8 @@ const WORKGROUP = 32;
 export class Rotate {
   readonly #dispatch: Dispatch | undefined;
   readonly #workgroups: number;
+  /** Norms of heads that have to come before. */
+  readonly #norms: readonly Normalize[];
   /** Writes keys and values if some are codes; then they are rotated in place before. */
   readonly #codes: readonly CacheCodes[];
 
@@ -41,20 +46,39 @@ export class Rotate {
       ? { ...asked, heads: asked.heads + asked.kvHeads, kvHeads: 0 }
       : asked;
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
-    const { rotary, rotaryStart = 0, halfPairs, lowAngles, highAngles, first = 0 } = options;
+    const { rotary, rotaryStart = 0, halfPairs, angles, first = 0 } = options;
     const { sections: [time, height, width, other] = [], interleaved = false } = options.sections ??
       {};
     const SECTIONS = rotary > 0 && time !== undefined;
     const CACHED = kvHeads > 0;
     const VALUES = CACHED && !sharedValues;
+    // The norms' weights and the positions of images together were too many bindings. Where keys
+    // become codes, they are among the heads that are rotated in place.
+    const normed = headNorms(asked);
+    const isFused = normed.length > 0 && !SECTIONS && !isOfCodes;
+    this.#norms = isFused
+      ? []
+      : normed.map(({ norm, vectors }) => new Normalize(device, qkv, qkv, norm, { vectors }));
+    const { queries, keys } = isFused ? options.norms! : {};
+    const keyNorm = kvHeads > 0 ? keys : undefined;
+    const reduced = isFused ? reduction(device, WORKGROUP) : undefined;
     const elements = (heads + kvHeads) * headDim + (VALUES ? kvHeads * valueDim : 0);
-    this.#workgroups = Math.ceil(elements / 4 / WORKGROUP);
-    if (isOfCodes && rotary === 0) return;
+    this.#workgroups = isFused
+      ? heads + kvHeads + (VALUES ? kvHeads : 0)
+      : Math.ceil(elements / 4 / WORKGROUP);
+    if (rotary === 0 && !isFused && (isOfCodes || !CACHED)) return;
     this.#dispatch = device.kernel({
       name: "rotate",
       source: rotateSource,
       constants: {
         WORKGROUP,
+        ...reduced?.constants,
+        NORMED: isFused,
+        ...(isFused
+          ? { QUERY_NORM: Number(queries !== undefined), KEY_NORM: Number(keyNorm !== undefined) }
+          : {}),
+        QUERY_WEIGHT: queries?.weight !== undefined,
+        KEY_WEIGHT: keyNorm?.weight !== undefined,
         BLOCK,
         HEAD_DIM: headDim,
         VALUE_DIM: valueDim,
@@ -62,18 +86,24 @@ export class Rotate {
         HALF_VALUES: VALUES && cache!.types.values === "f16",
         HALF_PAIRS: rotary > 0 && halfPairs,
         ROTATED: rotary > 0,
-        IN_PLACE: rotary > 0 && heads > 0,
+        IN_PLACE: (rotary > 0 || queries !== undefined) && heads > 0,
         SECTIONS,
         INTERLEAVED: interleaved,
         IMAGE_TOKEN,
         CACHED,
         VALUES,
       },
-      snippets: [structs(STEP_ROW, MROPE_POSITION), ...(CACHED ? [cacheSource] : [])],
+      snippets: [
+        structs(STEP_ROW, MROPE_POSITION),
+        ...(CACHED ? [cacheSource] : []),
+        ...(reduced ? [reduced.snippet] : []),
+      ],
     }).bind({
       rows: state.rows,
       qkv: qkv.floats,
-      ...(rotary > 0 ? { low_angles: lowAngles!, high_angles: highAngles! } : {}),
+      ...(rotary > 0 ? { angles: angles! } : {}),
+      ...(queries?.weight ? { query_weight: queries.weight } : {}),
+      ...(keyNorm?.weight ? { key_weight: keyNorm.weight } : {}),
       ...(CACHED ? { table: state.table, keys: cache!.keys } : {}),
       ...(VALUES ? { values: cache!.values! } : {}),
       ...(SECTIONS ? { mrope_positions: options.sections!.mropePositions } : {}),
@@ -89,11 +119,16 @@ export class Rotate {
       height: height ?? 0,
       width: width ?? 0,
       other: other ?? 0,
+      query_epsilon: queries?.epsilon ?? 0,
+      key_epsilon: keyNorm?.epsilon ?? 0,
+      query_weight_step: queries?.weightPerVector ? headDim : 0,
+      key_weight_step: keyNorm?.weightPerVector ? headDim : 0,
     });
   }
 
   /** Records the first `rows` rows. */
   encode(pass: GPUComputePassEncoder, rows: number): void {
+    for (const norm of this.#norms) norm.encode(pass, rows);
     if (this.#dispatch) encodeDispatch(pass, this.#dispatch, [this.#workgroups, rows]);
     for (const codes of this.#codes) codes.encode(pass, rows);
   }

@@ -1,6 +1,7 @@
 // The choice of experts for each row, and their weights: the binding of route.wgsl.
 
 import routeSource from "./route.wgsl" with { type: "text" };
+import scalarsSource from "./scalars.wgsl" with { type: "text" };
 import { GpuError } from "../errors.ts";
 import type { FloatRows } from "../ops/activation.ts";
 import { ONE_GROUP, type RouteOptions, type Routing } from "../ops/experts.ts";
@@ -43,7 +44,7 @@ export class Route {
         GROUPED,
         NORMALIZED: normalize || !PROBABILITIES,
       },
-      snippets: [snippet],
+      snippets: [snippet, scalarsSource],
     }).bind({
       logits: logits.floats,
       ids: routing.ids,

@@ -1,13 +1,13 @@
-// The router of a mixture of experts: `top_k` of them for each row, and their weights, by logits.
-// One workgroup per row. An expert's rank is the number of experts ahead of it: those of a higher
-// score, and those of the same score and a lower id. So nothing is sorted, and no order matters.
-// SOFTMAX, SIGMOID: an expert's weight is its probability; neither: the softmax over the chosen.
-// BIASED (DeepSeek-V3, section 2.1.2): a bias counts for the choice, not in the weight. GROUPED: only
-// experts of the `groups_used` groups whose two best scores have the greatest sums are chosen.
-// The grid is the rows of the step: `count` tells later kernels how many pairs there are.
+// The router of a mixture of experts: chooses `top_k` experts for each row by their logits, and computes
+// their weights. One workgroup per row. An expert's rank is the number of experts with a higher score,
+// or with the same score and a lower id; so nothing has to be sorted.
+// SOFTMAX, SIGMOID: an expert's weight is its probability. Neither: the softmax over the chosen ones.
+// BIASED (DeepSeek-V3, section 2.1.2): a bias is added for the choice, but not in the weight. GROUPED:
+// only experts of the `groups_used` groups with the greatest sums of their two best scores are chosen.
+// The grid has one workgroup for each row of the step; `count` tells later kernels the number of pairs.
 struct Params {
   experts: u32,       // at most EXPERTS
-  top_k: u32,       // at most TOP_K
+  top_k: u32,         // at most TOP_K
   stride: u32,        // columns of logits
   groups: u32,        // at most EXPERTS / 2
   groups_used: u32,
@@ -76,9 +76,9 @@ fn group_rank(group: u32) -> u32 {
 // are relative to, `total` their sum.
 fn weight_of(logit: f32, greatest: f32, total: f32) -> f32 {
   #if SIGMOID
-  return 1.0 / (1.0 + exp(-logit));
+  return sigmoid(logit);
   #else
-  return exp(logit - greatest) / total;
+  return exponential(logit - greatest) / total;
   #end
 }
 
@@ -110,7 +110,7 @@ fn main(
   greatest = max(max(most.x, most.y), max(most.z, most.w));
   var part = 0.0;
   for (var expert = thread; expert < experts; expert += WORKGROUP) {
-    part += exp(scores[expert] - greatest);
+    part += exponential(scores[expert] - greatest);
   }
   total = workgroup_sum(part, thread);
   workgroupBarrier();

@@ -28,6 +28,6 @@ fn main(
   let threshold = mean + params.factor * deviation;
   for (var at = first + thread; at < last; at += WORKGROUP) {
     let rest = x[at] - threshold;
-    x[at] = select(rest, 0.0, rest < 0.0); // max() may hide that it is NaN
+    x[at] = select(rest, 0.0, rest < 0.0); // max() may turn NaN into 0
   }
 }

@@ -5,6 +5,12 @@
 import type { Capabilities } from "../device.ts";
 import { GpuError } from "../errors.ts";
 import { GROUP, ROW_PADDING } from "../ops/activation.ts";
+import {
+  MATRIX_WORKGROUP,
+  matrixBytes,
+  matrixSize,
+  type SubgroupMatrices,
+} from "./subgroup_matrices.ts";
 
 /** Work per invocation and workgroup of linear.wgsl. */
 export interface LinearTile {
@@ -21,8 +27,16 @@ export interface LinearTile {
 /** A tile of 64 rows by 64 tokens in workgroup memory: matmul.wgsl. */
 export const STAGED = "staged";
 
+/** The same by subgroup matrices: matmul_matrices.wgsl. */
+export const MATRICES = "matrices";
+
 /** How a product is tiled. */
-export type Tile = LinearTile | typeof STAGED;
+export type Tile = LinearTile | typeof STAGED | typeof MATRICES;
+
+/** Whether the tile is one of 64 rows by 64 tokens in workgroup memory. */
+export function isStaged(tile: Tile): tile is typeof STAGED | typeof MATRICES {
+  return tile === STAGED || tile === MATRICES;
+}
 
 /** The properties of a product on which its tiles depend. */
 export interface TileUse {
@@ -38,6 +52,8 @@ export interface TileUse {
 export interface TileDevice {
   readonly capabilities: Capabilities;
   readonly limits: GPUSupportedLimits;
+  /** Its subgroup matrices, if it has any. */
+  readonly matrices?: SubgroupMatrices;
 }
 
 /** Rows of all sides, and tokens, of a staged tile. */
@@ -49,7 +65,7 @@ const STAGED_WORKGROUP = 256;
 const STAGED_TOKENS = 33;
 
 /** Tokens of the widest tile of teams. */
-const MOST_COLS = 8;
+export const MOST_COLS = 8;
 
 /** Most invocations of a workgroup. With more, registers run short. */
 const MOST_INVOCATIONS = 256;
@@ -91,23 +107,38 @@ export function tokenClasses(most: number): number[] {
 
 /** A name that identifies the tile. */
 export function tileName(tile: Tile): string {
-  if (tile === STAGED) return tile;
+  if (isStaged(tile)) return tile;
   return `${tile.rows}x${tile.cols}, ${tile.lanes} of ${tile.workgroup}`;
 }
 
 /** Rows of each side that one workgroup of a tile makes. */
 export function rowsOf(tile: Tile, { sides }: { sides: 1 | 2 }): number {
-  return tile === STAGED ? STAGED_SIZE / sides : tile.rows * tile.workgroup / tile.lanes;
+  return isStaged(tile) ? STAGED_SIZE / sides : tile.rows * tile.workgroup / tile.lanes;
 }
 
 /** Tokens in a tile. */
 export function columnsOf(tile: Tile): number {
-  return tile === STAGED ? STAGED_SIZE : tile.cols;
+  return isStaged(tile) ? STAGED_SIZE : tile.cols;
 }
 
-/** Groups of 32 columns that a staged tile processes at a time: two if they fit 16 KiB. */
-export function stagedGroups({ integer, quantized }: TileUse): number {
-  return integer && !quantized ? 2 : 1;
+/** Buffers of a staged tile: two if they fit, so that one is filled while the other is multiplied. */
+export function stagedBuffers({ limits }: TileDevice, use: TileUse): 1 | 2 {
+  // Two buffers of floats, each with half a group, are as large as one of whole groups.
+  const needed = resultBytes(STAGED, use) + 2 * stagedBytes(use);
+  return use.integer && needed > limits.maxComputeWorkgroupStorageSize ? 1 : 2;
+}
+
+/**
+ * Bytes of a buffer of a staged tile, for w and x: a group of codes and a vector of scales, or half a
+ * group of floats.
+ */
+function stagedBytes({ integer }: TileUse): number {
+  return 2 * STAGED_SIZE * (integer ? GROUP + 16 : GROUP / 2 * 4);
+}
+
+/** Bytes of the results of a workgroup that are quantized before they are written. */
+function resultBytes(tile: Tile, use: TileUse): number {
+  return use.quantized ? columnsOf(tile) * rowsOf(tile, use) * 4 : 0;
 }
 
 /** Whether the lanes of a team are a subgroup, which sums without workgroup memory. */
@@ -129,23 +160,30 @@ export function shuffledLanes(tile: LinearTile, { capabilities }: TileDevice): n
 
 /** Bytes of workgroup memory of the kernel with this tile. */
 export function workgroupBytes(device: TileDevice, tile: Tile, use: TileUse): number {
-  const results = use.quantized ? columnsOf(tile) * rowsOf(tile, use) * 4 : 0;
-  if (tile === STAGED) {
-    // For x and for w: codes and a vector of scales, or floats.
-    const bytesPerGroup = 2 * (use.integer ? GROUP + 16 : GROUP * 4);
-    return results + stagedGroups(use) * STAGED_SIZE * bytesPerGroup;
-  }
+  if (tile === MATRICES) return matrixBytes(matrixSize(device.matrices!, use)!);
+  const results = resultBytes(tile, use);
+  if (tile === STAGED) return results + stagedBuffers(device, use) * stagedBytes(use);
   const shuffled = shuffledLanes(tile, device);
   const shared = tile.lanes > shuffled && !usesSubgroups(tile, device);
-  const sums = use.sides * tile.rows * tile.cols;
-  return results + (shared ? sums * tile.workgroup / shuffled * 4 : 0);
+  if (!shared) return results;
+  const sums = use.sides * tile.rows * tile.cols * tile.workgroup;
+  const squares = use.integer ? tile.cols * tile.lanes : 0; // of a norm that is left to this product
+  return results + (sums + squares) / shuffled * 4;
 }
 
 /** Why a device cannot run a product with a tile; undefined if it can. */
 export function tileFault(device: TileDevice, tile: Tile, use: TileUse): string | undefined {
   const { limits } = device;
-  const { workgroup, lanes, rows, cols } = tile === STAGED
-    ? { workgroup: STAGED_WORKGROUP, lanes: 1, rows: 1, cols: 1 }
+  if (tile === MATRICES && !(device.matrices && matrixSize(device.matrices, use))) {
+    return "the device has no subgroup matrices for it";
+  }
+  const { workgroup, lanes, rows, cols } = isStaged(tile)
+    ? {
+      workgroup: tile === STAGED ? STAGED_WORKGROUP : MATRIX_WORKGROUP,
+      lanes: 1,
+      rows: 1,
+      cols: 1,
+    }
     : tile;
   const counts = [workgroup, lanes, rows, cols];
   if (!counts.every((count) => Number.isInteger(count) && count > 0)) {
@@ -194,7 +232,7 @@ function* candidates(device: TileDevice, tokens: number, use: TileUse): Generato
     yield { rows, cols: isSingle ? 1 : 4, lanes: 1, workgroup: GROUP / rows };
     return;
   }
-  if (tokens >= STAGED_TOKENS) yield STAGED;
+  if (tokens >= STAGED_TOKENS) yield* [MATRICES, STAGED] as const;
   // Fewer lanes if those of a subgroup demand too much of the device. A row is still read in
   // neighbouring pieces.
   const rows = Math.min(4, MOST_SUMS / (cols * use.sides));

@@ -8,14 +8,21 @@ import type { Gpu } from "./gpu.ts";
 /** Most values that an invocation adds up one after the other. More are summed in two stages. */
 const MOST_PARTS = 16;
 
-/** Constants and the snippet of reduce.wgsl for this device. */
-export function reduction(device: Gpu): {
+/** Most invocations of a workgroup that reduces a row, unless a kernel says otherwise. */
+const MOST_INVOCATIONS = 256;
+
+/**
+ * Constants and the snippet of reduce.wgsl for this device. The constants belong together: a kernel
+ * that takes them must not change WORKGROUP.
+ * @param most invocations of a workgroup, a power of two
+ */
+export function reduction(device: Gpu, most: number = MOST_INVOCATIONS): {
   constants: Constants & { WORKGROUP: number; SUBGROUPS: boolean };
   snippet: string;
 } {
   const { software, subgroupSize, leastSubgroup } = device.capabilities;
   const SUBGROUPS = software && subgroupSize > 1;
-  const WORKGROUP = SUBGROUPS ? subgroupSize : software ? 8 : 256;
+  const WORKGROUP = SUBGROUPS ? subgroupSize : software ? 8 : most;
   const SHUFFLED = software ? 1 : Math.min(WORKGROUP, powerOfTwo(leastSubgroup));
   const parts = WORKGROUP / SHUFFLED;
   const TWO_STAGES = parts > MOST_PARTS;

@@ -30,7 +30,7 @@ export interface Section {
 /** What leaves the models' KV caches, in bytes. */
 export interface BlockTiers {
   readonly memory: { bytes: number; limit: number };
-  /** The files on disk when they were last measured; absent where nothing is kept there. */
+  /** The files on disk when they were last measured; missing if nothing is kept there. */
   readonly onDisk?: { bytes: number; limit: number } | undefined;
   /** Measures the files on disk. */
   measureDisk?(): Promise<void>;

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import type { ResponseBounds } from "../settings/settings.ts";
 import { entriesOf, readIfThere, removeIfThere } from "../../engine/mod.ts";
 
-/** 12 digits of the time in milliseconds, and 144 random bits, which nobody can guess. */
+/** 12 digits of the time in milliseconds, and 144 random bits, which cannot be guessed. */
 const ID = /^[0-9a-f]{48}$/;
 const TIME_DIGITS = 12;
 const RANDOM_BYTES = 18;
@@ -68,7 +68,7 @@ export class ResponseStore {
   /**
    * Keeps a response, and drops the oldest ones if there are too many.
    *
-   * @param owner key of whoever may have it
+   * @param owner key of the client that may read it
    * @returns whether it is kept; not if it is larger than all may be together, or cannot be written
    */
   async put(id: string, owner: string, content: Uint8Array<ArrayBuffer>): Promise<boolean> {

@@ -62,7 +62,7 @@ export class RegistryClient {
    * As send(), for the first request of all, which finds out whether there is a registry.
    *
    * @param milliseconds within which somebody must accept a connection
-   * @throws {RegistryError} as send(); and if nobody does
+   * @throws {RegistryError} like send(), and if no address answers
    */
   async sendFirst(url: URL, request: RegistryRequest, milliseconds: number): Promise<Response> {
     const answer = this.send(url, request);

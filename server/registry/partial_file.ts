@@ -235,7 +235,7 @@ async function isAt(file: Deno.FsFile, path: string): Promise<boolean> {
 /**
  * Opens a partial file as soon as no one else has it open.
  *
- * @param isDone whether whoever had it open has completed the blob meanwhile
+ * @param isDone whether another process has completed the blob meanwhile
  * @param onWait called before each wait, with the bytes that are there
  * @returns undefined once `isDone`
  */

@@ -18,7 +18,7 @@ export interface ReachableOptions {
  * Rejects if nothing accepts a connection in time; never settles otherwise. An address that refuses
  * connections is left to fetch, which reports it at once.
  *
- * @throws {RegistryError} if nobody does
+ * @throws {RegistryError} if no address accepts a connection
  */
 export async function failUnlessReachable(
   { hostname, port, protocol, host }: URL,

@@ -46,7 +46,7 @@ export async function withRetries<T>(work: () => Promise<T>, options: RetryOptio
   }
 }
 
-/** Milliseconds of a Retry-After header; undefined where there is none that can be read. */
+/** Milliseconds of a Retry-After header; undefined if there is none, or it cannot be parsed. */
 export function parseRetryAfter(value: string | null): number | undefined {
   if (value === null) return undefined;
   const milliseconds = /^\s*\d+\s*$/.test(value)
@@ -83,7 +83,7 @@ function facts({ status }: RegistryError): { status?: number } {
   return status === undefined ? {} : { status };
 }
 
-/** Resolves after so many milliseconds; rejects with the signal's reason once it is aborted. */
+/** Resolves after a number of milliseconds; rejects with the signal's reason once it is aborted. */
 export function delay(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -15,7 +15,7 @@ const running = new Map<string, Running>();
  * tries the work itself, since it may have other options.
  *
  * @param key the same for the same work, anywhere in this process
- * @param report told the progress, whoever does the work
+ * @param report receives the progress, also if another caller started the work
  */
 export async function shareWork(
   key: string,

@@ -36,7 +36,7 @@ export async function transferBlobs(
   options: {
     outlet: Outlet<TransferProgress>;
     tuning: TransferTuning;
-    /** How many blobs at once. */
+    /** Number of blobs that are transferred at the same time. */
     limit: number;
     signal: AbortSignal;
   },

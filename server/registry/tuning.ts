@@ -8,7 +8,7 @@ export interface TransferTuning {
   readonly streams: number;
   /** Streams of one blob. */
   readonly streamsPerBlob: number;
-  /** A blob is cut into about so many parts … */
+  /** The approximate number of parts of a blob … */
   readonly parts: number;
   /** … none of them smaller than this, but for the last … */
   readonly smallestPart: number;

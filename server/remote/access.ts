@@ -33,7 +33,7 @@ export class RemoteAccess {
   readonly #publicFetch: typeof globalThis.fetch;
   readonly #resolve: Resolve | undefined;
 
-  /** Asks nobody. */
+  /** Makes no requests. */
   constructor({ cloudHost, remotes = [], fetch = globalThis.fetch, resolve }: AccessOptions) {
     this.#cloudOrigin = cloudHost === undefined ? undefined : URL.parse(cloudHost)?.origin;
     this.#named = remotes.map(readHost).filter((url) => url !== null);
@@ -82,7 +82,7 @@ function arePublic(addresses: readonly string[]): boolean {
 /** The host and, if it is given, the port; null if the text is no host. */
 function readHost(text: string): URL | null {
   const bare = text.replace(/^[a-z]+:\/\//i, "");
-  // A URL drops the default port of its scheme. Nobody means that of ftp.
+  // A URL drops the default port of its scheme, so a scheme is used whose port is never meant.
   return URL.parse(`ftp://${/^[^[]*:.*:/.test(bare) ? `[${bare}]` : bare}`);
 }
 

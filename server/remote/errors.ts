@@ -16,7 +16,7 @@ export class RemoteError extends Error {
   /** The other server's Retry-After, as it stands. */
   readonly retryAfter?: string;
 
-  /** @param status the HTTP status for whoever asked us; 502 where the other server gave none */
+  /** @param status the HTTP status for our client; 502 if the other server gave none */
   constructor(readonly status: number, message: string, options: RemoteErrorOptions = {}) {
     super(message, options);
     if (options.retryAfter !== undefined) this.retryAfter = options.retryAfter;

@@ -139,12 +139,16 @@ function toDone(record: AnswerRecord): DoneEvent {
 
 async function embed(
   { client, model, signal }: RemoteCall,
-  { inputs, truncate, dimensions, contextLength, gpuLayers }: EmbedRequest,
+  { inputs, truncate, dimensions, contextLength, gpuLayers, prefillChunk }: EmbedRequest,
 ): Promise<EmbedResult> {
   if (inputs.some((input) => typeof input !== "string")) {
     throw new RequestError("A server with Ollama's API takes inputs as text, not as tokens");
   }
-  const options = given({ num_ctx: contextLength, num_gpu: gpuLayers });
+  const options = given({
+    num_ctx: contextLength,
+    num_gpu: gpuLayers,
+    num_batch: prefillChunk,
+  });
   const body = {
     model,
     input: inputs,

@@ -69,6 +69,7 @@ function common(model: string, request: ChatRequest | GenerateRequest): Record<s
     seed: request.seed,
     num_ctx: request.contextLength,
     num_gpu: request.gpuLayers,
+    num_batch: request.prefillChunk,
     num_predict: request.maxTokens,
     stop: request.stop,
     repeat_penalty: request.repeatPenalty,

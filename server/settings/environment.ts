@@ -16,7 +16,7 @@ export interface Variable {
   readonly effect: string;
   /** What its value must be; default: any text. */
   readonly kind?: Kind;
-  /** Whether its value is shown to nobody. */
+  /** Whether its value is secret, and never shown. */
   readonly isSecret?: boolean;
 }
 

@@ -124,7 +124,7 @@ function isIsolation(text: string): text is Isolation {
   return text === "worker" || text === "process";
 }
 
-/** Where what was found out about the kernels of GPUs is kept; undefined where nothing is. */
+/** The folder with the results of tuning GPUs; undefined if they are not kept. */
 export function tuningFolder({ cache }: Pick<Settings, "cache">): string | undefined {
   return cache === undefined ? undefined : join(cache, "tuning");
 }

@@ -4,6 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type KernelCode, parseKernels } from "../../bench/gpu_offline/isa.ts";
 import { findNullGpu, runOnNullGpu } from "../../bench/gpu_offline/null_gpu.ts";
+import { DEVICES } from "../gpu.ts";
 
 /** A kernel of two loops, of which only the second one loads: three at a time, and then one more. */
 const CODE = `
@@ -48,6 +49,7 @@ Deno.test("parseKernels() reads loops, loads and statistics of machine code", ()
     instructions: 9,
     loopInstructions: 6,
     loadsInFlight: 3,
+    matrixProducts: 0,
     perGroup: 3,
   };
   assertEquals(parseKernels(CODE), [expected]);
@@ -62,18 +64,20 @@ const folder = await Deno.makeTempDir();
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 const gpu = await findNullGpu(folder);
 
-/** Bounds of kernels of steps of few rows: most instructions in all. */
+/** Bounds of kernels: most instructions in all, those of a fused norm included. */
 const MOST_INSTRUCTIONS: Readonly<Record<string, number>> = {
-  "output Q4_K, 1 rows": 800,
+  "output Q4_K, 1 rows": 1100,
   "gate and up Q4_K, 1 rows": 1900,
-  "output Q8_0, 1 rows": 700,
+  "output Q8_0, 1 rows": 1000,
   "gate and up Q8_0, 1 rows": 1700,
+  "output Q4_K, 256 rows": 1500,
+  "gate and up Q4_K, 256 rows": 1750,
 };
 
 for (const family of ["navi31", "vega10"]) {
   const why = typeof gpu === "string" ? `: ${gpu}` : "";
   Deno.test({
-    name: `kernels of steps of few rows keep their bounds on ${family}${why}`,
+    name: `kernels keep their bounds on ${family}${why}`,
     ignore: why !== "",
     async fn() {
       const { stderr } = await runOnNullGpu(gpu as Exclude<typeof gpu, string>, "kernels.ts", {
@@ -82,11 +86,15 @@ for (const family of ["navi31", "vega10"]) {
         debug: "shaders,shaderstats",
       });
       const kernels = parseKernels(stderr);
-      for (const { name, kernel, spilled, loadsInFlight, instructions } of kernels) {
+      for (const { name, kernel, registers, spilled, loadsInFlight, instructions } of kernels) {
         const what = `${name} (${kernel})`;
         if (/, [124] rows$/.test(name)) assertEquals(spilled, 0, `${what} spills registers`);
         if (name === "attention, 1 rows") {
           assert(loadsInFlight >= 8, `${what} has ${loadsInFlight} loads under way`);
+        }
+        if (name === "attention, 256 rows" && kernel === "attention") {
+          assert(loadsInFlight >= 8, `${what} has ${loadsInFlight} loads under way`);
+          assert(registers <= 140, `${what} has ${registers} registers`);
         }
         const most = MOST_INSTRUCTIONS[name] ?? Infinity;
         assert(instructions <= most, `${what} has ${instructions} instructions`);
@@ -98,3 +106,26 @@ for (const family of ["navi31", "vega10"]) {
     },
   });
 }
+
+const noDawn = DEVICES.some(({ name }) => name === "Dawn") ? "" : "no npm package `webgpu`";
+const whyNot = typeof gpu === "string" ? gpu : noDawn;
+Deno.test({
+  name: `Dawn compiles products of many tokens to products of matrices${whyNot && `: ${whyNot}`}`,
+  ignore: whyNot !== "",
+  async fn() {
+    const { stderr } = await runOnNullGpu(gpu as Exclude<typeof gpu, string>, "kernels.ts", {
+      args: ["Q4_K"],
+      family: "navi31",
+      kind: "dawn",
+      debug: "shaders,shaderstats",
+    });
+    const many = parseKernels(stderr).filter(({ name }) => /Q4_K, 256 rows$/.test(name));
+    assertEquals(many.length, 2);
+    for (const { name, matrixProducts, spilled, workgroupBytes } of many) {
+      // In one turn a subgroup of 64 multiplies 64 rows by 32 tokens and 32 columns, 16 each.
+      assertEquals(matrixProducts, 16, name);
+      assertEquals(spilled, 0, `${name} spills registers`);
+      assertEquals(workgroupBytes, 26624, name);
+    }
+  },
+});

@@ -56,7 +56,7 @@ Deno.test("attentionReference() sees the keys of each kind of window", () => {
     images: [[1, 4], [4, 6]] as const,
     window: { kind: "sliding", size: 3 } as const,
   };
-  assertEquals(seen({ ...images, wholeImages: true }), [
+  assertEquals(seen({ ...images, bidirectionalImages: true }), [
     "x......",
     "xxxx...",
     "xxxx...",
@@ -133,9 +133,9 @@ deviceTest("Attention sees whole images, as Gemma 3 does", async (device) => {
   const sequences = [[40, 40], [64, 20], [30, 1]] as const;
   const images = [[5, 19], [46, 50], [50, 60]] as const;
   const shape = { ...SMALL, sequences, images, heads: 2, kvHeads: 1, headDim: 16 };
-  await assertAttention(device, { ...shape, wholeImages: true, split: 24 });
+  await assertAttention(device, { ...shape, bidirectionalImages: true, split: 24 });
   const window = { kind: "sliding", size: 9 } as const;
-  await assertAttention(device, { ...shape, wholeImages: true, window, split: 8 });
+  await assertAttention(device, { ...shape, bidirectionalImages: true, window, split: 8 });
 });
 
 deviceTest("Attention biases by distance, with values of another length", async (device) => {

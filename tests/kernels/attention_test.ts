@@ -38,6 +38,16 @@ deviceTest("Attention prefills heads of 128, three a group", async (device) => {
   await assertAttention(device, { ...shape, split: 64, sequences });
 });
 
+deviceTest("Attention prefills tiles of up to 32 and 28 queries of one key", async (device) => {
+  const sequences = [[70, 20], [9, 9], [200, 3], [33, 1]] as const;
+  const shape = { kvHeads: 1, half: true, quantized: false, sequences, split: 96 };
+  const four = { ...shape, heads: 4, headDim: 128 };
+  await assertAttention(device, { ...four, tileRows: device.mostTileRows(four) });
+  const window = { kind: "sliding", size: 30 } as const;
+  const seven = { ...shape, heads: 7, headDim: 40, window };
+  await assertAttention(device, { ...seven, tileRows: device.mostTileRows(seven) });
+}, { dawn: false });
+
 deviceTest("Attention shares 71 heads of one key out over workgroups", async (device) => {
   const shape = { heads: 71, kvHeads: 1, headDim: 8, half: true, quantized: true, tileRows: 1 };
   await assertAttention(device, { ...shape, split: 64, sequences: [[70, 3], [33, 1]] });

@@ -148,8 +148,7 @@ async function assertWritten(
         ...shape,
         halfPairs: true,
         ...(rotary > 0 && {
-          lowAngles: upload(device, turns),
-          highAngles: upload(device, turns.slice(0, rotary * 4)),
+          angles: upload(device, Float32Array.of(...turns, ...turns.subarray(0, rotary * 4))),
         }),
       },
     );

@@ -68,6 +68,7 @@ async function outputs(device: WebGpuDevice, shape: Case, tile: LinearTile | typ
 const CASES: Case[] = [
   { format: "Q4_K", sides: 1, integer: true, quantizedOutput: false },
   { format: "Q6_K", sides: 2, integer: true, quantizedOutput: true },
+  { format: "Q8_0", sides: 2, integer: true, quantizedOutput: true }, // an odd number of groups
   { format: "Q4_0", sides: 2, integer: false, quantizedOutput: false },
 ];
 

@@ -10,7 +10,8 @@ import {
   Linear,
   WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
-import { pretendGpu, type Profile } from "../profiles.ts";
+import { pretendGpu } from "../pretended_gpu.ts";
+import { type Profile } from "../profiles.ts";
 import { type Kernels, recordingGpu } from "../recording_gpu.ts";
 import { assertExperts } from "./experts_case.ts";
 import { assertLinear } from "./linear_case.ts";
@@ -25,6 +26,9 @@ export interface ProductCase {
   /** By experts, of which each row has two. */
   readonly gathered?: boolean;
 }
+
+/** Whether all is computed, and not what finishes in less than an hour. */
+const SWEEP = Deno.env.has("QUERN_SWEEP");
 
 /** A format of each kind: floats; one scale; with a minimum; two scales; two with a minimum. */
 export const KINDS = ["F16", "Q8_0", "Q4_K", "Q6_K", "Q2_K"];
@@ -73,13 +77,18 @@ export async function assertProduct(
   const { blockSize } = formatNamed(format);
   const columns = Math.max(96, blockSize);
   const shape = { format, rows: 70, columns, integer, quantized, paired: sides === 2 };
-  const options = { accumulate: sides === 1 };
+  // Those that do not accumulate differ in one operator.
+  const sums = sides === 1 ? SWEEP ? [true, false] : [true] : [false];
   await device.scoped("multiply", async () => {
     for (const tokens of steps) {
       // Two topK of two experts: as many pairs of each, on average, as there are tokens.
       if (gathered) {
         await assertExperts(device, { ...shape, tokens, experts: 2, topK: 2, perPair: true });
-      } else await assertLinear(device, { ...shape, tokens, options });
+      } else {
+        for (const accumulate of sums) {
+          await assertLinear(device, { ...shape, tokens, options: { accumulate } });
+        }
+      }
     }
   });
 }

@@ -8,9 +8,11 @@ import {
   type HeadShape,
   IMAGE_TOKEN,
   MROPE_POSITION,
+  type Norm,
+  normReference,
   ropeFrequencies,
   type RopeOptions,
-  ropeTables,
+  ropeTable,
   STEP_ROW,
 } from "../../kernels/mod.ts";
 import { deviceTest, submit, upload } from "../gpu.ts";
@@ -27,6 +29,8 @@ interface Case extends HeadShape {
   sections?: Pick<RopeOptions, "sections" | "interleaved">;
   /** The part of the position that rotates each pair, 0 to 2; any of them where none does. */
   partOf?: string;
+  /** Epsilons of the norms of heads, and whether they have weights: one for all heads, or one each. */
+  normed?: { queries?: number; keys?: number; weights?: "shared" | "each" };
 }
 
 /** Position and slot of each row, on both sides of the edges of blocks and of tables. */
@@ -45,12 +49,12 @@ function partsOf(row: number, { sections }: Case): number[] {
 }
 
 /** One head turned to its position. Errors are relative to the length of each pair. */
-function rotateReference(head: Float32Array, row: number, shape: Case) {
+function rotateReference(head: Float32Array, row: number, shape: Case, error: number) {
   const { rotary, rotaryStart = 0, halfPairs, partOf = "0".repeat(rotary / 2) } = shape;
   const { frequencies } = ropeFrequencies({ rotary, base: 10000, ...shape.sections });
   const parts = partsOf(row, shape);
   const rotated = head.slice();
-  const errors = new Float64Array(head.length);
+  const errors = Float64Array.from(head, (value) => error * Math.abs(value));
   frequencies.forEach((frequency, pair) => {
     const position = parts[Number(partOf[pair])];
     const first = rotaryStart + (halfPairs ? pair : 2 * pair);
@@ -62,14 +66,14 @@ function rotateReference(head: Float32Array, row: number, shape: Case) {
     rotated[second] = y * cos + x * sin;
     // Four table entries, the turn of one by the other, the turn of the pair: six products and
     // four sums, each half an ULP of at most the pair's length, rounded up.
-    errors[first] = errors[second] = 8 * ULP * LENGTH * Math.hypot(x, y);
+    errors[first] = errors[second] = (8 * ULP * LENGTH + error) * Math.hypot(x, y);
   });
   return { rotated, errors };
 }
 
 async function assertRotated(device: Device, shape: Case) {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false, half } = shape;
-  const { first = 0, rotary } = shape;
+  const { first = 0, rotary, normed } = shape;
   const valueHeads = sharedValues ? 0 : kvHeads;
   // Four columns behind the heads, too, are none of Rotate's business.
   const columns = first + (heads + kvHeads) * headDim + valueHeads * valueDim + 4;
@@ -81,7 +85,7 @@ async function assertRotated(device: Device, shape: Case) {
   const maxBlocks = Math.ceil(CONTEXT / BLOCK);
   const cache = new PagedCache(device, { ...shape, maxBlocks }, slots);
   const rope = { rotary, base: 10000, attentionFactor: LENGTH, ...shape.sections };
-  const tables = ropeTables(rope, CONTEXT);
+  const angles = ropeTable(rope, CONTEXT);
   const imageRows = [...PLACES.keys()];
   const rows = STEP_ROW.pack(ROWS.map(([position, slot], row) => {
     const image = imageRows.indexOf(row);
@@ -92,14 +96,40 @@ async function assertRotated(device: Device, shape: Case) {
   const places = MROPE_POSITION.pack(
     [...PLACES.values()].map(([time, height, width]) => ({ time, height, width })),
   );
+  const weightsOf = (count: number) =>
+    normed?.weights && randomFloats(headDim * (normed.weights === "each" ? count : 1), count);
+  const weights = { queries: weightsOf(heads), keys: weightsOf(kvHeads) };
+  const normOf = (kind: "queries" | "keys"): Norm | undefined => {
+    const epsilon = normed?.[kind];
+    if (epsilon === undefined) return undefined;
+    const weightPerVector = normed?.weights === "each";
+    const own = weights[kind];
+    return {
+      kind: "rms",
+      epsilon,
+      ...(own ? { weight: upload(device, own), weightPerVector } : {}),
+    };
+  };
   const rotate = device.rotate(qkv, kvHeads > 0 ? cache.layer : undefined, state, {
     ...shape,
     sections: shape.sections && { ...shape.sections, mropePositions: upload(device, places) },
-    ...(rotary > 0
-      ? { lowAngles: upload(device, tables.low), highAngles: upload(device, tables.high) }
-      : {}),
+    norms: { queries: normOf("queries"), keys: normOf("keys") },
+    ...(rotary > 0 ? { angles: upload(device, angles) } : {}),
   });
   submit(device, (pass) => rotate.encode(pass, ROWS.length));
+
+  /** A head after its norm. */
+  const normedHead = (x: Float32Array, kind: "queries" | "keys", head: number) => {
+    const epsilon = normed?.[kind];
+    if (epsilon === undefined) return x;
+    const own = weights[kind];
+    const at = normed?.weights === "each" ? head * headDim : 0;
+    const weight = own?.subarray(at, at + headDim);
+    return normReference(x, headDim, { kind: "rms", epsilon, ...(weight ? { weight } : {}) });
+  };
+  // Sum of squares, its root, factor and weight: each product and sum is at most half an ULP off, and
+  // all but the last few of the sum's are below its own.
+  const normError = normed ? (8 + headDim / 8) * ULP * LENGTH : 0;
 
   const expected = values.slice();
   const errors = new Float64Array(expected.length);
@@ -111,13 +141,18 @@ async function assertRotated(device: Device, shape: Case) {
     const headOf = (head: number) =>
       values.subarray(start + head * headDim, start + (head + 1) * headDim);
     for (let head = 0; head < heads; head++) {
-      const turned = rotateReference(headOf(head), row, shape);
+      const x = normedHead(headOf(head), "queries", head);
+      const turned = rotateReference(x, row, shape, normError);
       expected.set(turned.rotated, start + head * headDim);
       errors.set(turned.errors, start + head * headDim);
     }
     for (let head = 0; head < kvHeads; head++) {
       const at = cache.at("keys", slot, position, head);
-      const turned = rotateReference(headOf(heads + head), row, shape);
+      const x = normedHead(headOf(heads + head), "keys", head);
+      // A device may norm keys where they are, before they go into the cache.
+      const own = start + (heads + head) * headDim;
+      if (normed) errors.fill(Infinity, own, own + headDim);
+      const turned = rotateReference(x, row, shape, normError);
       keys.set(turned.rotated, at);
       keyErrors.set(turned.errors, at);
       const value = start + (heads + kvHeads) * headDim + head * valueDim;
@@ -178,6 +213,35 @@ deviceTest("Rotate caches keys that are values, too", async (device) => {
   const shape = { kvHeads: 1, headDim: 72, valueDim: 64, sharedValues: true, half: true };
   const rope = { rotary: 8, rotaryStart: 64, halfPairs: false };
   await assertRotated(device, { ...shape, ...rope, heads: 0, first: 12 });
+});
+
+deviceTest("Rotate norms heads before it turns them", async (device) => {
+  const shape = { heads: 4, kvHeads: 2, headDim: 128, rotary: 128, halfPairs: true, half: true };
+  const normed = { queries: 1e-6, keys: 1e-3, weights: "shared" } as const;
+  await assertRotated(device, { ...shape, normed });
+  await assertRotated(device, { ...shape, normed, half: false, halfPairs: false, rotary: 64 });
+  await assertRotated(device, { ...shape, headDim: 80, valueDim: 52, rotary: 20, normed });
+  await assertRotated(device, { ...shape, normed: { ...normed, weights: "each" }, first: 8 });
+});
+
+deviceTest(
+  "Rotate norms heads without weights, of queries alone, or without turning them",
+  async (device) => {
+    const shape = { heads: 3, kvHeads: 1, headDim: 64, rotary: 64, halfPairs: false, half: false };
+    await assertRotated(device, { ...shape, normed: { queries: 1e-6, keys: 1e-6 } });
+    const queries = { queries: 1e-5, weights: "shared" } as const;
+    await assertRotated(device, { ...shape, kvHeads: 0, normed: queries });
+    await assertRotated(device, { ...shape, rotary: 0, normed: { ...queries, keys: 1e-5 } });
+  },
+);
+
+deviceTest("Rotate norms heads that turn by the parts of positions of images", async (device) => {
+  await assertRotated(device, {
+    ...{ heads: 2, kvHeads: 1, headDim: 40, halfPairs: true, half: false, rotary: 32 },
+    sections: { sections: [3, 4, 6, 0] },
+    partOf: "0001111222222000",
+    normed: { queries: 1e-6, keys: 1e-6, weights: "shared" },
+  });
 });
 
 deviceTest("Rotate turns queries alone, or caches alone", async (device) => {

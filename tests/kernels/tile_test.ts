@@ -8,6 +8,7 @@ import {
   allocateMatrix,
   chooseTile,
   columnsOf,
+  isStaged,
   Linear,
   rowsOf,
   STAGED,
@@ -17,7 +18,8 @@ import {
   workgroupBytes,
 } from "../../kernels/webgpu/mod.ts";
 import { deviceProfile, DISTINCT_PROFILES, profileNamed, PROFILES } from "../profiles.ts";
-import { demandsOf, type Kernels, recordingGpu } from "../recording_gpu.ts";
+import { demandsOf } from "../kernel_demands.ts";
+import { type Kernels, recordingGpu } from "../recording_gpu.ts";
 import { productKernels } from "./product_profiles.ts";
 import { formatNamed } from "./weights.ts";
 
@@ -40,7 +42,7 @@ Deno.test("chooseTile() gives a tile without fault for every profile, product an
         assertEquals(tileFault(device, tile, use), undefined, what);
         assert(!use.quantized || rowsOf(tile, use) % 32 === 0, what);
         assert(workgroupBytes(device, tile, use) <= profile.memory, what);
-        assert(tile === STAGED || tile.workgroup <= profile.invocations, what);
+        assert(isStaged(tile) || tile.workgroup <= profile.invocations, what);
       }
     }
   }
@@ -78,7 +80,7 @@ Deno.test("tileFault() says what a tile breaks", () => {
   );
   assertEquals(fault({ ...team, rows: 2.5 }), "its numbers are no counts: 256, 32, 2.5, 4");
   const shared = fault(team, small);
-  assertEquals(shared, "it wants 33280 bytes of workgroup memory, the device has 16384");
+  assertEquals(shared, "it wants 33792 bytes of workgroup memory, the device has 16384");
   assertEquals(fault(STAGED, small), undefined);
   const floats = tileFault(small, STAGED, { ...use, integer: false });
   assertEquals(floats, "it wants 24576 bytes of workgroup memory, the device has 16384");
@@ -101,7 +103,10 @@ Deno.test("workgroupBytes() is what the WGSL of a tile declares", async () => {
     using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, kernels) });
     const pass = device.gpu.createCommandEncoder().beginComputePass();
     for (const use of USES) {
-      const x = (use.integer ? quantizedRows : floatRows)(device, "x", 72, 256);
+      // Groups of a norm that the product finishes take the most.
+      const x = use.integer
+        ? quantizedRows(device, "x", 72, 256, { deferredEpsilon: 1e-5 })
+        : floatRows(device, "x", 72, 256);
       const y = (use.quantized ? quantizedRows : floatRows)(device, "y", 72, 64);
       const shape = { rows: 64, columns: 256, sides: use.sides };
       const matrix = allocateMatrix(device, "w", format, shape);

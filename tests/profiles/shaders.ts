@@ -7,7 +7,8 @@ import { DATA, hasData, namesIn } from "../conformance/logits.ts";
 import { DEVICES } from "../gpu.ts";
 import { KINDS, productKernels } from "../kernels/product_profiles.ts";
 import { DISTINCT_PROFILES, type Profile, PROFILES } from "../profiles.ts";
-import { demandsOf, type Kernels, recordingGpu } from "../recording_gpu.ts";
+import { demandsOf } from "../kernel_demands.ts";
+import { type Kernels, recordingGpu } from "../recording_gpu.ts";
 
 const STEPS = [1, 2, 3, 5, 9, 33, 72];
 const TOKENS = Array.from({ length: 72 }, (_, i) => (i * 37 + 11) % 100);
@@ -52,6 +53,7 @@ async function tintErrors(): Promise<Compile | undefined> {
 }
 
 const compilers = { naga: await nagaErrors(), Tint: await tintErrors() };
+const compilerNames = compilers.Tint ? "naga and Tint" : "naga (skipped: Tint does not load)";
 const paths = hasData
   ? (await Promise.all(["quantizations", "architectures"].map(async (folder) => {
     const names = await namesIn(folder);
@@ -77,28 +79,31 @@ async function assertCompile(kernels: Kernels, profile: Profile): Promise<void> 
 }
 
 for (const profile of PROFILES) {
-  Deno.test(`kernels of products compile on ${profile.name}`, async () => {
+  Deno.test(`kernels of products compile by ${compilerNames} on ${profile.name}`, async () => {
     await assertCompile(await productKernels(profile, KINDS), profile);
   });
 }
 
-/** Kernels of attention by model, hardware or software, and workgroup memory. */
-const attentions = new Map<string, string[]>();
+/** Kernels that depend on nothing else, by model, hardware or software, and workgroup memory. */
+const alike = new Map<string, string[]>();
+
+/** Names of such kernels. */
+const ALIKE = /^(attention|penalize|survey|candidates|select|sample)/;
 
 for (const profile of DISTINCT_PROFILES) {
   Deno.test({
-    name: `kernels of ${paths.length} models compile on ${profile.name}`,
+    name: `kernels of ${paths.length} models compile by ${compilerNames} on ${profile.name}`,
     ignore: !hasData,
     async fn() {
       for (const path of paths) {
         const kernels = await modelKernels(path, profile);
         await assertCompile(kernels, profile);
-        // Else tests/profiles/kernels.ts has to compute attention on more of them.
-        const attention = [...kernels].filter(([, name]) => name.startsWith("attention"))
-          .map(([code]) => code).sort();
-        const alike = `${path} ${profile.software} ${profile.memory}`;
-        assertEquals(attention, attentions.get(alike) ?? attention, "attention depends on more");
-        attentions.set(alike, attention);
+        // Else attention.ts and sampling.ts here have to compute on more of them.
+        const some = [...kernels].filter(([, name]) => ALIKE.test(name)).map(([code]) => code)
+          .sort();
+        const kind = `${path} ${profile.software} ${profile.memory}`;
+        assertEquals(some, alike.get(kind) ?? some, "attention or sampling depends on more");
+        alike.set(kind, some);
       }
     },
   });

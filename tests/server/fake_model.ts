@@ -15,7 +15,7 @@ import type {
   ImageEmbedding,
   ModelInfo,
   TextToken,
-} from "../../engine/types.ts";
+} from "../../engine/types/mod.ts";
 
 export const fakeInfo: ModelInfo = {
   architecture: "llama",

@@ -6,7 +6,7 @@ import { RemoteModels } from "../../server/remote/mod.ts";
 import { ModelNotFoundError } from "../../engine/errors.ts";
 import { ModelManager } from "../../engine/manager/mod.ts";
 import type { ModelStore, StoreEntry } from "../../engine/store/mod.ts";
-import type { LoadOptions } from "../../engine/types.ts";
+import type { LoadOptions } from "../../engine/types/mod.ts";
 import { checkAnswers } from "./http/api/check_answers.ts";
 import { FakeModel, type FakeModelOptions } from "./fake_model.ts";
 
@@ -78,7 +78,7 @@ export async function readLines(response: Response): Promise<Record<string, unkn
 
 /** Waits, without a fixed delay, until the condition holds. */
 export async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5000;
+  const deadline = Date.now() + 20_000;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error("Expected the condition to come true");
     await new Promise((resolve) => setTimeout(resolve, 1));

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createTokenizer, TokenizerError } from "../../tokenizer/mod.ts";
 import { bytePairs, kind, vocabulary } from "./vocabularies.ts";
 import { threadTime } from "../cpu_time.ts";
+import { share } from "../share.ts";
 
 const a = 97;
 const b = 98;
@@ -76,12 +77,15 @@ Deno.test("createTokenizer() refuses byte pair encoding without merges", () => {
   assertThrows(() => createTokenizer(vocabulary("gpt2", [["a"]])), TokenizerError, "merges");
 });
 
-Deno.test("encode() of 100000 equal letters, digits or spaces takes less than 3 s each", () => {
-  for (const pre of ["gpt-2", "llama-bpe", "qwen2", "gpt-4o", "deepseek-llm", "falcon", "?"]) {
+Deno.test("encode() of 40000 equal letters, digits or spaces takes less than 1.2 s each", () => {
+  const names = ["gpt-2", "llama-bpe", "qwen2", "gpt-4o", "deepseek-llm", "falcon", "?"];
+  for (const [index, pre] of names.entries()) {
     const tokenizer = createTokenizer(
       bytePairs(["a a", "aa aa", "Ġ Ġ"], [], { "tokenizer.ggml.pre": pre }),
     );
-    for (const unit of ["a", "A", " ", "1", "'", "\n"]) {
+    for (const [at, unit] of ["a", "A", " ", "1", "'", "\n"].entries()) {
+      // Every day a third of the pairs, which has each name and each unit.
+      if ((index + at) % share(3, 1) > 0) continue;
       const text = unit.repeat(40_000);
       const start = threadTime();
       const ids = tokenizer.encode(text);

@@ -6,6 +6,7 @@ import { forEachWord, type Pretokenizer } from "../../tokenizer/algorithms/bpe/p
 import { pretokenizerOf } from "../../tokenizer/algorithms/bpe/pretokenizers.ts";
 import { randomText, seeded } from "./random_texts.ts";
 import { threadTime } from "../cpu_time.ts";
+import { share } from "../share.ts";
 
 function splitWords(text: string, pretokenizer: Pretokenizer | undefined): string[] {
   const words: string[] = [];
@@ -92,10 +93,12 @@ Deno.test("forEachWord() leaves nothing out, whatever the rule and the text", ()
 
 Deno.test("forEachWord() of 40000 characters takes less than 1 s, whatever the rule", () => {
   const runs = [" ", "\n", "a", "A", "1", "!", "中", "\u0301", "'", " a", "1a", "<sentinel:"];
-  for (const name of names.split(" ")) {
+  for (const [index, name] of names.split(" ").entries()) {
     const rule = pretokenizerOf(name);
-    for (const run of runs) {
-      for (const end of ["", "中", "a", "!"]) {
+    for (const [at, run] of runs.entries()) {
+      for (const [last, end] of ["", "中", "a", "!"].entries()) {
+        // Every day a third, which has each pair of two of the three.
+        if ((index + at + last) % share(3, 1) > 0) continue;
         const text = run.repeat(40_000 / run.length) + end;
         const start = threadTime();
         splitWords(text, rule);

@@ -1,12 +1,26 @@
 // What a person does in the page and sees of it, for the judgment of the page.
 
 import axe from "axe-core";
-import type { Page } from "puppeteer-core";
+import type { Browser, Page } from "puppeteer-core";
 
 declare const document: {
   querySelector(name: string): unknown;
   querySelectorAll(name: string): ArrayLike<unknown>;
 };
+
+/** What the steps of the judgment share. */
+export interface Judgment {
+  /** Runs a step of the test. */
+  step(name: string, action: () => Promise<void>): Promise<void>;
+  browser: Browser;
+  page: Page;
+  /** Address of the page. */
+  url: string;
+  /** Addresses of requests that left the origin. */
+  strays: string[];
+  /** What the page wrote to its console as errors. */
+  errors: string[];
+}
 
 /** How long anything may take, in milliseconds. */
 export const PATIENCE = 60_000;
@@ -16,6 +30,17 @@ const [, screenshots] = Deno.args.join(" ").match(/--screenshots[ =](\S+)/) ?? [
 /** Writes a line of the report. */
 export const report = (line: string) =>
   Deno.stdout.writeSync(new TextEncoder().encode(`  ${line}\n`));
+
+/** Whether times tell of the page, and not of other programs that keep the machine busy. */
+export function isQuiet(): boolean {
+  return Deno.loadavg()[0]! < navigator.hardwareConcurrency;
+}
+
+/** Goes to a view of the page by its name in the address. */
+export async function openView(page: Page, name: string): Promise<void> {
+  await page.evaluate((name) => void (location.hash = `#/${name}`), name);
+  await page.waitForSelector("h1", { timeout: PATIENCE });
+}
 
 /** Clicks what has a name; each click is written down where `clicks` is given. */
 export async function click(page: Page, name: string, clicks?: string[]): Promise<void> {
@@ -88,6 +113,10 @@ interface TraceEvent {
 
 /** The longest task of a page while something is done; what starting the trace takes is none of it. */
 export async function longestTask(page: Page, action: () => Promise<void>): Promise<Task> {
+  // What earlier steps left, such as axe's tree of each view, is not freed in the task that is measured.
+  const client = await page.createCDPSession();
+  await client.send("HeapProfiler.collectGarbage");
+  await client.detach();
   await page.tracing.start({
     categories: ["devtools.timeline", "disabled-by-default-devtools.timeline", "blink.user_timing"],
   });

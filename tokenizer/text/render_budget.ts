@@ -22,12 +22,12 @@ export class RenderLimitError extends Error {
  * Most steps of a rendering. A step is an expression evaluated or an item visited; all take about
  * half a second. Today's templates take some ten thousand, and a million for thousands of messages.
  */
-const MAXIMUM_STEPS = 4_000_000;
+export const MAXIMUM_STEPS = 4_000_000;
 
 /**
  * Most bytes that a rendering makes, including those that it drops. Far below the heap of a worker.
  */
-const MAXIMUM_BYTES = 256 * 1024 * 1024;
+export const MAXIMUM_BYTES = 256 * 1024 * 1024;
 
 /** UTF-16 units of text whose reading or copying as a whole takes as long as one step. */
 const UNITS_PER_STEP = 64;

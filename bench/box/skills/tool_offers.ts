@@ -1,7 +1,7 @@
 // A tool of the catalogue as it is offered once: with a name, names of parameters in some order, a
 // description, and the values that a request would tell.
 
-import type { Tool } from "../../../engine/types.ts";
+import type { Tool } from "../../../engine/types/mod.ts";
 import { capitalize, fill, type Random } from "../random.ts";
 import type { Split } from "../types.ts";
 import { madeUpWord } from "../words/made_up.ts";

@@ -1,7 +1,7 @@
 // Reads JSON texts (RFC 8259), strictly, into values that keep the order of keys and exact numbers.
 // What is open is kept on a stack of its own: however deep the text, the caller's stack is safe.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "./decimal.ts";
 import { JsonError } from "./errors.ts";
 import { type JsonValue, MAX_DEPTH, MAX_VALUES } from "./value.ts";
@@ -49,7 +49,7 @@ class Reader {
 
   /** Reads up to the end of a scalar or an empty container, or into a container: undefined. */
   #begin(): JsonValue | undefined {
-    checkpoint();
+    pollCancellation();
     if (++this.#values > MAX_VALUES) throw this.#error(`more than ${MAX_VALUES} values`);
     this.#match(BLANK);
     switch (this.#text[this.#offset]) {

@@ -1,7 +1,7 @@
 // JSON values that keep what JSON.parse loses: the order of keys, keys such as __proto__, and the
 // exact values of numbers. Made from a text by parseJson, or from plain values here.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "./decimal.ts";
 import { JsonError } from "./errors.ts";
 
@@ -14,7 +14,7 @@ export type JsonArray = readonly JsonValue[];
 /** A JSON object. */
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
-/** Values within values; deeper ones are refused, so that those who recurse over them are safe. */
+/** Deepest nesting; deeper values are refused, so that recursion over values is safe. */
 export const MAX_DEPTH = 512;
 /**
  * Values in all, ten times as many as the largest schemas that people use have: what is larger would
@@ -37,7 +37,7 @@ function convert(value: unknown, depth: number, values: { left: number }): JsonV
   if (depth > MAX_DEPTH) {
     throw new JsonError(`Read a plain value: it is nested more than ${MAX_DEPTH} deep`);
   }
-  checkpoint();
+  pollCancellation();
   if (values.left-- === 0) {
     throw new JsonError(`Read a plain value: there are more than ${MAX_VALUES} values in it`);
   }

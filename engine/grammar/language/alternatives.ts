@@ -1,9 +1,9 @@
-// Brings alternatives nearer to a normal form, so that derivatives do not pile up equal ones under
-// different names.
+// Brings alternatives nearer to a normal form: otherwise derivatives would find equal languages again and
+// again as different expressions.
 
 import { type Expression, type ExpressionStore, Flag, Kind } from "./expression_store.ts";
 
-/** What joining takes of the constructors of expressions. */
+/** The constructors of expressions that joining uses. */
 export interface Constructors {
   /** Where the nodes are. */
   readonly store: ExpressionStore;
@@ -37,7 +37,7 @@ export function simplifyAlternatives(
   dropEpsilon(expressions, items);
 }
 
-/** Joins x{a,b}y and x{c,d}y where the counts meet: without it, sets of counters pile up. */
+/** Joins x{a,b}y and x{c,d}y where the counts overlap or touch, lest sets of counters grow. */
 function joinRepeats(expressions: Constructors, items: Set<Expression>): void {
   const { kinds } = expressions.store;
   const seen = new Map<string, Expression>();
@@ -80,7 +80,7 @@ function joinHeads(expressions: Constructors, items: Set<Expression>, shared: nu
   }
 }
 
-/** The empty text need not be named beside what matches it anyway. */
+/** Drops the empty text where another alternative matches it. */
 function dropEpsilon(expressions: Constructors, items: Set<Expression>): void {
   const { store, epsilon } = expressions;
   if (!items.has(epsilon)) return;

@@ -14,12 +14,12 @@ const MAX_VISITED = 100_000;
 /** Most steps of one search: a third of a second. */
 const MAX_WORK = 900_000;
 
-/** Thrown so often that its trace would be dear. */
+/** One error for all, because it is thrown so often that making stack traces would be slow. */
 const TOO_BIG = new LanguageError(
   "Searching a language for its shortest text: too many states to look at",
 );
 
-/** Longest shortest text: nobody waits for its end. */
+/** Most characters of a shortest text; no answer is that long. */
 const MAX_LENGTH = 2 ** 28;
 
 const TOO_LONG = new LanguageError(
@@ -79,7 +79,7 @@ export class Distances {
     const text: number[] = [];
     for (;;) {
       if (this.of(expression) === 0) return text;
-      // A length can be known before the way there is.
+      // The length may be known although the characters are not.
       if (!this.#steps[expression] && !this.#findStep(expression)) this.#search(expression);
       const step = this.#steps[expression]!;
       text.push(step.character);
@@ -100,7 +100,7 @@ export class Distances {
   #search(start: Expression): number {
     const { store } = this.#expressions;
     const visits = new Map<Expression, Visit>([[start, { cost: 0, from: -1, character: -1 }]]);
-    // Buckets by the least total length that is still possible, beyond the first one's.
+    // One bucket for each lower bound of the total length, counted from the bound of the first expression.
     const least = this.#exact(start) ?? store.min[start]!;
     const queue: Expression[][] = [[start]];
     let bucket = 0;

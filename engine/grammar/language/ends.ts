@@ -1,5 +1,5 @@
-// How a text that is begun may end, as far as that is found in time: what an automaton asks of each state.
-// Nothing here throws.
+// How far a text that has begun is from its end, as far as that can be found in time. Automata ask this
+// of each state. Running into limits is no error here: what is not found counts as infinitely far.
 
 import type { Derivatives } from "./derivatives.ts";
 import type { Distances } from "./distances.ts";
@@ -9,20 +9,20 @@ import type { Expressions } from "./expressions.ts";
 import type { Writing } from "./json_escapes.ts";
 import type { OpenEnds } from "./open_ends.ts";
 
-/** What the states stand on. */
+/** What the questions about languages are answered with. */
 export interface LanguageTools {
   readonly expressions: Expressions;
   readonly derivatives: Derivatives;
   readonly characters: Distances;
-  /** By how they are written. */
+  /** In bytes, by how texts are written. */
   readonly bytes: Readonly<Record<Writing, Distances>>;
   /** What texts without line separators lack, in characters. */
   readonly openEnds: OpenEnds;
 }
 
 /**
- * Whether a text may go on to a language: an end is there for sure and the next step known, or the
- * shortest end is found, and with it all steps to it.
+ * Whether a text may go on to a language: either its form proves that it has an end, and the next step is
+ * known, or the shortest end is found, and with it all steps to it.
  */
 export function canEnd(tools: LanguageTools, writing: Writing, language: Expression): boolean {
   const distances = tools.bytes[writing];
@@ -37,7 +37,7 @@ export function bytesLeft(tools: LanguageTools, writing: Writing, language: Expr
   return inTime(() => tools.bytes[writing].of(language), () => Infinity);
 }
 
-/** Fewest characters to the end, or where that takes too long those of the shortest text in bytes. */
+/** Fewest characters to the end; if that takes too long to find, those of the end with the fewest bytes. */
 export function charactersLeft(
   { characters, bytes }: LanguageTools,
   writing: Writing,

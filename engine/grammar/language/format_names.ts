@@ -15,14 +15,14 @@ const LETTERS = raw`\p{Ll}\u0904-\u0939\u0958-\u0961\u0985-\u09B9\u0A05-\u0A39\u
 const HAN_AND_KANA =
   raw`\u3005-\u3007\u3041-\u3096\u30A1-\u30FA\u30FC-\u30FE\u3400-\u4DBF\u4E00-\u9FFF`;
 const DIGITS = raw`0-9\u06F0-\u06F9\u0966-\u096F\u0E50-\u0E59`;
-/** What follows letters: marks, and the vowel signs of Indic scripts. */
+/** Characters that only follow letters: marks, and the vowel signs of Indic scripts. */
 const MARKS = raw`\u0300-\u036F\u0900-\u0903\u093A-\u0957\u0962\u0963\u0981-\u0983\u09BC-\u09CD` +
   raw`\u0A01-\u0A03\u0A3C-\u0A4D\u0ABC-\u0ACD\u0B3C-\u0B4D\u0BBE-\u0BCD\u0C3E-\u0C4D\u0CBC-\u0CCD` +
   raw`\u0D3E-\u0D4D\u0DCA-\u0DDF\u0E31-\u0E3A\u0E47-\u0E4E\u0EB1-\u0EBC\u0EC8-\u0ECD\u0F0B` +
   raw`\u0F71-\u0F84\u102B-\u103E\u17B4-\u17D3\u3099\u309A`;
 const VIRAMA = raw`[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D4D\u0DCA]`;
 
-/** Characters with those beside which alone they stand (RFC 5892, appendix A). */
+/** Characters that are allowed only beside certain others, with these (RFC 5892, appendix A). */
 const IN_CONTEXT = raw`l(?:\u00B7l)+|\u0375[\u0370-\u0373\u03AC-\u03CE]|${VIRAMA}[\u200C\u200D]`;
 const UNIT = `(?:[${LETTERS}${HAN_AND_KANA}${DIGITS}${MARKS}]|${IN_CONTEXT})`;
 const FIRST = `(?:[${LETTERS}${HAN_AND_KANA}${DIGITS}]|l(?:\\u00B7l)+)`;
@@ -40,7 +40,7 @@ const rightToLeft = (digits: string) =>
 const RIGHT_TO_LEFT = `(?:${rightToLeft(raw`0-9\u06F0-\u06F9`)}|${
   rightToLeft(raw`\u0660-\u0669`)
 })`;
-/** Where any label is written from right to left, none begins with a digit. */
+/** If any label of a name is written from right to left, no label begins with a digit. */
 const BESIDE = `(?:${RIGHT_TO_LEFT}|[a-z](?:-?[a-z0-9]){0,62}|[${LETTERS}](?:-?${UNIT})${LENGTH})`;
 const HOSTNAME = `(?:${LEFT_TO_RIGHT}(?:${DOT}${LEFT_TO_RIGHT})*|${BESIDE}(?:${DOT}${BESIDE})*)`;
 

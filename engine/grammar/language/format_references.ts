@@ -14,7 +14,7 @@ const INTERNATIONAL = raw`\u00A0-\uD7FF\uF900-\uFDCF\uFDF0-\uFFEF` + Array.from(
 ).join("");
 const PRIVATE = raw`\uE000-\uF8FF\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}`;
 
-/** References that have more characters than those of ASCII, and in queries even more. */
+/** References with characters beyond ASCII; queries may have more of them. */
 function references(more: string, moreInQueries: string) {
   const character = (others: string) =>
     `(?:[${UNRESERVED}${DELIMITERS}${more}${others}]|${ESCAPED})`;
@@ -44,7 +44,7 @@ const MORE_LETTERS = raw`\u00A1-\u167F\u1681-\u1FFF\u2C00-\u2FFF\u3001-\uD7FF\uF
   raw`\uFDF0-\uFEFE\uFF01-\uFFEF`;
 const WORD = `[A-Za-z0-9${MORE_LETTERS}]+`;
 const DOMAIN = `(?:${WORD}(?:-${WORD})*\\.)+[A-Za-z${MORE_LETTERS}]{2,}`;
-/** Those of networks at home, and of no host, are none. */
+/** Addresses of private networks, and those without a host, are not public. */
 const PUBLIC_IPV4 = raw`(?!(?:10|127|0)\.|169\.254\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)` +
   raw`(?!(?:22[4-9]|2[345]\d)\.|(?:\d+\.){3}(?:0|255)(?!\d))${IPV4}`;
 const URL_PATTERN = `(?:[Hh][Tt][Tt][Pp][Ss]?|[Ff][Tt][Pp])://` +

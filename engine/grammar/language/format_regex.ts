@@ -3,7 +3,7 @@
 
 import { HEX } from "./format_hosts.ts";
 
-/** Groups of the format "regex" nest to this depth; further in a regular language cannot count. */
+/** Deepest nesting of groups: a regular language cannot count how many are open. */
 const REGEX_DEPTH = 3;
 
 /** Patterns without back-references and named groups, in strict ECMA-262 syntax. */
@@ -12,9 +12,9 @@ function regexPattern(): string {
   const escape =
     `\\\\(?:[dDwWsStnvfr^$\\\\.*+?()[\\]{}|/]|0(?!\\d)|c[A-Za-z]|x${hex}{2}|u${hex}{4}` +
     "|[pP]\\{(?:L|Lu|Ll|Lt|Lm|Lo|M|N|Nd|P|S|Z|Letter|Script=(?:Latin|Greek|Cyrillic|Han))\\})";
-  // Ranges are of ends in order: within one row of these, or from any to the next rows.
+  // The ends of a range are in order: both in one of these rows, or the second in a later row.
   const range = orderedRanges();
-  // A hyphen is no member, so that what follows one is a range, or the end.
+  // A hyphen is not a member, so after one there is the end of a range or of the class.
   const member = `(?:${range}|[^\\\\\\]\\-^\\n\\r]|${escape}|\\\\-)`;
   const characterClass = `\\[\\^?(?:-?${member}+|${member}*)-?\\]`;
   const atom = `(?:[^\\\\^$.*+?()[\\]{}|/\\n\\r]|\\.|/|${escape}|${characterClass})`;
@@ -40,7 +40,7 @@ function orderedRanges(): string {
   return `(?:${ranges.join("|")})`;
 }
 
-/** Two counts in order, as far as they are easily told: of one digit each, or the second with more. */
+/** Two counts in order, where that is easy to say: of one digit each, or the second of more digits. */
 function orderedCounts(): string {
   const digits = Array.from({ length: 10 }, (_, digit) => `${digit},[${digit}-9]`);
   return [...digits, "\\d,[1-9]\\d{1,3}", "[1-9]\\d,[1-9]\\d{2,3}"].join("|");

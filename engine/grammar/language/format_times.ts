@@ -1,7 +1,7 @@
 // The formats of dates, times and durations as patterns (RFC 3339): with the days of each month, leap
 // years and leap seconds. Knows nothing of what they are used in.
 
-/** Days per month; every fourth year is a leap year but those of centuries 400 does not divide. */
+/** Days of each month. Every fourth year is a leap year, except centuries that 400 does not divide. */
 const LEAP_YEAR = "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)";
 const DATE = `(?:(?!0000)(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])` +
   `|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))|${LEAP_YEAR}-02-29))`;
@@ -29,7 +29,7 @@ function leapSecond(): string {
   return [
     `23:59:${second}[Zz]`,
     everyHour((hour) => `${two((hour + 23) % 24)}:59:${second}\\+${two(hour)}:00`),
-    // East of UTC the day ends later; the minutes of the offset carry an hour over.
+    // East of UTC the local time is later, and the minutes of the offset may add an hour.
     quarters([15, 30, 45], (minute) => `${two(minute - 1)}:${second}\\+\\d\\d:${minute}`) +
     everyHour((hour) => `${two(hour)}:\\d\\d:${second}\\+${two(hour)}:\\d\\d`),
     quarters([0, 15, 30, 45], (minute) => `${two(59 - minute)}:${second}-\\d\\d:${two(minute)}`) +

@@ -19,9 +19,9 @@ export interface Lengths {
   readonly max: number;
 }
 
-/** A language apart from the number of its characters. */
+/** A language, and bounds of the number of characters that are kept apart from it. */
 export interface CountedLanguage {
-  /** What the characters are, whatever their number. */
+  /** The language without these bounds. */
   readonly language: Expression;
   /** Fewest characters. */
   readonly min: number;
@@ -58,7 +58,7 @@ export function finiteMembers(
     for (const [text, rest] of layer) {
       if (store.has(rest, Flag.Nullable)) members.push(text);
       for (const [low, high, next] of waysOn(tools, rest)) {
-        // Every way on ends in a member of its own.
+        // Each of these characters leads to at least one more member.
         if (longer.length + high - low + 1 > limit) return undefined;
         for (let character = low; character <= high; character++) {
           if (!hasCharacter(ANY_CHARACTER, character)) continue;

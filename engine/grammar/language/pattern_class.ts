@@ -45,7 +45,7 @@ export function readClass(reader: PatternReader): CharacterSet {
       if (high < low) throw reader.error("a range is out of order");
       ranges.push([low, high]);
     } else {
-      // A set has no ends: the hyphen stands for itself.
+      // A set such as \d cannot be the end of a range, so the hyphen stands for itself.
       ranges.push([low, low], [0x2d, 0x2d]);
       sets = uniteSets(sets, high);
     }

@@ -3,7 +3,7 @@
 
 import type { CharacterSet } from "./character_set.ts";
 
-/** What every node knows of itself. */
+/** The facts that every node has. */
 interface Facts {
   /** Fewest characters that it reads. */
   readonly min: number;

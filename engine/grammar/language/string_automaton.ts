@@ -70,8 +70,8 @@ export class StringAutomaton {
   }
 
   /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
-  mostMissing(state: number): number {
-    return this.#states.mostMissing(state, this.isWithoutSeparators);
+  mostMissing(state: number, isWithoutSeparators = false): number {
+    return this.#states.mostMissing(state, isWithoutSeparators || this.isWithoutSeparators);
   }
 
   /** The same in bytes: no shortest end after any such text is further away. */

@@ -5,7 +5,7 @@
 // length depends on a schema has to count its steps here. Every 1024 steps it is checked whether the
 // request was cancelled.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import { LanguageLimitError } from "./errors.ts";
 
 /** Most steps while a schema is compiled: half a second. */
@@ -68,7 +68,7 @@ export class Work {
     this.#done += steps;
     if (this.#done < this.#nextCheckpoint) return;
     this.#nextCheckpoint = this.#done + CHECKED;
-    checkpoint();
+    pollCancellation();
   }
 
   /**

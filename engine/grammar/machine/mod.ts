@@ -20,13 +20,15 @@ export {
   weighPositions,
 } from "./rules/program.ts";
 export type { Automata, NumberAutomaton, WritingOptions } from "./rules/rules.ts";
-export type { TextAutomaton } from "./texts/text_rules.ts";
+export type { TextAutomaton } from "./texts/text_automaton.ts";
 export { spellControl, type TokenSource, TokenTable } from "./tokens/token_table.ts";
 
 /** Enforces the types of one schema on documents of one vocabulary. */
 export interface GrammarMachine {
   /** Begins a document. */
   matcher(): Matcher;
+  /** Steps of work that compiling and all masks took so far. */
+  readonly steps: number;
   /** Does what is needed anyway: the first mask, and the ends of all types. Errors: as {@linkcode createMachine}. */
   tryOut(): void;
 }
@@ -64,6 +66,9 @@ export function createMachineOf(
   const context = new MatcherContext(rules, table, maskWork);
   return {
     matcher: () => new Matcher(context),
+    get steps() {
+      return rules.work.done;
+    },
     tryOut() {
       const matcher = new Matcher(context);
       matcher.mask();

@@ -1,6 +1,6 @@
-// The automaton over the bytes of JSON numbers (RFC 8259, section 6) that are members of a set, made
-// as it is walked: every state but 0 can still reach a member. Which bytes may follow is decided by
-// exact arithmetic on what was read (mantissa.ts), and kept in a flat table.
+// The automaton of the JSON numbers (RFC 8259, section 6) that are members of a set, over their bytes.
+// States are made when a walk reaches them; from every state but 0 a member can be reached. Exact
+// arithmetic on the digits so far (mantissa.ts) decides which bytes may follow; a flat table keeps this.
 
 import { Work } from "../language/mod.ts";
 import { Beginning } from "./beginning.ts";
@@ -8,7 +8,7 @@ import { NumberError } from "./errors.ts";
 import { HalfLine } from "./half_line.ts";
 import { isEmptyNumbers, type NumberSet } from "./number_set.ts";
 import { readable } from "./readable.ts";
-import type { Reading } from "./reading.ts";
+import type { Reading } from "./exponent.ts";
 
 /** The characters of numbers; E counts as e. */
 const CHARACTERS = "0123456789.-+e";
@@ -21,10 +21,10 @@ SYMBOLS["E".charCodeAt(0)] = CHARACTERS.indexOf("e");
 /** Entries per state in the table. */
 const ROW = 16;
 const UNKNOWN = -1;
-/** States take memory; these many are only for sets of very long periods, after many numbers. */
+/** Most states, which bounds memory: only sets with very long periods need so many. */
 const MAX_STATES = 1 << 18;
 
-/** Steps of work that a state takes, besides those of finding out whether anything follows. */
+/** Steps of work for a new state, in addition to the search for what may follow. */
 const STATE_STEPS = 12;
 
 /** A deterministic automaton over the bytes of JSON numbers. State 0 is dead; all others are live. */
@@ -35,7 +35,7 @@ export interface NumberAutomaton {
   step(state: number, byte: number): number;
   /** Whether the bytes so far are a member. */
   accepts(state: number): boolean;
-  /** The bytes of {@linkcode completion}, counted. */
+  /** The number of bytes of {@linkcode completion}. */
   shortest(state: number): number;
   /** The fewest bytes to a member; without an exponent, where that is possible. */
   completion(state: number): Uint8Array;
@@ -45,7 +45,7 @@ export interface NumberAutomaton {
   adopt(other: unknown, state: number): number;
 }
 
-/** Sets within these have an automaton for sure. */
+/** Sets within these bounds surely have an automaton. */
 const USUAL_DIGITS = 20;
 const USUAL_PERIOD = 10n;
 

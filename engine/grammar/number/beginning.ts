@@ -2,9 +2,9 @@
 
 import type { HalfLine } from "./half_line.ts";
 import { Mantissa } from "./mantissa.ts";
-import type { Reading } from "./reading.ts";
+import type { Reading } from "./exponent.ts";
 
-/** What comes before the digits. */
+/** A number of which no digit has come yet. */
 export class Beginning implements Reading {
   readonly #half: HalfLine;
   readonly #negative: HalfLine | undefined;
@@ -13,7 +13,7 @@ export class Beginning implements Reading {
   readonly accepts = false;
   readonly shortest: number;
 
-  /** @param negative the numbers that follow a sign; missing after one */
+  /** @param negative the numbers that may follow a sign; undefined after a sign */
   constructor(half: HalfLine, negative: HalfLine | undefined, plain: boolean) {
     this.#half = half;
     this.#negative = negative;

@@ -1,17 +1,30 @@
 // The exponent of a number in JSON as far as it is written, where a finite set of exponents is
-// allowed. Up to three digits, so that Python's 1e-05 is as welcome as JavaScript's 1e-5.
+// allowed. Up to three digits, so that Python's 1e-05 is as welcome as JavaScript's 1e-5. The interface
+// of all parts of a number is here too, as the other parts lead to this one.
 
-import type { Reading } from "./reading.ts";
+/** A number as far as it is written. Equal keys mean equal continuations. */
+export interface Reading {
+  /** What is remembered of the characters so far. */
+  readonly key: string;
+  /** Whether the number may end here. */
+  readonly accepts: boolean;
+  /** Whether any continuation makes a member. */
+  readonly isLive: boolean;
+  /** Bytes of the shortest continuation; one without an exponent, where there is one. */
+  readonly shortest: number;
+  /** What one more character of `0123456789.-+e` makes; undefined if it must not follow. */
+  next(character: string): Reading | undefined;
+}
 
 const MAX_DIGITS = 3;
 
-/** What follows the letter e. */
+/** A number of which the letter e has come. */
 export class Exponent implements Reading {
   readonly #allowed: readonly number[];
   readonly #sign: string;
   readonly #digits: string;
   readonly key: string;
-  /** Infinite if there is no continuation. */
+  /** Infinity if nothing can follow. */
   readonly shortest: number;
   readonly accepts: boolean;
 

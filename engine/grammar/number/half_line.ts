@@ -1,6 +1,6 @@
-// The numbers of one sign, without it, as an automaton over digits has to see them: what it must
-// remember of the digits so far (their place among the bounds, their residue), and whether digits
-// to come can still lead to a member.
+// The numbers of one sign, as absolute values, for an automaton over digits: what it must remember of
+// the digits so far (how they compare with the bounds, and their residue), and whether further digits
+// can lead to a member.
 
 import { Decimal } from "../json/mod.ts";
 import { Work } from "../language/mod.ts";
@@ -11,19 +11,19 @@ import { hasNumber, intersect, interval, mirrored, NumberSet } from "./number_se
 /** JavaScript writes out doubles with so many digits before and after the point. */
 const INTEGER_DIGITS = 21;
 const FRACTION_DIGITS = 23;
-/** A number of more digits is read as infinite, and one of as many may be, unless a bound is there. */
+/** Numbers with more digits are read as infinite. Those with as many may be: they need a bound there. */
 const MAX_DIGITS = 309;
-/** Keeps what is remembered of a residue, and ten times that, an exact integer. */
+/** Largest modulus: residues, and ten times a residue, stay exact integers of a double. */
 const MAX_MODULUS = 1e12;
 
-/** Steps of work that a question takes that is put to a part of the line, or to a number. */
+/** Steps of work for a question about one part of the line, or about one number. */
 const PART_STEPS = 4;
 
-/** Where the digits so far stand among those of the cuts: the ones from `low` begin with them. */
+/** How the digits so far compare with those of the cuts: the cuts from `low` on begin with them. */
 export interface Place {
   readonly low: number;
   readonly high: number;
-  /** Digits that were compared. */
+  /** The number of digits that were compared. */
   readonly depth: number;
 }
 
@@ -37,7 +37,7 @@ export class HalfLine {
   readonly hasCuts: boolean;
   /** Digits after the point that matter to divisibility; missing if divisibility does not matter. */
   readonly scale: number | undefined;
-  /** What the integer of all digits is remembered by. */
+  /** The modulus by which the integer of all digits is remembered. */
   readonly modulus: number;
   /** The least and the greatest magnitude of members that are not 0; may be infinite. */
   readonly magnitudes: readonly [least: number, greatest: number];
@@ -122,7 +122,7 @@ export class HalfLine {
     };
     low = first(digit, low);
     const end = first(digit + 1, low);
-    // Zeros after the last digit of a cut, and digits that no cut begins with, change nothing.
+    // The place stays the same after zeros behind a cut's last digit, and where no cut begins so.
     if (low === end) depth = 0;
     else if (end > low + 1 || depth < this.#digits[low]!.length) depth++;
     return { low, high: end, depth };
@@ -167,7 +167,7 @@ export class HalfLine {
     return false;
   }
 
-  /** The members that stand alone. */
+  /** Members without other members next to them. */
   #listed(): Decimal[] {
     const { cuts, at, between } = this.set;
     return cuts.filter((place, index) =>

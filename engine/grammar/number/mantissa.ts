@@ -4,9 +4,8 @@
 // one may besides be written as JavaScript writes them, such as 1e-7.
 
 import { Decimal } from "../json/mod.ts";
-import { Exponent } from "./exponent.ts";
+import { Exponent, type Reading } from "./exponent.ts";
 import type { HalfLine, Place } from "./half_line.ts";
-import type { Reading } from "./reading.ts";
 
 /** Doubles of magnitudes up to this are neither 0 nor infinite. */
 const MAX_MAGNITUDE = 308;

@@ -3,7 +3,7 @@
 // needs none where only residue 0 differs. All numbers between the points of the grid are in it, or
 // none. Closed under "and" and "not".
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "../json/mod.ts";
 import { NumberError } from "./errors.ts";
 
@@ -96,7 +96,7 @@ export class Multiples {
     const b = other.#at(scale);
     const period = a.period / greatestCommonDivisor(a.period, b.period) * b.period;
     if (a.#isDivisor && b.#isDivisor) return Multiples.of(Decimal.scaled(period, -scale));
-    checkpoint();
+    pollCancellation();
     const bitmap = emptyBitmap(period);
     const [inA, inB] = [a.#residues(), b.#residues()];
     for (let residue = 0; residue < bitmap.length; residue++) {
@@ -171,7 +171,7 @@ export class Multiples {
 
   /** The set of a bitmap, with the coarsest grid and the shortest period. */
   static #reduced(scale: number, bitmap: Uint8Array, finer: boolean): Multiples {
-    checkpoint();
+    pollCancellation();
     const rest = finer ? 1 : 0;
     if (bitmap.every((bit) => bit === rest)) return finer ? Multiples.all : Multiples.none;
     for (const prime of primeFactors(bitmap.length)) {

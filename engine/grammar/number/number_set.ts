@@ -1,7 +1,7 @@
 // Sets of numbers, exactly: the line is cut at some decimals, and between two cuts a number is in
 // the set by divisibility (multiples.ts). Closed under union, intersection and complement.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "../json/mod.ts";
 import { NumberError } from "./errors.ts";
 import { Multiples } from "./multiples.ts";
@@ -98,7 +98,7 @@ export function multipleOf(divisor: Decimal): NumberSet {
  */
 export function exactly(values: readonly Decimal[]): NumberSet {
   const compare = (a: Decimal, b: Decimal) => {
-    checkpoint();
+    pollCancellation();
     return a.compare(b);
   };
   const sorted = values.map(bounded).sort(compare)
@@ -115,7 +115,7 @@ export function intersect(a: NumberSet, b: NumberSet): NumberSet {
   const at: boolean[] = [];
   const between: Multiples[] = [];
   for (let i = 0, j = 0;;) {
-    checkpoint();
+    pollCancellation();
     const left = a.cuts[i];
     const right = b.cuts[j];
     const order = left === undefined ? 1 : right === undefined ? -1 : left.compare(right);
@@ -176,7 +176,7 @@ export function finiteNumbers(set: NumberSet, limit: number): Decimal[] | undefi
       const [first, last] = gridWithin(piece.scale, low, high);
       if (last - first > MAX_SEARCHED) return undefined;
       for (let unit = first; unit <= last; unit++) {
-        checkpoint();
+        pollCancellation();
         const number = Decimal.scaled(unit, -piece.scale);
         if (piece.has(number)) members.push(number);
         if (members.length > limit) return undefined;
@@ -230,7 +230,7 @@ function simplified(
     isEmptyBetween(piece, cuts[index - 1], cuts[index]) ? Multiples.none : piece
   );
   const kept = cuts.map((place, index) => {
-    checkpoint();
+    pollCancellation();
     const below = between[index]!;
     return !below.equals(between[index + 1]!) || at[index] !== below.has(place);
   });
@@ -242,7 +242,7 @@ function simplified(
 }
 
 function isEmptyBetween(piece: Multiples, low?: Decimal, high?: Decimal): boolean {
-  checkpoint();
+  pollCancellation();
   if (piece.finer || piece === Multiples.none) return piece === Multiples.none;
   if (low === undefined || high === undefined) return false;
   const [first, last] = gridWithin(piece.scale, low, high);

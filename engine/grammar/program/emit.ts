@@ -1,5 +1,5 @@
-// From parts to instructions. A place is made before those that lead to it, so that the end of one
-// part is the beginning of the next; rules have their places before they have their bodies.
+// From parts to instructions. Instructions are made from the last to the first, because each one names
+// its successor. Rules get their positions before their bodies, so that they can name each other.
 
 import { GrammarError } from "../grammar_error.ts";
 import type { Languages } from "../language/mod.ts";
@@ -15,7 +15,7 @@ import type { Part } from "./part.ts";
 /** Most instructions: a hundred megabytes. */
 const MAX_INSTRUCTIONS = 1_000_000;
 
-/** Counts from here on are one: no text gets so far, and a machine counts in 32 bits. */
+/** Counts beyond this count as infinite: no text is that long, and the machine counts in 32 bits. */
 const MOST_COUNTED = 2 ** 30;
 
 /** The instructions of a grammar. */
@@ -26,7 +26,7 @@ export interface Emitted {
   readonly rules: ReadonlyMap<string, Position>;
 }
 
-/** Writes the instructions of a part, and of the rules that it names. */
+/** Makes the instructions of a part, and of the rules that it names. */
 export function emitProgram(
   root: Part,
   ruleOf: (name: string) => Part,
@@ -74,7 +74,7 @@ export function emitProgram(
       }
       case "rule": {
         const target = ruleAt(part.name);
-        // What comes last in a rule need not come back to it: recursion to the right takes no stack.
+        // A rule at the end of a rule need not return to it, so recursion to the right takes no stack.
         return next === RETURN ? target : add({ type: "call", target, next });
       }
     }

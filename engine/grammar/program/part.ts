@@ -1,5 +1,5 @@
-// A grammar between its reading and its program: what is regular is one language, so that only
-// recursion, control tokens and JSON documents are left to the stacks of the machine.
+// A form of grammars between their reading and their program. Whatever is regular is joined into one
+// language, so that the stacks of the machine serve only recursion, control tokens and JSON documents.
 
 import type { LanguageId, Languages } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
@@ -10,12 +10,12 @@ export interface TextPart {
   readonly language: LanguageId;
   /** About how many nodes its expression has; Infinity: it may not be part of a larger one. */
   readonly size: number;
-  /** How many parts in a row may be empty, at most; and at its end. */
+  /** Most parts in a row that may be empty, anywhere and at the end. */
   readonly skips: number;
   readonly endSkips: number;
 }
 
-/** What a place of a grammar allows. */
+/** A part of a grammar. */
 export type Part =
   | TextPart
   | { readonly type: "control"; readonly token: number }
@@ -28,10 +28,10 @@ export type Part =
 /** Largest language that others are joined into: derivatives take time in proportion. */
 const MAX_SIZE = 4000;
 
-/** Most parts in a row that may be empty: each of them is one more way on from those before it. */
+/** Most parts in a row that may be empty: from each part the text may skip to every one behind it. */
 const MAX_SKIPS = 24;
 
-/** Most rounds of what is joined: an automaton has states for each. */
+/** Most rounds of a repetition that is joined: an automaton needs states for each round. */
 const MAX_ROUNDS = 256;
 
 /** Makes parts, of as few and as large languages as is good. */
@@ -76,7 +76,7 @@ export class Parts {
     return joined.length === 1 ? joined[0]! : { type: "sequence", parts: joined };
   }
 
-  /** One text after another; undefined where they had better stay apart. */
+  /** One text after another; undefined if they should not be joined. */
   #both(first: Part, second: Part): TextPart | undefined {
     if (first.type !== "text" || second.type !== "text") return undefined;
     const size = first.size + second.size;
@@ -121,7 +121,7 @@ export class Parts {
     const skips = part.skips + part.endSkips;
     if (max > 1 && skips > MAX_SKIPS) return { type: "repeat", part, min, max };
     const isLong = Math.max(min, max < Infinity ? max : 0) > MAX_ROUNDS;
-    // Single characters can be counted beside an automaton, rounds of more beside a place.
+    // Characters can be counted beside an automaton; rounds of longer texts beside a position.
     if (isLong && this.#languages.lengths(part.language).max > 1) {
       return { type: "repeat", part, min, max };
     }

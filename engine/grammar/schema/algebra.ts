@@ -107,7 +107,7 @@ function someNumbers(set: numbers.NumberSet | undefined): numbers.NumberSet | un
   return set === undefined || numbers.isEmptyNumbers(set) ? undefined : set;
 }
 
-/** Folds neighbours together, so that no operand grows long before it must. */
+/** Combines neighbours in pairs, so that operands stay short as long as possible. */
 export function halve<T>(items: readonly T[], join: (a: T, b: T) => T): T | undefined {
   while (items.length > 1) {
     items = Array.from(

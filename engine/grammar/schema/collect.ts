@@ -1,6 +1,6 @@
-// From the graph to what the machine runs: all types that the root can reach, with what shapes leave
-// open made plain. Items of arrays that count are split by what they count for; witnesses become
-// required keys, or a number of keys.
+// From the graph of types to the types that the machine runs: all that the root can reach. Items of
+// arrays with `contains` are split by the types that they count for. Objects that must have some key of a
+// language (witnesses) become objects with required keys, or with a least number of keys.
 
 import type { TypeId } from "../types.ts";
 import { settleArray } from "./arrays.ts";
@@ -13,7 +13,7 @@ import { objectsWithWitnesses } from "./witnesses.ts";
 /** Most types that a split by `contains` may have per item: two to the power of their number. */
 const MAX_CONTAINED = 6;
 
-/** Items that are, and that are not, of each type of `contains`. */
+/** A part of an item type: the types of `contains` that it matches and those that it does not. */
 export interface ItemSplit {
   readonly type: TypeId;
   readonly counts: readonly boolean[];

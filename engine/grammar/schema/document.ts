@@ -2,7 +2,7 @@
 // means (RFC 3986, RFC 6901, JSON Schema Core 8 and 9). Nothing is ever fetched; only the metaschemas are
 // known besides. Documents are walked with recursion, as their reader caps how deep they nest.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import type { JsonObject, JsonValue } from "../json/mod.ts";
 import { KeywordReader } from "./keyword_reader.ts";
 import { type Draft, SUBSCHEMAS } from "./keywords.ts";
@@ -165,7 +165,7 @@ export class SchemaDocument {
     resource: Resource,
     isSchema: boolean,
   ): void {
-    checkpoint();
+    pollCancellation();
     if (typeof value !== "object" || value === null) return;
     if (!(value instanceof Map)) {
       if (!Array.isArray(value)) return;

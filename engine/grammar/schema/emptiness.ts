@@ -1,8 +1,9 @@
 // Which types have a value at all: the least fixpoint over all types together. A type that needs itself
 // to be finite has none. Answers are exact but for counting problems over a cap, which are errors.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import type { LanguageId } from "../language/mod.ts";
+import { canDiffer } from "../matching.ts";
 import type { TypeId } from "../types.ts";
 import { childrenOf, type ClosedShape, type SplitArray } from "./collect.ts";
 import { FiniteValues } from "./finite.ts";
@@ -38,7 +39,7 @@ export class Inhabited {
     }
     const waiting = new Set(shapes.keys());
     for (const id of waiting) {
-      checkpoint();
+      pollCancellation();
       waiting.delete(id);
       if (this.#alive.has(id) || !this.#isInhabited(shapes.get(id)!)) continue;
       this.#alive.add(id);
@@ -80,7 +81,7 @@ export class Inhabited {
       const values = this.#values.of(prefix[i] ?? rest);
       if (values !== undefined && values.size < min) scarce.push(values);
     }
-    return canDiffer(scarce);
+    return canDiffer(scarce, this.graph.languages.work);
   }
 
   /** How many items may count for each `contains`: at the prefix one by one, then for the rest. */
@@ -185,21 +186,4 @@ function countAll(types: readonly FewValues[]): number {
     for (const value of type) values.add(value);
   }
   return values.size;
-}
-
-/** Whether each of some sets can give a value of its own: a matching, grown by augmenting paths. */
-function canDiffer(sets: readonly ReadonlySet<string>[]): boolean {
-  const owners = new Map<string, number>();
-  const place = (index: number, tried: Set<string>): boolean => {
-    const values = [...sets[index]!].filter((value) => !tried.has(value));
-    const free = values.find((value) => !owners.has(value));
-    const found = free ?? values.find((value) => {
-      if (tried.has(value)) return false;
-      tried.add(value);
-      return place(owners.get(value)!, tried);
-    });
-    if (found !== undefined) owners.set(found, index);
-    return found !== undefined;
-  };
-  return sets.every((_, index) => place(index, new Set()));
 }

@@ -9,7 +9,7 @@ import { SchemaError } from "./schema_error.ts";
 import type { SchemaReader } from "./schema_reader.ts";
 import { ANY, type ArrayShape, NONE, type ObjectShape } from "./shape.ts";
 
-/** Types that are looked at before the search settles for what it has. */
+/** Most types that are looked at; then the best answer so far is taken. */
 const MAX_STEPS = 64;
 
 /** The error of a type without values. @param inhabited what is known of it */

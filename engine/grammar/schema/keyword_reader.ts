@@ -5,7 +5,7 @@ import { Decimal, type JsonObject, type JsonValue } from "../json/mod.ts";
 import { type Draft, SINCE } from "./keywords.ts";
 import { SchemaError } from "./schema_error.ts";
 
-/** Counts are clamped here: no value is that long. */
+/** Greater counts are lowered to this one: no value is that long. */
 const MAX_COUNT = 2 ** 40;
 
 /** The keywords of one schema. */

@@ -2,7 +2,7 @@
 // that have no value are no properties, clauses that hold anyway are dropped, arrays end where no item
 // can follow.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import type { NumberSet } from "../number/mod.ts";
 import type {
   ArrayType,
@@ -61,7 +61,7 @@ export function lowerTypes(
   const lowering = { graph, inhabited, numbered };
   numbered(root);
   for (let next = 0; next < waiting.length; next++) {
-    checkpoint();
+    pollCancellation();
     types.push(lowerShape(lowering, shapes.get(waiting[next]!)!));
   }
   return { types, root: 0 };

@@ -1,5 +1,6 @@
-// The metaschemas of JSON Schema, which schemas refer to that describe schemas: what the specifications
-// of draft 4 to 2020-12 say of each keyword, without titles, comments and defaults.
+// The metaschemas of JSON Schema, drafts 4 to 2020-12: the schemas that a schema itself has to satisfy.
+// A schema that asks for a schema as an answer refers to one of them by its URI. They are written after
+// the published ones (json-schema.org), without titles, comments and defaults.
 
 import { fromPlain, type JsonValue } from "../json/mod.ts";
 
@@ -14,17 +15,17 @@ const BOOLEAN = { type: "boolean" };
 const NUMBER = { type: "number" };
 const POSITIVE = { type: "number", exclusiveMinimum: 0 };
 
-/** A keyword per name. */
+/** The same schema for each of some keywords. */
 function each(names: readonly string[], schema: unknown): Plain {
   return Object.fromEntries(names.map((name) => [name, schema]));
 }
 
-/** A schema for each name of an object. */
+/** The schema of an object whose values, whatever their keys, are all of one schema. */
 function named(schema: unknown): Plain {
   return { type: "object", additionalProperties: schema };
 }
 
-/** The drafts 4, 6 and 7, each one document. */
+/** The metaschema of draft 4, 6 or 7, each of which is one document. */
 function oneDocument(draft: 4 | 6 | 7): Plain {
   const self = { $ref: "#" };
   const reference = (name: string) => ({ $ref: `#/definitions/${name}` });

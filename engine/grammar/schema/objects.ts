@@ -14,6 +14,9 @@ import {
 } from "./shape.ts";
 import { literals } from "./strings.ts";
 
+/** Steps of work for a property or clause that is copied and looked at for what is known of its presence. */
+const SETTLE_STEPS = 0.25;
+
 /** The objects that are in both; undefined if there are surely none. */
 export function intersectObjects(
   types: TypeAlgebra,
@@ -97,6 +100,7 @@ export function mergeCells(types: TypeAlgebra, cells: readonly Cell[]): Cell[] {
 
 /** Propagates what is known about presence; undefined if it is contradictory. */
 export function settle(types: TypeAlgebra, shape: ObjectShape): ObjectShape | undefined {
+  types.languages.work.charge(SETTLE_STEPS * (shape.properties.size + shape.clauses.length));
   const properties = new Map(shape.properties);
   const state = { ...shape, properties };
   for (;;) {
@@ -146,7 +150,9 @@ function settleClauses(
     if (holds) continue;
     if (open.length === 0) return undefined;
     if (open.length > 1) {
-      kept.set(clauseKey(open), open);
+      // A clause that stays as it was keeps its key.
+      const same = open.length === clause.length ? clause : open;
+      kept.set(clauseKey(same), same);
       continue;
     }
     const { key, present } = open[0]!;
@@ -162,9 +168,17 @@ function sameLiteral(a: Literal, b: Literal): boolean {
   return a.key === b.key && a.present === b.present;
 }
 
+/** By clause, as clauses pass through many combinations of types unchanged. */
+const clauseKeys = new WeakMap<Clause, string>();
+
 /** The same for clauses of the same literals. */
 export function clauseKey(clause: Clause): string {
-  return JSON.stringify(clause.map(({ key, present }) => (present ? "+" : "-") + key).sort());
+  let name = clauseKeys.get(clause);
+  if (name === undefined) {
+    name = JSON.stringify(clause.map(({ key, present }) => (present ? "+" : "-") + key).sort());
+    clauseKeys.set(clause, name);
+  }
+  return name;
 }
 
 /** Drops witnesses that are there, pins those with one place left; undefined if one has none. */

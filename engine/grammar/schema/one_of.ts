@@ -16,13 +16,14 @@ const MAX_KEYS = 64;
 export function onlyOne(types: TypeAlgebra, within: Shape, branches: readonly Shape[]): Shape {
   const narrowed = branches.map((branch) => intersectShapes(types, within, branch));
   const objects = objectsOfOne(types, narrowed.map((branch) => branch.objects));
+  const withArrays = narrowed.flatMap(({ arrays }, i) => arrays.length > 0 ? [i] : []);
   const compound = narrowed.map(({ arrays }, i): Shape => ({
     ...NO_SHAPE,
-    arrays: narrowed.reduce(
-      (left, other, j) =>
+    arrays: withArrays.reduce(
+      (left, j) =>
         i === j
           ? left
-          : other.arrays.reduce((kept, array) => withoutArray(types, kept, array), left),
+          : narrowed[j]!.arrays.reduce((kept, array) => withoutArray(types, kept, array), left),
       arrays,
     ),
     objects: objects[i]!,

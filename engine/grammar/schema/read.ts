@@ -1,4 +1,5 @@
-// From a JSON Schema to the types that a machine enforces: read, combined, freed of what cannot occur.
+// A JSON Schema as the types that the machine enforces: its keywords are read, combined into one type for
+// each place, and alternatives that no value can satisfy are dropped.
 
 import type { JsonValue } from "../json/mod.ts";
 import { Languages } from "../language/mod.ts";

@@ -1,5 +1,5 @@
-// What the keywords of one schema say of arrays (JSON Schema Core 10.3.1, Validation 6.4). `items` is a
-// list in older drafts, and then `additionalItems` is about the rest.
+// The keywords for arrays of one schema (JSON Schema Core 10.3.1, Validation 6.4) as array types. In drafts
+// before 2020-12 `items` may be a list for the first items; `additionalItems` is then for all later ones.
 
 import type { JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";

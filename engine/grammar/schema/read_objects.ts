@@ -1,6 +1,6 @@
-// What the keywords of one schema say of objects (JSON Schema Core 10.3.2, Validation 6.5): declared
-// keys in the order of `properties`, then those that are only required, then all others by the patterns
-// that they match. Patterns that overlap are made disjoint.
+// The keywords for objects of one schema (JSON Schema Core 10.3.2, Validation 6.5) as an object type: the
+// keys of `properties` in their order, then keys that only `required` names, then all other keys, grouped
+// by which patterns of `patternProperties` they match, so that no two groups have a key in common.
 
 import type { JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
@@ -23,7 +23,7 @@ const KEYWORDS = [
   "propertyNames",
   "required",
 ];
-/** Most disjoint languages that overlapping patterns may need. */
+/** Most groups of keys that overlapping patterns may split keys into. */
 const MAX_CELLS = 64;
 
 /** The objects that a schema allows on its own. @throws {SchemaError} if a keyword is malformed */
@@ -44,7 +44,7 @@ export function readObjects(
   const otherwise = additional === undefined ? ANY : typeOf(additional);
   const required = new Set(keywords.texts("required"));
   const clauses = readDependencies(keywords);
-  // What a declared key asks for has to be possible beside it.
+  // Keys that a dependency requires count as declared: a closed object must be able to have them.
   const asked = clauses.flatMap((clause) => clause.filter(({ present }) => present));
   const named = new Set([...declared.keys(), ...required, ...asked.map(({ key }) => key)]);
   const isSaid = additional !== undefined || keywords.has("propertyNames");
@@ -93,7 +93,7 @@ function readDependencies(keywords: KeywordReader): Clause[] {
   const clauses: Clause[] = [];
   for (const keyword of ["dependentRequired", "dependencies"]) {
     for (const [key, value] of keywords.named(keyword)) {
-      // Elsewhere `dependencies` holds schemas, and once held a single name.
+      // `dependencies` may also hold schemas, which are read elsewhere, and in draft 3 a single name.
       const needed = textList(typeof value === "string" ? [value] : value);
       for (const other of needed ?? []) {
         clauses.push([{ key, present: false }, { key: other, present: true }]);
@@ -103,7 +103,7 @@ function readDependencies(keywords: KeywordReader): Clause[] {
   return clauses;
 }
 
-/** The keys of `names` by the set of patterns that they match, and what is said of those of none. */
+/** The keys of `names` in groups, one for each set of patterns that keys match, and one for those of none. */
 function disjointCells(
   graph: TypeGraph,
   names: number,

@@ -1,5 +1,5 @@
-// What the keywords of one schema say of each JSON type (JSON Schema Validation 6). Keywords say nothing
-// of types that `type` leaves out, so there they are not even read.
+// The keywords of one schema for null, booleans, numbers and strings (JSON Schema Validation 6) as types.
+// Keywords for a JSON type that `type` does not allow have no effect and are not read.
 
 import { Decimal, type JsonValue } from "../json/mod.ts";
 import { type Languages, PatternError } from "../language/mod.ts";
@@ -12,14 +12,14 @@ import type { SchemaOptions } from "./schema_input.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);
-/** Keywords by the JSON type that they are about, for the words of a contradiction. */
+/** Keywords by the JSON type that they restrict: a message about a contradiction names them. */
 const ABOUT: Readonly<Record<string, readonly string[]>> = {
   number: ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "format"],
   string: ["minLength", "maxLength", "pattern", "format"],
   array: ["minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"],
   object: ["minProperties", "maxProperties", "required", "additionalProperties", "propertyNames"],
 };
-/** Those that are about all types. */
+/** Keywords that restrict all JSON types. */
 const ABOUT_ALL = ["const", "enum", "not", "anyOf", "oneOf", "if", "then", "else"];
 
 /** Formats of numbers (OpenAPI); "float" and "double" take any number. */
@@ -92,7 +92,7 @@ function readBounds(keywords: KeywordReader): numbers.Interval {
   };
 }
 
-/** The bound, and the bound that is itself out. Draft 4 has a boolean that tells which a bound is. */
+/** The inclusive and the exclusive bound. In draft 4 the exclusive keyword is a boolean: how to read the other. */
 function readBound(
   keywords: KeywordReader,
   inclusive: string,

@@ -1,14 +1,13 @@
 // From schemas to expressions of the type graph: what a schema says of each JSON type is one shape; its
 // sibling keywords are intersected with that, whatever they are. Schemas are read when the graph asks.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import type { JsonObject, JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
 import { type DynamicScope, SchemaDocument } from "./document.ts";
 import { ExactTypes } from "./exact.ts";
 import { type KeywordReader, textList } from "./keyword_reader.ts";
 import { CONSTRAINTS, type Draft } from "./keywords.ts";
-import { withKey, withoutKey } from "./presence.ts";
 import { readArrays } from "./read_arrays.ts";
 import { readObjects } from "./read_objects.ts";
 import { readNumbers, readStrings, readTypes } from "./read_values.ts";
@@ -88,7 +87,7 @@ export class SchemaReader {
   }
 
   #source(schema: JsonObject, outer: DynamicScope): TypeId {
-    checkpoint();
+    pollCancellation();
     const keywords = this.#document.keywords(schema);
     if (++this.#schemas > MAX_SCHEMAS) {
       throw keywords.error("", `it has more than ${MAX_SCHEMAS} schemas within it`);
@@ -182,7 +181,7 @@ export class SchemaReader {
       for (const [key, schema] of keywords.named(keyword)) {
         if (typeof schema === "string" || textList(schema) !== undefined) continue;
         const type = typeOf(schema);
-        parts.push(graph.any([withoutKey(graph, key), graph.all([withKey(graph, key), type])]));
+        parts.push(graph.any([graph.withoutKey(key), graph.all([graph.withKey(key), type])]));
       }
     }
     return parts;

@@ -1,7 +1,7 @@
 // The graph of types: expressions, each evaluated to a shape once. Evaluation keeps its own stack: chains of
 // references may be as long as the document allows.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import type { Languages } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
 import { fewScalars, type FewValues } from "./canonical.ts";
@@ -64,6 +64,19 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
     return id;
   }
 
+  /** All objects with a key. */
+  withKey(key: string): TypeId {
+    const properties = new Map([[key, { type: ANY, required: true }]]);
+    return this.constant({ ...NO_SHAPE, objects: [{ ...this.anyObject, properties }] });
+  }
+
+  /** All values but objects with a key. */
+  withoutKey(key: string): TypeId {
+    const properties = new Map([[key, { type: NONE, required: false }]]);
+    const objects = [{ ...this.anyObject, properties }];
+    return this.constant({ ...anyShape(this.languages), objects });
+  }
+
   /** What a type allows. @throws {SchemaError} if it cannot be said */
   shape(id: TypeId): Shape {
     const shape = this.#evaluate(id);
@@ -107,7 +120,8 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
 
   /** Counts steps. @throws {AlgebraError} over the budget */
   spend(steps: number): void {
-    checkpoint();
+    pollCancellation();
+    this.languages.work.charge(steps);
     this.#steps += steps;
     if (this.#steps > MAX_STEPS) throw new AlgebraError("its parts take too long to combine");
   }
@@ -144,7 +158,7 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
   }
 
   #compute(id: TypeId): Shape {
-    checkpoint();
+    pollCancellation();
     const node = this.node(id);
     const shape = (part: TypeId) => this.#shapes[part]!;
     switch (node.kind) {

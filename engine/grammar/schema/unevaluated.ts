@@ -7,7 +7,6 @@ import type { JsonObject, JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
 import type { DynamicScope, SchemaDocument } from "./document.ts";
 import { type KeywordReader, textList } from "./keyword_reader.ts";
-import { withKey } from "./presence.ts";
 import { arrayItems } from "./read_arrays.ts";
 import { readPattern } from "./read_values.ts";
 import { ANY, ANY_ARRAY, anyObject, anyShape } from "./shape.ts";
@@ -141,7 +140,7 @@ export class UnevaluatedReader {
     for (const name of ["dependentSchemas", "dependencies"]) {
       for (const [key, branch] of keywords.named(name)) {
         if (textList(branch) !== undefined) continue;
-        const inner = under(withKey(this.graph, key), this.#inner(branch, visit));
+        const inner = under(this.graph.withKey(key), this.#inner(branch, visit));
         combine([...inner, this.#nothing()]);
       }
     }

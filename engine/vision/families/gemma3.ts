@@ -10,7 +10,7 @@ export const gemma3: VisionFamily = {
   projector: "gemma3",
   pictures: { method: "fixed", filter: "bilinear", merge: ["projector.scale_factor", 4] },
   marks: between("<start_of_image>", "<end_of_image>"),
-  seesWhole: () => true,
+  isBidirectional: () => true,
   mayBeSwapped: true,
   decoders: {
     gemma3: {

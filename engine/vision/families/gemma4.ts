@@ -14,7 +14,7 @@ export const gemma4: VisionFamily = {
   pictures: { method: "dynamic", tokens: [40, 280], merge: ["projector.scale_factor", 3] },
   marks: between("<|image>", "<image|>"),
   // In E2B and E4B, which have per-layer embeddings, rows of an image attend only to earlier ones.
-  seesWhole: (decoder) => decoder.countOr("embedding_length_per_layer_input", 0) === 0,
+  isBidirectional: (decoder) => decoder.countOr("embedding_length_per_layer_input", 0) === 0,
   decoders: {
     gemma4: {
       encoder: { mean: [0, 0, 0], std: [1, 1, 1], keys: () => ({ image_size: 224 }) },

@@ -38,6 +38,6 @@ export function familyOfDecoder(
 }
 
 /** Whether rows of an image attend to each other in both directions in a decoder. */
-export function seesWholeImages(decoder: Config): boolean {
-  return familyOfDecoder(decoder.architecture)?.family.seesWhole?.(decoder) ?? false;
+export function hasBidirectionalImages(decoder: Config): boolean {
+  return familyOfDecoder(decoder.architecture)?.family.isBidirectional?.(decoder) ?? false;
 }

@@ -1,7 +1,7 @@
 // The pixels of a BMP file as a canvas writes it: uncompressed, the bottom row first. A pixel is
 // blue, green, red and perhaps alpha; if all are grey, it is an index into a colour table.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import type { Image } from "./image.ts";
 
 const FILE_HEADER_BYTES = 14;
@@ -19,7 +19,7 @@ export function readBmpPixels(bytes: Uint8Array): Image {
 
   const pixels = new Uint8Array(width * height * 3);
   for (let row = 0, at = 0; row < height; row++) {
-    checkpoint();
+    pollCancellation();
     let stored = data + (height - 1 - row) * rowBytes;
     for (let column = 0; column < width; column++, at += 3, stored += pixelBytes) {
       const color = isIndexed ? colors + bytes[stored] * 4 : stored;

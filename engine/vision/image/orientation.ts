@@ -1,7 +1,7 @@
 // The orientation of a picture: reading it from EXIF data, and turning pixels upright. The format:
 // CIPA DC-008 (EXIF), tag 0x0112, in a directory of TIFF 6.0, section 2.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import type { Image, Size } from "./image.ts";
 
 /** The orientation of pictures that are upright. */
@@ -68,7 +68,7 @@ export function turnUpright(image: Image, orientation: number): Image {
   const { width, height } = uprightSize(image, orientation);
   const pixels = new Uint8Array(image.pixels.length);
   for (let row = 0, at = 0; row < height; row++) {
-    checkpoint();
+    pollCancellation();
     let source = (first + row * downStep) * 3;
     for (let column = 0; column < width; column++, at += 3, source += acrossStep * 3) {
       pixels[at] = image.pixels[source];

@@ -30,7 +30,7 @@ export interface VisionFamily {
    * Whether rows of an image attend to each other in both directions in this one of the `decoders`,
    * so that an image has to run in one step. Default: only to earlier rows, as in texts.
    */
-  readonly seesWhole?: (decoder: Config) => boolean;
+  readonly isBidirectional?: (decoder: Config) => boolean;
   /**
    * Architectures of decoders that are made for this encoder, and how Ollama's files of them
    * differ.

@@ -2,7 +2,7 @@
 // columns, with weights of 22 fractional bits and a rounding to bytes after each. Shrinking widens
 // the filter, so that every pixel counts. The definition: Pillow, src/libImaging/Resample.c.
 
-import { checkpoint } from "../../cancellation.ts";
+import { pollCancellation } from "../../cancellation.ts";
 import type { Image } from "../image/mod.ts";
 import { type Filter, makeTaps, PRECISION_BITS, type Taps } from "./taps.ts";
 
@@ -27,7 +27,7 @@ export function resample(image: Image, width: number, height: number, filter: Fi
   const sums = new Int32Array(down ? pixels.length : 0).fill(HALF);
   const buffer = new Uint8ClampedArray(rowBytes);
   for (let y = 0, first = 0; y < image.height; y++) {
-    checkpoint();
+    pollCancellation();
     const source = y * image.width * 3;
     const row = across
       ? resampleRow(image.pixels, source, across, buffer)

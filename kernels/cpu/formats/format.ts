@@ -6,7 +6,7 @@
 //     vector:  row 0: c c c c | row 1: c c c c | row 2: c c c c | row 3: c c c c     (bytes)
 //
 // In memory codes are as narrow as in the file (planes.ts). A block of a band has as many columns
-// as a block of the file: first what the block's rows have once, then its groups.
+// as a block of the file: first the heads of the rows' blocks (what a block has once), then the groups.
 
 import type { QuantFormat } from "../../quants/mod.ts";
 import type { Expression, FunctionBuilder, Local, Memory, V128 } from "../wasm/mod.ts";
@@ -18,23 +18,23 @@ export const GROUP = 32;
 /** Steps of four columns in a group. */
 export const STEPS = 8;
 
-/** A place in a memory. */
+/** An address in a memory. */
 export interface Place {
   readonly memory: Memory;
   readonly address: Expression<"i32">;
 }
 
-/** What rows 0 to 3 and rows 4 to 7 of a band have, a row per lane. */
+/** Values of rows 0 to 3 and of rows 4 to 7 of a band, one row per lane. */
 export type Quads = readonly [V128, V128];
 
-/** Scales of a group as floats, by halves of 16 columns; one for both where they share it. */
+/** Scales of a group as floats, for each half of 16 columns; one if the halves share it. */
 export interface Scales {
   readonly scales: readonly Quads[];
-  /** What is subtracted from scale * code, by halves. */
+  /** The minimum that is subtracted from scale * code, for each half. */
   readonly minimums?: readonly Quads[];
 }
 
-/** How the scales of a format lie in the file and in a band. */
+/** The layout of a format's scales in the file and in a band. */
 export interface ScaleLayout {
   /** Bytes of a block's head and of a group's scales, for eight rows. */
   readonly headBytes: number;
@@ -42,9 +42,9 @@ export interface ScaleLayout {
   /** Whether the two halves of a group have scales of their own. */
   readonly halves: boolean;
   readonly hasMinimum: boolean;
-  /** Writes the head's part of a row out of its block in the file. */
+  /** Writes what a row has in the head, from its block in the file. */
   packHead(f: FunctionBuilder, block: Place, head: Place, row: number): void;
-  /** Writes the group's part of a row. */
+  /** Writes what a row has in the scales of a group. */
   packGroup(f: FunctionBuilder, block: Place, to: Place, row: number, group: number): void;
   /** Reads the head of a block into variables. */
   loadHead(f: FunctionBuilder, head: Place): readonly Local<"v128">[];
@@ -52,13 +52,13 @@ export interface ScaleLayout {
   load(f: FunctionBuilder, from: Place, head: readonly Local<"v128">[]): Scales;
 }
 
-/** A group of a row as bytes: codes of its halves, and their scales, one where they share it. */
+/** A group of a row as bytes: the codes of its halves, and their scales, or one that they share. */
 export interface DecodedRow {
   readonly codes: Quads;
   readonly scales: readonly Expression<"f32">[];
 }
 
-/** An integer format whose rows lie as in the file: a block of each row of a band in turn. */
+/** An integer format with blocks as in the file: of each row of a band in turn. */
 export interface RowFormat {
   readonly source: QuantFormat;
   /** Subtracted from every code. */
@@ -66,7 +66,7 @@ export interface RowFormat {
   /** The greatest code. */
   readonly maximum: number;
   readonly scales: Pick<ScaleLayout, "halves" | "hasMinimum">;
-  /** What `decode` looks up, if anything. */
+  /** A table for `decode`, if it needs one. */
   readonly table?: Int8Array<ArrayBuffer>;
   /** Decodes a group of a row's block. */
   decode(f: FunctionBuilder, block: Place, group: Local<"i32">, table: Place): DecodedRow;
@@ -75,7 +75,7 @@ export interface RowFormat {
 /** An integer format on the CPU. */
 export type PackedFormat = BandFormat | RowFormat;
 
-/** Whether rows lie as in the file. */
+/** Whether a format keeps the blocks of the file. */
 export function isRowFormat(format: PackedFormat): format is RowFormat {
   return "decode" in format;
 }
@@ -86,17 +86,17 @@ export function maximumCode(format: PackedFormat): number {
   return format.table ? Math.max(...format.table) : 2 ** format.bits - 1;
 }
 
-/** An integer format whose codes are laid out anew. */
+/** An integer format whose codes are rearranged. */
 export interface BandFormat {
   readonly source: QuantFormat;
   /** Bits of a code in memory. */
   readonly bits: number;
   /** Subtracted from every code. */
   readonly offset: number;
-  /** What codes stand for where that is not the codes: sixteen values, to which `offset` was added. */
+  /** The sixteen values of codes that are indexes (such as IQ4_NL's), with `offset` added. */
   readonly table?: readonly number[];
   readonly scales: ScaleLayout;
-  /** Sixteen codes of a row out of a block in the file, unsigned: those of a half of a group. */
+  /** Sixteen unsigned codes of a row from its block in the file: half of a group. */
   codes(f: FunctionBuilder, block: Place, group: number, half: number): V128;
 }
 

@@ -20,7 +20,7 @@ function bitsOf({ memory, address }: Place, at: number, shift: number, mask: num
   return i32.and(shift === 0 ? byte : i32.shr_u(byte, shift), mask);
 }
 
-/** Two low and high parts of a number. */
+/** A number joined from its low and high bits. */
 function joined(low: Expression<"i32">, high: Expression<"i32">, shift: number): Expression<"i32"> {
   return i32.or(low, i32.shl(high, shift));
 }
@@ -67,7 +67,7 @@ function iq4Scale(block: Place, index: number): Expression<"i32"> {
   return i32.sub(joined(low, bitsOf(block, 2 + (index >> 2), 2 * (index % 4), 3), 4), 32);
 }
 
-/** Formats of 256 weights with scales under factors. */
+/** Formats of 256 weights whose scales are multiplied by factors of the block. */
 export const kQuants: readonly BandFormat[] = [
   {
     source: q2_k,

@@ -16,7 +16,7 @@ interface Plane {
 
 const WIDTHS = [8, 4, 2, 1];
 
-/** The planes of codes of so many bits, the widest first. */
+/** The planes of codes of this number of bits, the widest first. */
 function planesOf(bits: number): Plane[] {
   const planes: Plane[] = [];
   let [shift, start] = [0, 0];
@@ -34,7 +34,7 @@ export function bytes(f: FunctionBuilder, value: number): V128 {
   return f.constant(new Uint8Array(16).fill(value));
 }
 
-/** Each byte shifted left (right where negative) and masked: no bit of a neighbour is left. */
+/** Each byte shifted left (or right, if negative), and masked so that no bit of a neighbour is left. */
 export function field(f: FunctionBuilder, vector: V128, shift: number, mask: number): V128 {
   const moved = shift === 0
     ? vector
@@ -97,7 +97,7 @@ export function spreadBits(f: FunctionBuilder, bits: V128): V128 {
   return i8x16.eq(v128.and(both, each), each);
 }
 
-/** What codes stand for, as bytes: the least value becomes zero, so that all are unsigned. */
+/** The values of codes as bytes: the least value becomes zero, so that all are unsigned. */
 export function tabled(values: readonly number[]): { table: readonly number[]; offset: number } {
   const offset = -Math.min(...values);
   return {

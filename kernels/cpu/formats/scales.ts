@@ -24,14 +24,14 @@ import { bytes } from "./planes.ts";
 
 /** The bits of a float that a half's sign, exponent and mantissa become when shifted up by 13. */
 export const HALF_BITS = 0x8fffe000;
-/** What the exponent of a half lacks to be that of a float. */
+/** The difference between the exponent biases of a float and a half, as a factor. */
 const HALF_UNIT = 2 ** 112;
 
-/** What halves that are infinite or NaN are written as: reading need not look for negative ones. */
+/** The half that is written for infinity and NaN: positive, so that reading tests only for that. */
 export const NO_NUMBER = 0x7e00;
-/** The exponent of a half that is one of these. */
+/** The exponent bits of a half that is infinite or NaN. */
 const NO_NUMBER_EXPONENT = 0x7c00;
-/** What its bits would be as a number, at least. */
+/** The least value of such bits if they are read as a number. */
 const NO_NUMBER_FLOAT = 2 ** 16;
 
 /** The float of a half that readHalf() gave. */
@@ -47,7 +47,7 @@ export function lanes(f: FunctionBuilder, lane: Uint32Array | Int32Array | Float
   return f.constant(new Uint8Array(16).map((_, i) => new Uint8Array(lane.buffer)[i % 4]));
 }
 
-/** Four halves that halvesToFloats() takes: side by side where the engine converts them so. */
+/** Loads four halves for halvesToFloats(): packed if the machine converts packed halves. */
 export function loadFourHalves(memory: Memory, address: I32, offset = 0): V128 {
   return convertsHalves()
     ? memory.v128.load64_zero(address, offset)
@@ -67,7 +67,7 @@ function widenHalves(f: FunctionBuilder, halves: V128): V128 {
   return v128.or(floats, f32x4.ge(floats, lanes(f, Float32Array.of(NO_NUMBER_FLOAT))));
 }
 
-/** A half of a file, as a signed integer, and as it is written here. */
+/** A half of a file as a signed integer, with NO_NUMBER for infinity and NaN. */
 export function readHalf(
   f: FunctionBuilder,
   { memory, address }: Place,
@@ -76,7 +76,7 @@ export function readHalf(
   return signedHalf(f, memory.i32.load16_u(address, offset));
 }
 
-/** The same of a half's bits. */
+/** Like readHalf(), for the bits of a half. */
 export function signedHalf(f: FunctionBuilder, bits: Expression<"i32">): Local<"i32"> {
   const half = f.let(i32.shr_s(i32.shl(bits, 16), 16));
   const exponent = i32.and(half, NO_NUMBER_EXPONENT);
@@ -97,7 +97,7 @@ function loadHalves(f: FunctionBuilder, { memory, address }: Place, offset: numb
   ];
 }
 
-/** A half as scale, and maybe one that is added to scale * code, per block. */
+/** Scales that are halves, one per block, and maybe a half that is added to scale * code. */
 export function halfScales(scale: number, addend?: number): ScaleLayout {
   const fields = addend === undefined ? [scale] : [scale, addend];
   return {
@@ -124,7 +124,7 @@ export function halfScales(scale: number, addend?: number): ScaleLayout {
   };
 }
 
-/** Where the scales of a format with bytes (or fewer bits) under a block's factors are in the file. */
+/** The places in the file of scales of at most eight bits that are multiplied by a block's factors. */
 export interface ByteScales {
   /** Bytes of the block with the factors of scales and of minimums, halves. */
   readonly factors: readonly number[];
@@ -132,13 +132,13 @@ export interface ByteScales {
   readonly halves: boolean;
   /** The scale of columns from 16 * index on, or 32 * index where both halves share it. */
   scale(block: Place, index: number): Expression<"i32">;
-  /** The minimum, where there is one: then scales are unsigned, otherwise signed. */
+  /** The minimum, if the format has one. Then scales are unsigned, otherwise signed. */
   minimum?(block: Place, index: number): Expression<"i32">;
   /** Whether `scale` gives a byte with the scale in its low nibble and a minimum in the high one. */
   readonly nibbles?: boolean;
 }
 
-/** Bytes under factors of their block, which become floats. */
+/** Scales that are bytes, multiplied by the factors of their block. */
 export function byteScales(options: ByteScales): ScaleLayout {
   const { factors, halves, scale, minimum, nibbles = false } = options;
   const count = halves ? 2 : 1;
@@ -199,10 +199,10 @@ export function byteScales(options: ByteScales): ScaleLayout {
   };
 }
 
-/** One byte per block, or per half of a group, whose bits are the middle of a float's. */
+/** Scales that are 8-bit floats, one per block or half of a group: their bits are some of a float's. */
 export function floatByteScales(
   options: {
-    /** Bits that the byte is shifted up by, and the factor that is left then. */
+    /** Bits by which the byte is shifted up, and the factor by which the float is then multiplied. */
     shift: number;
     factor: number;
     halves: boolean;

@@ -87,9 +87,9 @@ export const simpleFormats: readonly BandFormat[] = [
     ...tabled(fp4Doubles),
     scales: floatByteScales({
       shift: 20,
-      factor: 2 ** 119, // What the exponent lacks, halved: the values are doubled.
+      factor: 2 ** 119, // 2^120 for the difference of the exponent biases, halved: values are doubled.
       halves: true,
-      // Their NaN is read as zero, and the sign is ignored.
+      // The sign bit is ignored, and NaN is read as zero.
       scale: ({ memory, address }, index) => {
         const magnitude = i32.and(memory.i32.load8_u(address, index), 127);
         return i32.mul(magnitude, i32.ne(magnitude, 127));

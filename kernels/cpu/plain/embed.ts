@@ -1,16 +1,16 @@
 // Look-ups by token or position in plain TypeScript, for tables without kernels: rows of f32 that a
-// step made, and formats without kernels. See kernels/ops/embed.ts.
+// step made. See kernels/ops/embed.ts.
 
 import type { FloatRows } from "../../ops/activation.ts";
 import { type EmbedOptions, IMAGE_TOKEN, type StepRows } from "../../ops/embed.ts";
 import { STEP_ROW } from "../../ops/step_records.ts";
-import type { CpuMatrix } from "../matrix.ts";
+import type { FloatTable } from "../matrix.ts";
 import { cpu } from "../memory.ts";
 import { floatsOf } from "./rows.ts";
 
 /** x[row] = scale * table[token or position of row], of rows that are resolved. */
 export function embed(
-  table: CpuMatrix,
+  table: FloatTable,
   step: StepRows,
   x: FloatRows,
   { scale = 1, by = "step", accumulate = false, standIn = false }: EmbedOptions,

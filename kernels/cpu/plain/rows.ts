@@ -19,7 +19,7 @@ export interface Target {
 
 /** What results that are to be quantized need of a device. */
 export interface Quantizer {
-  /** Memory that nobody relies on after the operation. */
+  /** Temporary memory, only valid during the operation. */
   temporary(bytes: number): CpuBuffer;
   /** Rows of f32 to int8 groups: [rows, groups]. */
   quantize(from: CpuBuffer, to: CpuBuffer, rows: number, groups: number): void;

@@ -13,7 +13,7 @@ import { clear, forFours } from "../vectors.ts";
 import { f32x4, type I32, i32, type Memory, type ModuleBuilder, v128 } from "../wasm/mod.ts";
 import { readSegment, SEGMENT_ARGUMENTS, segmentAddresses } from "./segment.ts";
 
-/** Channels of an item: their weights, column by column, fit a thread's own memory. */
+/** Channels of an item, few enough for their weights to fit a thread's own memory. */
 const CHUNK = 256;
 
 interface Shape {
@@ -80,7 +80,7 @@ function addConvolution(
           byte,
         ));
         f.forUpTo(row, segment.count, 1, () => {
-          // Each input that comes in: of this step, with its gate, or of the state.
+          // Each input of a row: one of this step, multiplied by its gate, or one of the state.
           const sources = Array.from({ length: width }, (_, j) => {
             const own = f.let(i32.sub(i32.add(row, j), history));
             const isKept = f.let(i32.lt_s(own, 0));
@@ -111,7 +111,7 @@ function addConvolution(
           });
           f.increase(out, given.yStride);
         });
-        // What comes next begins with the last inputs; of few rows, with some of the state.
+        // The new state is the last inputs; if there are few rows, it keeps some of the old state.
         for (let j = 0; j < history; j++) {
           const to = f.let(stateAt(j));
           const own = f.let(i32.sub(i32.add(segment.count, j), history));

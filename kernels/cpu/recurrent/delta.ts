@@ -33,9 +33,9 @@ import {
   softplus,
 } from "./segment.ts";
 
-/** Rows of the state of an item: keys are made ready once for all of them. */
+/** Rows of the state of an item: keys are normalized once for all of them. */
 const VALUES = 32;
-/** Vectors of four keys that a loop takes at a time. */
+/** Vectors of four elements of a key that a loop takes at a time. */
 const VECTORS = 4;
 
 const TAKES = [
@@ -156,7 +156,7 @@ function addDelta(
           });
           const wrong = f32.sub(work.f32.load(from), sumOfLanes(f, known));
           const change = f.let(f32.mul(strength, wrong));
-          // The query of the changed row: (S + change k) q = S q + change (k q).
+          // The product of the updated row and q: (S + change k) q = S q + change (k q).
           const answer = f32.add(sumOfLanes(f, asked), f32.mul(change, overlap));
           f.do(work.f32.store(to, f32.mul(answer, 1 / Math.sqrt(dim))));
           const changes = f.let(f32x4.splat(change));

@@ -24,7 +24,7 @@ import {
 
 /** Rows of a block. */
 const ROWS = 64;
-/** States in variables, four each: the registers hold half of them beside operands. */
+/** Local variables with four states each: registers hold half of them beside operands. */
 const MOST_VECTORS = 8;
 /** Channels of an item of Mamba 1, whose heads have one each. */
 const CHANNELS = 16;

@@ -1,4 +1,5 @@
-// The sequences of a step as recurrent kernels see them, and the functions of gates.
+// The segments of a step, which are the consecutive rows of one sequence each, and the functions of
+// gates.
 
 import type { StepSegments } from "../../ops/recurrent/mod.ts";
 import { STEP_ROW, STEP_SEGMENT } from "../../ops/step_records.ts";
@@ -55,7 +56,7 @@ export function softplus(f: FunctionBuilder, value: Expression<"f32">): Expressi
   const x = f.let(value);
   const power = f.let(f64.promote_f32(exponentialOf(f, f32.neg(f32.abs(x)))));
   const rest = f.let(f64.mul(power, f64.sub(f64.const(1), f64.mul(power, f64.const(0.5)))));
-  // Below that the series has two terms to all digits of a float.
+  // Below that, two terms of the series give all digits of a float.
   f.if(f64.gt(power, f64.const(1e-5)), () => {
     f.set(rest, logarithm(f, f64.add(f64.const(1), power)));
   });

@@ -27,7 +27,7 @@ export const HISTOGRAM_BYTES = 12 * BINS;
 
 /** Beyond this either way, a logit counts as infinite; see ops/sampling/reference.ts. */
 export const GREATEST_LOGIT = 1e30;
-/** What is no candidate. */
+/** The logit of tokens that are no candidates. */
 export const NONE = -Infinity;
 
 /** The logits of an output: where they begin, the greatest, and how many there are. */
@@ -37,7 +37,7 @@ export interface Logits {
   readonly vocabulary: Local<"i32">;
 }
 
-/** Below the greatest logit: which bin each of four logits is in. The last has all that is far below. */
+/** The bins of four logits, counted from the greatest logit down. The last bin has all that is far below. */
 function binsOf(f: FunctionBuilder, values: V128, greatest: V128): V128 {
   const distance = f32x4.mul(
     f32x4.sub(greatest, values),
@@ -46,7 +46,7 @@ function binsOf(f: FunctionBuilder, values: V128, greatest: V128): V128 {
   return i32x4.min_s(i32x4.trunc_sat_f32x4_s(distance), lanes(f, Uint32Array.of(BINS - 1)));
 }
 
-/** Four logits from a token on; what is behind the end is no candidate. */
+/** Four logits from a token on; past the end there are no candidates. */
 export function loadLogits(
   work: Memory,
   f: FunctionBuilder,
@@ -158,8 +158,8 @@ function collect(
 }
 
 /**
- * Moves the cut of an output up to where the candidates from the best on reach a count or a weight, if
- * they do; returns whether. `total` becomes the weight of what is kept.
+ * Moves the cut of an output up to where the candidates, from the best one on, reach a count or a
+ * weight. Returns whether they do. `total` becomes the weight of what is kept.
  */
 export function findCut(
   f: FunctionBuilder,
@@ -179,7 +179,7 @@ export function findCut(
   const bin = f.let(i32.const(-1));
   const binCount = f.let(f64.const(0));
   const binWeight = f.let(f64.const(0));
-  // The bin that the cut falls into: `reached` and `weight` are what all before it have.
+  // The bin with the cut; `reached` and `weight` are the sums of all bins before it.
   f.while(i32.and(i32.eqz(isFound), i32.lt_s(bin, BINS - 1)), () => {
     f.increase(bin, 1);
     f.set(binCount, f64.convert_i32_u(work.i32.load(i32.add(counts, i32.mul(bin, 4)))));
@@ -193,7 +193,7 @@ export function findCut(
   });
   f.if(isFound, () => {
     const end = collect(f, work, of, bin, found);
-    // Logits as integers in the same order: the least whose better ones do not reach the goal.
+    // Searches for the cut among logits as integers in the same order ("orders").
     const [low, high] = [f.let(i32.const(0)), f.let(i32.const(0))];
     f.set(low, orderOf(f, f.let(work.i32.load(found))));
     f.set(high, low);
@@ -209,7 +209,7 @@ export function findCut(
       f64.promote_f32(
         f32x4.extract_lane(exponential(f, f.let(f32x4.sub(f32x4.splat(logit), peak))), 0),
       );
-    /** What those with at least an order have. */
+    /** The count and the weight of the candidates of at least an order. */
     const measure = (least: Local<"i32">, by: typeof kind = kind) => {
       f.set(measured, by === kind ? reached : weight);
       f.set(at, found);
@@ -220,9 +220,9 @@ export function findCut(
         });
       });
     };
-    // The greatest order from which on they reach it: it is in [low, high], as all of them do.
+    // The greatest order from which on candidates reach the goal is in [low, high]: from low on they do.
     f.while(i32.lt_s(low, high), () => {
-      // Orders of a bin are close to each other, but those of the last bin may be of both signs.
+      // The orders of the last bin may have both signs, so their difference may overflow.
       const half = i32.shr_u(i32.sub(high, low), 1);
       const middle = f.let(i32.sub(high, half));
       measure(middle);
@@ -232,7 +232,7 @@ export function findCut(
         () => f.set(high, i32.sub(middle, 1)),
       );
     });
-    // Of equal logits as many as are needed, by their ids.
+    // Of equal logits as many as are needed, those with the lowest ids.
     const above = f.let(i32.add(low, 1));
     measure(above);
     const token = f.let(i32.const(NO_TOKEN));

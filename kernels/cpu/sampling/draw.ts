@@ -85,7 +85,7 @@ export function addDraw(module: ModuleBuilder, work: Memory): void {
               const chances = f.let(
                 exponential(f, f.let(f32x4.div(difference, f32x4.splat(temperature)))),
               );
-              // A word is at most 2^32 - 1: half a step below one.
+              // A word is at most 2^32 - 1, which gives a number half a step below one.
               const least = f32x4.mul(f32x4.splat(bound), lanes(f, Float32Array.of(2 ** -33)));
               f.if(v128.any_true(v128.and(f32x4.ge(chances, least), isKept)), () => {
                 draw(i32.shr_u(token, 2));

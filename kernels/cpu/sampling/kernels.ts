@@ -70,7 +70,7 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
           f.do(work.i32.store(counter, 0));
           const place = f.let(logitAt(logits, token));
           const before = f.let(work.f32.load(place));
-          // What is no number, or infinite, stays that.
+          // NaN and infinity stay what they are.
           f.if(f32.lt(before, Infinity), () => {
             const logit = f.let(f64.promote_f32(before));
             const penalty = f.let(f64.promote_f32(option(options, "repeatPenalty")));
@@ -128,7 +128,7 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
         };
         const scalars = (until: Local<"i32">) =>
           f.while(i32.lt_u(token, until), () => visit(f.let(work.f32.load(at))));
-        // Four tokens at a time, of which nearly always none is better than those before.
+        // Four tokens at a time: nearly always none of them is better than the best one so far.
         const bits = lanesOf(f, [1, 2, 4, 8]);
         const candidates = f.local("v128");
         f.while(i32.le_u(i32.add(token, 4), end), () => {
@@ -200,7 +200,7 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
           addHistograms(f, work, counts, f.let(i32.add(counts, bytes)));
           const { vocabulary } = given;
           const bins = { counts, greatest, logits, found, vocabulary };
-          // The share of the probability is one of what top_k has left.
+          // top_p is a share of the probability that top_k has left.
           const total = f.let(f64.const(0));
           const topK = f.let(has(options, "topK"));
           const isBounded = f.let(i32.const(0));
@@ -232,7 +232,7 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
         f.forUpTo(at, end, DRAW_BYTES, () => {
           const own = f.let(work.f64.load(at));
           const drawn = f.let(work.i32.load(at, 8));
-          // Of equal scores that of the lower token; chunks repeat the best token's.
+          // Of equal scores the lower token wins; several chunks may report the best token.
           const isBetter = i32.or(
             f64.gt(own, score),
             i32.and(f64.eq(own, score), i32.lt_u(drawn, token)),

@@ -18,9 +18,9 @@ import {
 
 /** Tokens of a chunk. */
 export const CHUNK = 16384;
-/** Bytes of what is known of a chunk: (greatest logit, its token, whether there is one that is none). */
+/** Bytes of a chunk's survey: (greatest logit, its token, whether a logit is NaN or +infinity). */
 export const SURVEY_BYTES = 16;
-/** Bytes of a cut: (least logit kept as a double, last token kept of those with the cut's, the cut). */
+/** Bytes of a cut: (least logit kept as a double, last token kept of those with this logit, the cut). */
 export const CUT_BYTES = 16;
 /** Bytes of a chunk's draw: (score as a double, token). */
 export const DRAW_BYTES = 16;
@@ -53,7 +53,7 @@ export function addSamplerKernel(
   addKernel(module, work, { name, takes: SAMPLER_ARGUMENTS }, build);
 }
 
-/** Where the logit of a token is. */
+/** The address of a token's logit. */
 export function logitAt(logits: Local<"i32">, token: I32): Expression<"i32"> {
   return i32.add(logits, i32.mul(token, 4));
 }
@@ -97,7 +97,7 @@ export function outputsIn(work: Memory) {
       f.if(i32.gt_u(end, given.vocabulary), () => f.set(end, given.vocabulary));
       body(output, item, token, end);
     });
-  /** What the chunks of an output tell together: the greatest logit, its first token, whether all are numbers. */
+  /** The survey of a whole output: the greatest logit, its first token, and whether all are numbers. */
   const readSurveys = (f: FunctionBuilder, given: Given, output: Local<"i32">) => {
     const greatest = f.let(f32.const(NONE));
     const token = f.let(i32.const(NO_TOKEN));

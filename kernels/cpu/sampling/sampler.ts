@@ -10,7 +10,7 @@ import { HISTOGRAM_BYTES } from "./cut.ts";
 import { addSampling } from "./kernels.ts";
 import { CHUNK, CUT_BYTES, DRAW_BYTES, SAMPLER_ARGUMENTS, SURVEY_BYTES } from "./outputs.ts";
 
-/** Cuts that are looked for at once: each lists candidates in memory of its own. */
+/** Cuts that are computed at the same time: each lists candidates in memory of its own. */
 const MOST_LANES = 4;
 
 /** A sampler: `run` chooses a token for each of the first outputs; `buffers` are its own memory. */

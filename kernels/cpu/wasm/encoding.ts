@@ -73,7 +73,7 @@ export function sized(bytes: Bytes): Bytes {
   return [...unsigned(bytes.length), ...bytes];
 }
 
-/** A section of a module; none where there is nothing in it. */
+/** A section of a module; no bytes if it would be empty. */
 export function section(id: number, elements: readonly Bytes[]): Bytes {
   return elements.length === 0 ? [] : [id, ...sized(vector(elements))];
 }

@@ -48,8 +48,8 @@ export class FunctionBuilder {
   }
 
   /**
-   * A constant vector that is made once, where the function begins: engines make one anew wherever
-   * it stands, also within loops.
+   * A constant vector that is computed once, where the function begins: engines would compute it
+   * wherever it is used, also within loops.
    */
   constant(bytes: ArrayLike<number>): Local<"v128"> {
     const { code } = v128.const(bytes);

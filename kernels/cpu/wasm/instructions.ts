@@ -123,7 +123,7 @@ export const v128 = {
 
 /** Lanes of bytes. */
 export const i8x16 = {
-  /** Bytes of both operands, by their places: 0 to 15 in `a`, 16 to 31 in `b`. */
+  /** Bytes chosen from both operands by index: 0 to 15 from `a`, 16 to 31 from `b`. */
   shuffle: (a: V128, b: V128, places: readonly number[]): V128 => ({
     type: "v128",
     code: [...a.code, ...b.code, SIMD, 13, ...places],
@@ -222,7 +222,7 @@ export const f32x4 = {
   relaxed_madd: vector3(0x105),
   /** c - a * b, rounded once or twice as the engine likes. */
   relaxed_nmadd: vector3(0x106),
-  /** Of the four low halves; of the proposal for half precision. */
+  /** Four floats of the four low halves, by the proposal for half precision. */
   promote_low_f16x8: vector1(0x14b),
 };
 

@@ -95,7 +95,7 @@ export class Memory {
     }),
   };
 
-  /** Alignment is a hint, and none is given, but for atomic instructions, which need their own. */
+  /** The alignment of an access: only a hint, so 1; atomic instructions require that of their type. */
   #access(op: number, prefix: number | undefined, alignment: number, offset: number): Bytes {
     const memory = this.index === 0 ? [alignment] : [alignment | 0x40, ...unsigned(this.index)];
     return [...opcode(op, prefix), ...memory, ...unsigned(this.#start + offset)];

@@ -45,7 +45,7 @@ export class ModuleBuilder {
     return new Memory(this.#imports.length - 1);
   }
 
-  /** Imports a memory of a thread's own, of exactly so many pages: constant addresses need no check. */
+  /** Imports a thread's own memory of exactly this size, so that constant addresses need no checks. */
   importPrivateMemory(name: string, pages: number): Memory {
     const limits = [0x01, ...unsigned(pages), ...unsigned(pages)];
     this.#imports.push([...encodeName(IMPORTS), ...encodeName(name), 0x02, ...limits]);

@@ -2,7 +2,7 @@
 // convolution.wgsl.
 
 import convolutionSource from "./convolution.wgsl" with { type: "text" };
-import scalarsSource from "./scalars.wgsl" with { type: "text" };
+import scalarsSource from "../scalars.wgsl" with { type: "text" };
 import type { Buffer } from "../../operation.ts";
 import type { FloatRows } from "../../ops/activation.ts";
 import type { ConvolutionOptions } from "../../ops/recurrent/convolution.ts";

@@ -1,9 +1,9 @@
 // Causal depthwise convolution over time: y[t] = bias + sum_j weight[j] * x[t - WIDTH + 1 + j] for
 // each channel, with the last WIDTH - 1 inputs of a sequence kept between steps (Gu and Dao 2023,
-// section 3.4). SILU: silu of it. GATED (LFM2): the input is the product of two column ranges, and a
-// third one multiplies the result.
-// One invocation per channel and share of a segment's rows. Only the first share reads the state,
-// so it may write it too.
+// section 3.4). SILU: y = silu of that. GATED (LFM2): the input is the product of two ranges of columns,
+// and the result is multiplied by a third range.
+// A segment's rows are divided into shares, with one invocation for each channel and share. Only the
+// first share reads the state; so it also writes the new one, without a race.
 struct Params {
   channels: u32,
   stride: u32,       // floats in a row of x
@@ -78,7 +78,7 @@ fn main(
   }
 
   if (id.z == 0u && !is_padding) {
-    // Ascending: what an entry is made of lies after it.
+    // In ascending order, because an entry is computed from later ones.
     for (var i = 0u; i < HISTORY; i++) {
       let newer = input(segment, segment.count + i, channel);
       state[(segment.slot * HISTORY + i) * params.channels + channel] = newer;

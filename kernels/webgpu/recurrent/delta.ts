@@ -1,7 +1,7 @@
 // The gated delta rule of Qwen3-Next and Qwen3.5, and of Kimi Linear: the binding of delta.wgsl.
 
 import deltaSource from "./delta.wgsl" with { type: "text" };
-import scalarsSource from "./scalars.wgsl" with { type: "text" };
+import scalarsSource from "../scalars.wgsl" with { type: "text" };
 import type { Buffer } from "../../operation.ts";
 import type { FloatRows } from "../../ops/activation.ts";
 import { type DeltaInputs, type DeltaShape, type DeltaWeights } from "../../ops/recurrent/delta.ts";

@@ -3,9 +3,9 @@
 //   S = S * exp(g);  e = beta * (v - S k);  S += e k^T;  y = S q
 // with q and k of length 1, q then divided by sqrt(DIM), beta = sigmoid(its projection) and
 // g = a * softplus(alpha + bias), one for the head or, with VECTOR_GATE, one per key.
-// Of the new S only products with the decayed one are needed: y = S q + e (k . q).
-// Rows of S are independent: a workgroup carries ROWS of them, TEAM invocations each, in registers,
-// through TILE rows of the sequence at a time that are staged in workgroup memory.
+// With the decayed S before the update, y = S q + e (k . q), so S k and S q are computed in one pass.
+// Rows of S are independent. A workgroup holds ROWS of them in registers, each in TEAM invocations, and
+// goes through the sequence by TILE rows at a time, which are staged in workgroup memory.
 struct Params {
   heads: u32,        // value heads
   key_heads: u32,    // value head h has key head h / key_share % key_heads
@@ -49,12 +49,12 @@ var<workgroup> tile_sums: array<vec2<f32>, 2u * WORKGROUP>;
 fn decay(row: u32, head: u32, key: u32) -> f32 {
   let column = head * DIM + key;
   let raw = alpha[row * params.alpha_stride + params.alpha_first + column];
-  return exp(a[head] * softplus(raw + bias[column]));
+  return exponential(a[head] * softplus(raw + bias[column]));
 }
 #else
 fn decay(row: u32, head: u32) -> f32 {
   let raw = alpha[row * params.alpha_stride + params.alpha_first + head];
-  return exp(a[head] * softplus(raw + bias[head]));
+  return exponential(a[head] * softplus(raw + bias[head]));
 }
 #end
 
@@ -124,7 +124,7 @@ fn main(
       let k_scale = 1.0 / max(sqrt(tile_dots[3u * row]), params.epsilon);
       let q_scale = inverseSqrt(f32(DIM)) / max(sqrt(tile_dots[3u * row + 1u]), params.epsilon);
       let at = row * KEYS + first_quad;
-      var sums = vec2(0.0);  // of the decayed S: S k, S q
+      var sums = vec2(0.0);  // S k and S q with the decayed S
       #for j in 0..QUADS
       #if VECTOR_GATE
       s$j *= tile_decays[at + $j];
@@ -134,7 +134,7 @@ fn main(
       sums += vec2(dot(s$j, tile_k[at + $j]), dot(s$j, tile_q[at + $j]));
       #end
       #if SPLIT
-      // Two sets of sums by turns, so that one barrier a row is enough.
+      // Rows alternate between two sets of sums, so that one barrier for each row is enough.
       let turn = row % 2u * WORKGROUP;
       tile_sums[turn + thread] = sums;
       workgroupBarrier();

@@ -2,7 +2,7 @@
 // ../norm.ts it takes columns from anywhere in wider rows.
 
 import gatedNormSource from "./gated_norm.wgsl" with { type: "text" };
-import scalarsSource from "./scalars.wgsl" with { type: "text" };
+import scalarsSource from "../scalars.wgsl" with { type: "text" };
 import type { FloatRows } from "../../ops/activation.ts";
 import type { GatedNormOptions } from "../../ops/recurrent/gated_norm.ts";
 import type { ColumnRange } from "../../ops/recurrent/segments.ts";
@@ -10,7 +10,7 @@ import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
 import { reduction } from "../workgroup.ts";
 
-/** Invocations per group. A group is one head or a few. */
+/** Most invocations per group. A group is one head or a few. */
 const WORKGROUP = 64;
 
 /** y = rmsNorm(x) * weight, group by group, gated. */
@@ -21,7 +21,7 @@ export class GatedNorm {
   /** @param x as many columns as y has @param y [rows, groups, columns of a group], not x's rows */
   constructor(device: Gpu, x: ColumnRange, y: FloatRows, options: GatedNormOptions) {
     const { groups, weight, sharedWeight, epsilon, gate } = options;
-    const { constants, snippet } = reduction(device);
+    const { constants, snippet } = reduction(device, WORKGROUP);
     const columns = y.columns / groups;
     this.#groups = groups;
     this.#dispatch = device.kernel({
@@ -29,7 +29,6 @@ export class GatedNorm {
       source: gatedNormSource,
       constants: {
         ...constants,
-        WORKGROUP: Math.min(WORKGROUP, constants.WORKGROUP),
         GATED: gate !== undefined,
         SIGMOID: gate?.activation === "sigmoid",
       },

@@ -1,5 +1,5 @@
-// RMSNorm of groups of columns within each row, one workgroup each: y = norm(x) * weight. GATED:
-// times f(z), the gate of a delta net, where f is silu, or with SIGMOID sigmoid.
+// RMSNorm of groups of columns within each row, with one workgroup for each group: y = norm(x) * weight.
+// GATED: y = norm(x) * weight * f(z), the gate of a delta net, where f is silu, or sigmoid with SIGMOID.
 struct Params {
   columns: u32,      // of a group
   groups: u32,

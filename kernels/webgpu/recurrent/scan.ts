@@ -1,6 +1,6 @@
 // The selective scan of Mamba and Mamba 2: the binding of scan.wgsl.
 
-import scalarsSource from "./scalars.wgsl" with { type: "text" };
+import scalarsSource from "../scalars.wgsl" with { type: "text" };
 import scanSource from "./scan.wgsl" with { type: "text" };
 import type { Buffer } from "../../operation.ts";
 import type { FloatRows } from "../../ops/activation.ts";

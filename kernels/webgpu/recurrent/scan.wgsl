@@ -1,11 +1,12 @@
 // Selective scan of Mamba and, with SCALAR_DECAY, of Mamba 2 (Gu and Dao 2023, algorithm 2; Dao and
 // Gu 2024, section 2). Channel c of a head has states h[n]; each row of a sequence does
 //   h[n] = exp(dt * a[n]) * h[n] + dt * b[n] * x;  y = sum_n c[n] * h[n] + d * x
-// with dt = softplus(its projection + bias). Mamba: every channel is a head, a is [channels, states].
-// SCALAR_DECAY: a head has several channels and one a; groups of heads share b and c.
+// with dt = softplus(its projection + bias). In Mamba every channel is a head, and a is
+// [channels, states]. SCALAR_DECAY: a head has several channels and a single a; groups of heads share
+// b and c.
 // GATED: y *= silu(z).
-// TEAM invocations carry the states of a channel in registers, through TILE rows at a time whose
-// b, c and steps are staged in workgroup memory.
+// TEAM invocations hold the states of a channel in registers, and go through the rows by TILE at a time,
+// whose b, c and time steps are staged in workgroup memory.
 struct Params {
   channels: u32,
   head_channels: u32,   // channels of a head
@@ -60,7 +61,7 @@ fn main(
   let last_channel = params.channels - 1u;
   let group_column = min(first_channel, last_channel) / params.group_channels * STATE_QUADS * 4u;
 
-  // Invocations past the last channel repeat it, and give their results to nobody.
+  // Invocations past the last channel compute it again, and write nothing.
   let lane = thread % CHANNELS;
   let channel = min(first_channel + lane, last_channel);
   let first_quad = thread / CHANNELS * QUADS;
@@ -90,7 +91,7 @@ fn main(
       let step = softplus(dt[row * params.dt_stride + params.dt_first + head] + bias[head / 4u][head % 4u]);
       let input = step * x[row * params.x_stride + params.x_first + staged];
       #if SCALAR_DECAY
-      tile_steps[i] = vec2(exp(step * a[head]), input);
+      tile_steps[i] = vec2(exponential(step * a[head]), input);
       #else
       tile_steps[i] = vec2(step, input);
       #end
@@ -113,7 +114,7 @@ fn main(
     }
     workgroupBarrier();
 
-    // The next tile's staging may overtake this: it does not touch the sums.
+    // No barrier follows: the staging of the next tile does not write the sums.
     for (var i = thread; i < count * CHANNELS; i += WORKGROUP) {
       let row = first_row + i / CHANNELS;
       let column = first_channel + i % CHANNELS;

@@ -1,6 +1,7 @@
-// The rows of one sequence in a step: consecutive rows that a recurrence walks in order, and where
-// its state is kept. A sequence that begins at position 0 begins with a state of zero.
-// Small inputs of these kernels are uniform buffers: not every device has more than eight for storage.
+// A segment: the consecutive rows of one sequence in a step, which a recurrence goes through in order,
+// and the row of its state. The state of a sequence that begins at position 0 counts as zero. Small
+// inputs of these kernels are uniform buffers, because some devices have only eight storage buffers.
+
 @group(0) @binding(1) var<storage, read> rows: array<StepRow>;             // [rows]
 @group(0) @binding(2) var<uniform> segments: array<StepSegment, SEGMENTS>;
 

@@ -1,6 +1,6 @@
-// Where the sampler looks for tokens. An entry is (key of the best - key, id): entries in rising
-// order are tokens in falling order of logit, lowest ids first among equals. Few enough of them are
-// copied into workgroup memory, so that only the survey reads the whole vocabulary.
+// The tokens among which the sampler chooses. An entry is (key of the best token - own key, id), so
+// that entries in rising order are tokens in falling order of logit, with the lowest id first among
+// equals. If they are few, they are copied into workgroup memory.
 
 /** Some entries of one output: `size` of them, in no order. */
 struct Place {

@@ -1,6 +1,7 @@
 // Lowers the logits of tokens that are among the last `repeat_last_n` of their sequence.
-// One workgroup per output. `counts` is zero before and after: whoever takes a token's count first
-// applies its penalty, so that repeated tokens are penalized once and nothing is left to clear.
+// One workgroup per output. Invocations count the tokens in `counts`, which is zero before. Then the
+// first invocation that takes a token's count sets it to zero again and applies the penalty, so a token
+// that occurs several times is penalized once.
 struct Params {
   vocabulary: u32,
   context: u32,      // columns of history

@@ -43,7 +43,7 @@ fn ln(x: f32) -> f32 {
 fn gumbel(word: u32) -> f32 {
   let u = (f32(word) + 0.5) * 0x1p-32;
   let complement = (f32(~word) + 0.5) * 0x1p-32;
-  // Close to 1 only the complement has the bits that tell one u from the next.
+  // Close to 1 only 1 - u has enough bits to distinguish neighbouring values of u.
   let exponential = select(-ln(u), -ln_near_one(-complement), word >= 0xb504f334u);
   return -ln(exponential);
 }

@@ -1,9 +1,9 @@
 // Chooses a token per output: the best one or, where STOCHASTIC and the temperature is above 0, a
 // draw after top_k, top_p (at temperature 1), min_p and temperature, in this order. Every filter
-// keeps the first of the entries of candidates.wgsl and moves `last`, the last one kept. All sums
-// are of integers and all else is order-free, so that a draw repeats bit by bit. Where a logit is NaN
-// or +inf, or no token is allowed, NONE is sampled; the slot then gets token 0, for steps that follow
-// before anybody has read that.
+// keeps a beginning of the ordered entries of candidates.wgsl, and moves `last`, the last one kept. All
+// sums are of integers, and nothing else depends on the order in which invocations run, so that a draw
+// can be repeated bit by bit. Where a logit is NaN or +inf, or no token is allowed, NONE is sampled; the
+// slot then gets token 0, for the steps that run before the host has read this.
 // One workgroup of 256 per output.
 struct Params {
   vocabulary: u32,
@@ -49,9 +49,9 @@ fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: 
   let strips = Place(STRIPS, params.strips, output, best.x);
   let all = vec2(best.x - DISALLOWED - 1u, NONE);
 
-  // Round 0 bounds where to look: at least k tokens reach the best of the k-th best strip, so none
-  // below it is in the top k. With fewer strips than k nothing is known, and all are looked at. Round 1
-  // is top_k, round 2 is top_p. A loop, not three copies: drivers compile it three times as fast.
+  // Round 0 finds a bound: the best tokens of the k best strips are k tokens, so no token below the
+  // least of them is in the top k. With fewer strips than k there is no bound, and all tokens are
+  // looked at. Round 1 is top_k, round 2 top_p. A loop is compiled three times as fast as three copies.
   var place = strips;
   var last = all;
   for (var round = 0u; round < 3u; round++) {

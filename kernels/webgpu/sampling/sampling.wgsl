@@ -1,7 +1,7 @@
 // What the sampling kernels share: the order of logits as integers.
-// A key orders like its logit. -inf and all below -1e30 are one lowest key, "disallowed"; all finite
-// ones above 1e30 are clamped. -0 and 0 have one key. NaN and +inf are no logits: their key is above
-// all others, so that whoever looks for the best one finds them, and no draw ever sees them.
+// Keys have the order of their logits. -inf and everything below -1e30 have one key, the lowest, which
+// means "disallowed"; finite logits above 1e30 are clamped. -0 and 0 have the same key. The key of NaN
+// and +inf is above all others, so that a search for the best token finds them, and nothing is drawn.
 const ZERO_KEY = 0x80000000u;
 const CLAMP = 0x7149f2cau;   // bits of 1e30
 const DISALLOWED = ZERO_KEY - CLAMP;

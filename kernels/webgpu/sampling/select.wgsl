@@ -1,14 +1,15 @@
-// Selection without sorting: the first entries in order that make up a count or a share of the
-// probability. A descent by digits of 8 bits: a histogram over the digit, the bin where the sum is
-// reached, then the next digit of the entries in that bin. Sums have 64 bits as (high, low), those
-// of probabilities 45 after the point: enough for 2^18 equal tokens. Invocation i owns bin i.
+// Radix selection: finds, without sorting, the first entries in order that make up a count or a share
+// of the probability. For each digit of 8 bits, from the highest one on, a histogram over the digit
+// shows the bin in which the sum is reached; the next digit is that of the entries in this bin. Sums
+// have 64 bits as (high, low); sums of probabilities are fixed-point numbers with 45 bits after the
+// point, enough for 2^18 equal tokens. Invocation i has bin i.
 
 const_assert WORKGROUP == 256u;
 var<workgroup> counts: array<atomic<u32>, 256>;
 var<workgroup> mass_low: array<atomic<u32>, 256>;
 var<workgroup> mass_high: array<atomic<u32>, 256>;
 var<workgroup> sixteenths: array<vec2<u32>, 16>;
-var<workgroup> boundary: vec4<u32>;  // bin, whether the descent ends there, sum before it
+var<workgroup> boundary: vec4<u32>;  // bin, whether the selection ends there, sum before it
 
 fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   let low = a.y + b.y;
@@ -57,7 +58,7 @@ fn first_shift(value: u32) -> u32 {
 fn select_first(place: Place, last: vec2<u32>, count: u32, share: f32, thread: u32) -> vec2<u32> {
   let by_mass = count == 0u;
   var need = vec2(0u, count);
-  var first = vec2(0u);  // first entry of the bin that the descent is in
+  var first = vec2(0u);  // first entry of the current bin
   var by_id = false;
   var shift = first_shift(last.x);
   for (var level = 0u; level < 8u; level++) {

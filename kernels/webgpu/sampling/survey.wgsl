@@ -1,8 +1,8 @@
-// Finds the best token of each strip of an output's logits as (key, id), so that sample.wgsl need
-// look only at the strips that matter. A strip is STRIP tokens, WORKGROUP apart; each invocation
+// Finds the best token of each strip of an output's logits as (key, id), so that sample.wgsl has to
+// look only at strips with good tokens. A strip is STRIP tokens, WORKGROUP apart; each invocation
 // reads one.
-// MASKED: first overwrites the logits of tokens that the output's mask forbids with -inf, but for those
-// that are not finite, which have to be found whatever the mask.
+// MASKED: first sets the logits of tokens that the output's mask forbids to -inf, except those that are
+// NaN or +inf, which are reported whatever the mask says.
 // Grid: x over blocks of WORKGROUP * STRIP tokens, y over outputs.
 struct Params {
   vocabulary: u32,
@@ -40,12 +40,12 @@ fn main(
   for (var at = 0u; at < STRIP; at += UNROLL) {
     #for u in 0..UNROLL
     let place$u = first + (at + $u) * WORKGROUP;
-    // Out of range is the last token, not kept: loads ahead of the comparisons overlap.
+    // Past the end the last token is read and ignored, so that loads need no branch and overlap.
     let token$u = min(place$u, params.vocabulary - 1u);
     let logit$u = logits[base + token$u];
     var key$u = key_of(logit$u);
     #if MASKED
-    // No branch: a driver that runs lanes one by one there takes ten times as long.
+    // No branch: some drivers run the lanes of a branch one by one, which takes ten times as long.
     let bit$u = extractBits(mask[mask_base + token$u / 32u], token$u % 32u, 1u);
     let allowed$u = bit$u != 0u || !masked || key$u == NOT_FINITE;
     #end

@@ -1,5 +1,5 @@
-// Attention of one decoding sequence to try ways with: a short context whose result is known, and a
-// longer one, of several layers, so that caches do not hold it.
+// Attention of one decoding sequence, for trying ways to compute it: a short context with a known result
+// is checked, and a longer one, in several layers that exceed the GPU's caches, is timed.
 
 import type { AttentionCase } from "../../tuning.ts";
 import { floatRows } from "../../ops/activation.ts";
@@ -18,7 +18,7 @@ import { type Bench, type Encode, faultIn } from "./trial.ts";
 const CHECKED_POSITIONS = 700;
 const MEASURED_POSITIONS = 2048;
 
-/** Bytes of the caches that are timed, and of how many layers. */
+/** Bytes of the KV caches that are timed, and the number of layers. */
 const COLD_BYTES = 64 * 2 ** 20;
 const MOST_LAYERS = 8;
 
@@ -131,7 +131,7 @@ export class AttentionBench implements Bench {
     };
   }
 
-  /** A cache of so many blocks, filled over and over with the same ones. */
+  /** A KV cache of this number of blocks, filled with copies of the same few. */
   #fill(part: "keys" | "values", blocks: number): GPUBuffer {
     const { kvHeads, headDim } = this.#kernel;
     const elements = part === "keys" ? headDim : this.#valueDim;

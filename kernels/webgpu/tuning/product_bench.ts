@@ -1,5 +1,5 @@
-// A matrix product to try tiles with: a small matrix whose products are known, and matrices of full
-// size, enough of them that caches do not hold what a model's layers would fill.
+// A matrix product for trying tiles: a small matrix with known products is checked, and matrices of full
+// size, as many as exceed the GPU's caches, are timed.
 
 import type { ProductCase } from "../../tuning.ts";
 import {
@@ -28,23 +28,23 @@ import { type Bench, type Checked, type Encode, faultIn } from "./trial.ts";
 const CHECKED_ROWS = 160;
 const MOST_CHECKED_COLUMNS = 4096;
 
-/** Tokens of it that are compared: the first ones and the last. */
+/** Tokens whose results are compared: the first ones and the last. */
 const CHECKED_TOKENS = 3;
 
-/** Tokens of it beyond those of one staged tile. */
+/** Number of tokens in excess of one staged tile. */
 const MOST_TOKENS = 70;
 
-/** Bytes of the weights that are timed, at least where they are more than one matrix; and matrices. */
+/** Fewest bytes of the timed weights, if they are more than one matrix; and most matrices. */
 const COLD_BYTES = 64 * 2 ** 20;
 const COLD_BYTES_SOFTWARE = 2 ** 20;
 const MOST_COPIES = 8;
 
-/** Blocks that are repacked at a time for matrices of full size, about. */
+/** About the number of blocks that are repacked at a time for matrices of full size. */
 const FILLED_BYTES = 2 ** 20;
 
-/** Of the sum of magnitudes: what sums in another order may differ by. */
+/** Greatest error from another order of additions, as a share of the sum of magnitudes. */
 const TOLERANCE = 1e-4;
-/** And for formats with a minimum, whose terms can be some times the weight. */
+/** The same for formats with a minimum, whose terms may be several times the weight. */
 const TOLERANCE_WITH_MINIMUM = 4e-4;
 
 interface Operands {
@@ -53,12 +53,12 @@ interface Operands {
   readonly y: Activation;
 }
 
-/** The format of a name; undefined where there is none. */
+/** The format of this name; undefined if there is none. */
 export function formatOf(name: string): QuantFormat | undefined {
   return quantFormats.find((format) => format.name === name);
 }
 
-/** Why a product cannot be tried; undefined where it can. */
+/** Why a product cannot be tried; undefined if it can. */
 export function productFault(
   { format: name, rows, columns, sides }: ProductCase,
 ): string | undefined {
@@ -95,7 +95,7 @@ export class ProductBench implements Bench {
     const { operands: { matrix, x, y }, readback, expected } = await (this.#known ??= this.#know());
     const { tokens } = expected;
     const buffer = bufferOf(y) as GPUBuffer;
-    // All bits set are NaN, and codes that no group has: what is not written is found.
+    // All bits set are NaN, and codes that do not occur, so that missing writes are found.
     this.#device.write(buffer, 0, new Uint8Array(buffer.size).fill(255));
     const linear = new Linear(this.#device, matrix, x, y, { tile: this.#tiles.get(way)! });
     const encoder = this.#device.gpu.createCommandEncoder();
@@ -133,7 +133,7 @@ export class ProductBench implements Bench {
     const { blockSize, blockBytes } = this.#format;
     const rowBytes = sides * columns / blockSize * blockBytes;
     const cold = this.#device.capabilities.software ? COLD_BYTES_SOFTWARE : COLD_BYTES;
-    // A part of a large matrix takes its part of the time.
+    // The time of a part of a large matrix counts for that part.
     const most = Math.min(rows, padTo(Math.ceil(2 * cold / rowBytes), GROUP));
     const copies = Math.max(1, Math.min(MOST_COPIES, Math.ceil(cold / (most * rowBytes))));
     const first = this.#allocate(most, columns, tokens);
@@ -207,7 +207,7 @@ export class ProductBench implements Bench {
   }
 }
 
-/** What a product should give, for some of its tokens. */
+/** The right results of a product for some of its tokens. */
 interface Known {
   readonly rows: number;
   readonly tokens: number;
@@ -250,7 +250,7 @@ function expectedOf(
   };
 }
 
-/** Rows of f32 beside what they should be. */
+/** Compares rows of f32 with the right ones. */
 function asFloats(
   { rows, picked, values, errors }: Known,
   bytes: ArrayBuffer,
@@ -263,7 +263,7 @@ function asFloats(
   return { actual, expected: values, errors };
 }
 
-/** Int8 groups, decoded, beside what they should be: off by half a code more. */
+/** Compares decoded int8 groups with the right rows: they may differ by half a code more. */
 function asGroups(
   { rows, picked, values, errors }: Known,
   bytes: ArrayBuffer,
@@ -288,7 +288,7 @@ function asGroups(
   return { actual, expected: values, errors: bounds };
 }
 
-/** Rows that int8 groups hold without loss: whole multiples of a power of two, peak 127. */
+/** Rows that int8 groups represent exactly: multiples of a power of two, at most 127 of it. */
 function wholeNumbers(tokens: number, columns: number): Float32Array<ArrayBuffer> {
   const next = randomBits(tokens * columns);
   return Float32Array.from({ length: tokens * columns }, (_, i) => {

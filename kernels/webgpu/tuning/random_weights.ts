@@ -1,15 +1,15 @@
-// Weights of any format to try kernels with: random blocks whose weights are neither too large nor too
-// small to be compared. Knows no format: blocks are drawn until one decodes to such weights.
+// Random weights of any format for trying kernels, neither too large nor too small to be compared. It
+// knows no format: random blocks are drawn until one decodes to such weights.
 
 import type { QuantFormat } from "../../quants/mod.ts";
 
-/** Different blocks; a matrix is made of them in a random order. */
+/** Number of different blocks, of which a matrix is made in a random order. */
 const BLOCKS = 64;
 
-/** Blocks that are drawn at most, for one that will do. */
+/** Most blocks that are drawn to find a suitable one. */
 const MOST_DRAWS = 20_000;
 
-/** Greatest weight of a block, at least and at most. */
+/** Bounds of a block's greatest weight. */
 const PEAK = { least: 2 ** -10, most: 2 ** 6 };
 
 /** Random whole numbers of 32 bits: xorshift by Marsaglia, the same for the same seed. */
@@ -23,7 +23,7 @@ export function randomBits(seed: number): () => number {
   };
 }
 
-/** Blocks of a format with moderate weights. Errors: RangeError where none are found. */
+/** Blocks of a format with moderate weights. Errors: RangeError if none are found. */
 export function moderateBlocks(format: QuantFormat, seed: number): Uint8Array<ArrayBuffer>[] {
   const next = randomBits(seed);
   const blocks: Uint8Array<ArrayBuffer>[] = [];
@@ -34,7 +34,7 @@ export function moderateBlocks(format: QuantFormat, seed: number): Uint8Array<Ar
       (most, weight) => Math.max(most, Math.abs(weight)),
       0,
     );
-    // What is no number is not within anything.
+    // NaN is within no bounds.
     if (peak >= PEAK.least && peak <= PEAK.most) blocks.push(block);
   }
   return blocks;

@@ -1,5 +1,5 @@
-// One kernel over a shape with operands of its own, to try ways to compute it: whether their results
-// are those of the plain reference, and how long they take.
+// The trial of the ways to compute a kernel: whether their results are those of the plain reference, and
+// how long they take.
 
 import { GpuError } from "../../errors.ts";
 import type { Trial } from "../../tuning.ts";
@@ -11,26 +11,26 @@ export type Encode = (pass: GPUComputePassEncoder) => void;
 
 /** A kernel with operands on a device. */
 export interface Bench {
-  /** Names of the ways to compute it, that which is taken without timing first. */
+  /** Names of the ways to compute it, the default one first. */
   readonly ways: readonly string[];
-  /** Runs a way on operands whose results are known. Resolves with what is wrong about them. */
+  /** Runs a way on operands with known results. Resolves with what is wrong; undefined if nothing is. */
   check(way: string): Promise<string | undefined>;
-  /** The kernel by a way, over operands of full size; more than one where caches would hold them. */
+  /** The kernel by a way on operands of full size: as many as are needed to exceed the GPU's caches. */
   full(way: string): Encode[];
 }
 
-/** What timing one kernel may take. */
+/** The limits for timing one kernel. */
 export interface TimeBudget {
-  /** Seconds that the device works, about. */
+  /** About the seconds for which the device works. */
   readonly seconds: number;
-  /** Rounds, each of all ways once. */
+  /** Most rounds, in each of which all ways run once. */
   readonly mostRounds: number;
 }
 
-/** Rounds before the median tells something. */
+/** Fewest rounds for a meaningful median. */
 const LEAST_ROUNDS = 3;
 
-/** A way that takes so many times as long as the best one in the first round is not timed again. */
+/** A way that takes this many times as long as the best one in the first round is not timed again. */
 const HOPELESS = 1.5;
 
 /** A way is chosen over the usual one if it takes at most this share of its time. */
@@ -44,11 +44,11 @@ export interface Checked {
   readonly errors: ArrayLike<number>;
 }
 
-/** What is wrong about results; undefined where nothing is. */
+/** What is wrong with results; undefined if nothing is. */
 export function faultIn({ actual, expected, errors }: Checked): string | undefined {
   let wrong = 0;
   for (let i = 0; i < expected.length; i++) {
-    // A value that is no number is not within anything.
+    // NaN is within no bounds.
     if (!(Math.abs(actual[i]! - expected[i]!) <= errors[i]!)) wrong++;
   }
   return wrong === 0
@@ -57,7 +57,8 @@ export function faultIn({ actual, expected, errors }: Checked): string | undefin
 }
 
 /**
- * Tries the ways to compute a kernel, and times those that are right; undefined once that is unwanted.
+ * Tries the ways to compute a kernel, and times those with right results; undefined if that became
+ * unwanted.
  * Errors: GpuError.
  */
 export async function tryWays(
@@ -68,7 +69,7 @@ export async function tryWays(
 ): Promise<Trial[] | undefined> {
   const faults = new Map<string, string>();
   for (const way of bench.ways) {
-    await nextTask(); // What makes it unwanted may wait to be heard.
+    await nextTask(); // Lets messages arrive that make it unwanted.
     if (isUnwanted()) return undefined;
     const fault = await faultOf(device, bench, way);
     if (fault !== undefined) faults.set(way, fault);
@@ -85,12 +86,12 @@ export async function tryWays(
   });
 }
 
-/** What keeps a way from being chosen. Errors: DeviceLostError, and those of its operands. */
+/** Why a way cannot be chosen. Errors: DeviceLostError, and those of its operands. */
 export async function faultOf(device: Gpu, bench: Bench, way: string): Promise<string | undefined> {
   try {
     return await device.scoped(`try ${way}`, () => bench.check(way));
   } catch (error) {
-    device.check(); // A lost device is no fault of this way alone.
+    device.check(); // The loss of the device is not counted as a fault of this way.
     if (error instanceof GpuError) return error.message;
     throw error;
   }
@@ -107,7 +108,7 @@ export function bestOf(trials: readonly Trial[]): string {
     best = trial;
     bound = trial.seconds;
   }
-  // Without a way that is right, what was taken before does no more harm than it did.
+  // If no way gives right results, the default stays.
   return (best ?? usual!).name;
 }
 
@@ -119,7 +120,7 @@ async function timeWays(
 ): Promise<Map<string, number>> {
   const runs = new Map(ways.map((way) => [way, [] as number[]]));
   const encodings = new Map(ways.map((way) => [way, bench.full(way)]));
-  // All ways in turn, so that a clock that rises or falls meanwhile does so for all of them.
+  // All ways in each round, so that changes of the GPU's clock rate affect all of them.
   const round = async (some: readonly string[]) => {
     const passes = some.map((way) => (pass: unknown) => {
       for (const encode of encodings.get(way)!) encode(pass as GPUComputePassEncoder);
@@ -128,7 +129,7 @@ async function timeWays(
     return some.map((way, i) => seconds[i]! / encodings.get(way)!.length);
   };
   if (ways.length === 0) return new Map();
-  const first = await round(ways); // takes the memory in, too
+  const first = await round(ways); // which also warms up the memory
   const best = Math.min(...first);
   const hopeful = ways.filter((_, i) => i === 0 || first[i]! <= best * HOPELESS);
   let spent = first.reduce((sum, time) => sum + time, 0);

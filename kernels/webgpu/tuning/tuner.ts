@@ -1,5 +1,5 @@
 // Finds the fastest ways to compute the kernels that models have bound on a GPU with timestamps:
-// times what candidates.ts gives, and chooses among what computes right.
+// checks and times the ways that candidates.ts gives.
 
 import { changedAt, namesIn, readText, systemRelease } from "../../process.ts";
 import { type KernelCase, type TunedKernel, type Tuner } from "../../tuning.ts";
@@ -16,13 +16,13 @@ import { attentionWays, productTiles } from "../candidates.ts";
 import { formatOf, ProductBench, productFault } from "./product_bench.ts";
 import { type Bench, bestOf, faultOf, tryWays } from "./trial.ts";
 
-/** What timing the ways of one kernel may take of the device: some hundred runs of most kernels. */
+/** The limits for timing the ways of one kernel: a few hundred runs for most kernels. */
 const BUDGET = { seconds: 0.05, mostRounds: 20 };
 
-/** How often classes of token counts run, beside the others: most of what is computed is decoding. */
+/** Weights of the classes of token counts: most of what is computed is decoding. */
 const USES: Record<number, number> = { 1: 16, 256: 64 };
 
-/** Bytes of a layer's cache as attention reads them, for its place among the kernels. */
+/** Bytes of a layer's cache that attention reads, by which it is ranked among the kernels. */
 const USUAL_CONTEXT = 2048;
 
 /** The tuner of a GPU. */
@@ -30,7 +30,7 @@ export class GpuTuner implements Tuner {
   readonly identity: string;
   readonly software: boolean;
   readonly #device: Gpu;
-  /** Empty where the system does not tell. */
+  /** Empty if the system does not tell. */
   readonly #driver: string;
 
   constructor(device: Gpu) {
@@ -58,7 +58,7 @@ export class GpuTuner implements Tuner {
       if (!choices.isBound(kernel) || this.#fault(kernel) !== undefined) continue;
       using device = this.#device.share();
       if (!waysOf(device, kernel).includes(chosen)) continue;
-      // What was compared under this very driver needs no second look.
+      // Kernels that were compared under the same driver are not compared again.
       const isKnown = this.#driver !== "";
       if (!isKnown && await faultOf(device, benchOf(device, kernel), chosen) !== undefined) {
         continue;
@@ -86,21 +86,21 @@ export class GpuTuner implements Tuner {
   }
 }
 
-/** Names of the ways to compute a kernel. Errors: GpuError where there is none. */
+/** Names of the ways to compute a kernel. Errors: GpuError if there is none. */
 function waysOf({ profile }: Gpu, kernel: KernelCase): string[] {
   return kernel.kernel === "product"
     ? productTiles(profile, kernel).map(tileName)
     : attentionWays(profile, kernel).map(({ name }) => name);
 }
 
-/** A kernel with operands. Errors: GpuError where the device has no way to compute it. */
+/** A kernel with operands. Errors: GpuError if the device has no way to compute it. */
 function benchOf(device: Gpu, kernel: KernelCase): Bench {
   return kernel.kernel === "product"
     ? new ProductBench(device, kernel)
     : new AttentionBench(device, kernel);
 }
 
-/** How much there is to gain with a kernel: what it reads, times how often it runs. */
+/** The importance of a kernel: the bytes that it reads, times the number of its runs. */
 function weightOf(kernel: KernelCase): number {
   if (kernel.kernel === "attention") {
     const { kvHeads, headDim, valueDim = headDim } = kernel;
@@ -131,10 +131,10 @@ function identityOf({ profile }: Gpu, driver: string): string {
   });
 }
 
-/** Where Vulkan's drivers describe themselves, in files that their packages bring with each version. */
+/** Folders with the files in which installed Vulkan drivers describe themselves, new in each version. */
 const MANIFESTS = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
 
-/** What changes with the version of the driver; empty where the system does not tell. */
+/** A text that changes with the version of the driver; empty if the system does not tell. */
 function driverIdentity(): string {
   const system = globalThis.Deno?.build.os;
   // On a Mac the driver is a part of the system.
@@ -147,7 +147,7 @@ function driverIdentity(): string {
   return [nvidia, ...manifests].filter(Boolean).join(", ");
 }
 
-/** FNV-1a of 32 bits: tells texts apart that changed, and keeps no secrets. */
+/** FNV-1a of 32 bits, which shows whether a text changed; not a cryptographic hash. */
 function digestOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) {

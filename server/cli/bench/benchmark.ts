@@ -184,7 +184,7 @@ class Run {
     };
   }
 
-  /** Undefined if the server does not answer so many at a time. */
+  /** Undefined if the server does not answer this number of requests at a time. */
   async #decode(count: number): Promise<BenchRow | undefined> {
     this.#tools.onStep(count === 1 ? "decode" : `decode of ${count} at a time`);
     await this.#together(count, LEAST_TOKENS);

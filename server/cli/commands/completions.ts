@@ -14,9 +14,9 @@ interface Completion {
   names: string[];
   summary: string;
   options: readonly Option[];
-  /** Whether what stands behind it are names of models. */
+  /** Whether its arguments are names of models. */
   takesModels: boolean;
-  /** What else may stand behind it. */
+  /** Other words that may be its arguments. */
   choices: readonly string[];
 }
 

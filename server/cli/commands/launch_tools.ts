@@ -9,7 +9,7 @@ export interface Target {
   model: string;
   /** Key of the server; undefined if it asks for none. */
   key: string | undefined;
-  /** Tokens that the model has room for; undefined if nobody knows. */
+  /** The model's window in tokens; undefined if it is not known. */
   contextLength: number | undefined;
 }
 

@@ -23,7 +23,7 @@ export async function ps(dependencies: CliDependencies): Promise<number> {
   return 0;
 }
 
-/** Unloads a model as soon as nobody uses it. */
+/** Unloads a model as soon as no request uses it. */
 export async function stop(dependencies: CliDependencies, model: string): Promise<number> {
   await using api = await connect(dependencies, { mayStart: false });
   try {

@@ -1,5 +1,5 @@
 // `quern bench MODEL --profile`: where the time of a model goes on this machine. The model is loaded in
-// this process, since what a server has loaded is not to be slowed down for others.
+// this process, because profiling a model of the server would slow down its other clients.
 
 import { resolve } from "node:path";
 import type { FileSource } from "../../../engine/mod.ts";

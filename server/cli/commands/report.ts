@@ -47,7 +47,7 @@ export function report(
       },
       examination,
       driver: await driverOf(host, examination),
-      // Where the file lies is nobody else's business.
+      // The path of the file may be private, so reports do not contain it.
       profile: { ...profile, readBandwidth, model: model.split(/[/\\]/).at(-1)! },
       info: await dependencies.inspect(source.path),
       promptTokens,

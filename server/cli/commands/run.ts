@@ -91,7 +91,7 @@ async function openSession(
   });
 }
 
-/** The history of inputs. Where its file cannot be read, the conversation goes on without it. */
+/** The history of inputs. If its file cannot be read, the conversation works without it. */
 async function openHistory({ environment, terminal }: CliDependencies): Promise<History> {
   const { OLLAMA_NOHISTORY = "", HOME, USERPROFILE } = environment;
   const home = HOME || USERPROFILE;

@@ -100,7 +100,7 @@ async function openPage({ spawn }: CliDependencies, url: string, log: Log): Prom
   }
 }
 
-/** Writes a line of the log; the server goes on if nobody reads it any more. */
+/** Writes a line of the log. The server keeps running if the reader of the log has ended. */
 function ignoringReaders(write: (text: string) => void): (text: string) => void {
   return (text) => {
     try {

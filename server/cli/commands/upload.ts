@@ -5,7 +5,7 @@ import { type Api, ApiError, refusalOf } from "../client/mod.ts";
 import type { Progress } from "../terminal/mod.ts";
 import type { LocalFile } from "./create_sources.ts";
 
-/** Large enough that a file of many gigabytes is not so many steps. */
+/** Bytes of a step: large enough for a file of many gigabytes to take few steps. */
 const CHUNK_BYTES = 2 ** 20;
 
 /**

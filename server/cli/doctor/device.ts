@@ -126,9 +126,7 @@ function featureFindings(
       text: `${subgroups ? "of varying size, so not used" : "none"}: ` +
         (software ? "not needed on the CPU" : "sums take a way that is slower"),
     },
-    packedDot
-      ? ok("int8 products", "packed (dot4I8Packed)")
-      : { mark: lack, subject: "int8 products", text: "not packed: prompts are read slower" },
+    ok("int8 products", packedDot ? "packed (dot4I8Packed)" : "none: products are computed in f32"),
     ok("timestamps", timestamps ? "yes" : "none: kernels cannot be timed, nothing else is lost"),
   ];
 }

@@ -61,7 +61,7 @@ export function formatTodos(findings: readonly Finding[], { style, columns }: Lo
   return [style.bold("What to do"), ...lines.map((line) => INDENT + line)].join("\n") + "\n";
 }
 
-/** The text in lines of at most so many columns, if its words allow. */
+/** The text in lines of at most a number of columns, if its words are short enough. */
 function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {

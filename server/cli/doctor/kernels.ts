@@ -11,7 +11,7 @@ const AFTER_FAILURE: Todo = {
 
 const HEAD = ["kernel", "untuned", "µs", "chosen", "µs", "faster"];
 
-/** Tunes the kernels and tells what came of it. */
+/** Tunes the kernels and reports the results. */
 export async function examineKernels(tune: () => Promise<DeviceTuning>): Promise<Section> {
   const title = "Kernels";
   try {

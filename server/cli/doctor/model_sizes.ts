@@ -42,7 +42,7 @@ export interface SizeRow {
   types: Record<WeightType, { bytes: number; fits: boolean }>;
 }
 
-/** Which sizes fit into so many bytes, the small ones first. */
+/** The sizes that fit into a number of bytes, the smallest first. */
 export function tableOfSizes(budget: number): SizeRow[] {
   return SIZES.map((size) => {
     const entry = (type: WeightType) => {

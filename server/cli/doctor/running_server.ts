@@ -65,7 +65,7 @@ export async function examineServer(
   return state(serverFinding(url, isQuern, version), { state: program, version }, loaded);
 }
 
-/** A member of an answer's JSON object; undefined where there is none. */
+/** A member of an answer's JSON object; undefined if there is none. */
 async function memberOf(answer: Response | undefined, name: string): Promise<unknown> {
   const value = await answer?.json().catch(() => undefined);
   return value?.[name];

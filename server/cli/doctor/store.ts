@@ -87,7 +87,7 @@ async function nearestFolder(folder: string): Promise<string> {
   }
 }
 
-/** What keeps a folder from being made at that path, of all that is above it. */
+/** The file that stands where a folder would be made, or one above it; undefined if there is none. */
 async function fileInTheWay(folder: string): Promise<string | undefined> {
   for (let path = folder; path !== dirname(path); path = dirname(path)) {
     const info = await statOf(path);

@@ -21,7 +21,7 @@ export interface Finding {
 export interface Todo {
   /** A sentence or two. */
   text: string;
-  /** The exact command line, where there is one. */
+  /** The exact command line, if there is one. */
   command?: string;
 }
 

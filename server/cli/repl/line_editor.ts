@@ -96,7 +96,7 @@ export class LineEditor {
     "delete": () => this.#delete(this.#cursor, this.#after()),
     "ctrl+d": () => this.#text === "" ? "end" : this.#delete(this.#cursor, this.#after()),
     "ctrl+u": () => this.#kill(this.#lineStart(), this.#cursor),
-    // At the end of a line, what goes is the line feed.
+    // At the end of a line, the line feed is deleted.
     "ctrl+k": () => this.#kill(this.#cursor, Math.max(this.#lineEnd(), this.#after())),
     "ctrl+w": () => this.#kill(this.#wordStart(NOT_SPACE), this.#cursor),
     "alt+backspace": () => this.#kill(this.#wordStart(LETTER), this.#cursor),

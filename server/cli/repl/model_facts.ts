@@ -75,7 +75,7 @@ async function modelsInstead(api: Api, model: string, signal: AbortSignal): Prom
   return `${meant || "."} There is: ${names.slice(0, MOST_NAMED).join(", ")}${rest}`;
 }
 
-/** The model on the server whose name is nearly the one given; undefined where none is. */
+/** The model on the server with the most similar name; undefined if none is similar. */
 export async function similarModel(
   api: Api,
   model: string,

@@ -31,7 +31,7 @@ export interface PromptReaderOptions {
   /** Draws on the terminal. */
   write: (text: string) => void;
   size: () => TerminalSize;
-  /** Shown where nothing has been typed yet, and how it is dressed. */
+  /** The text that is shown while the input is empty, and its style. */
   placeholder: string;
   dim: (text: string) => string;
   /** Whether Enter ends this text. */

@@ -2,13 +2,13 @@
 
 import type { Key } from "./keys.ts";
 
-/** Whether the search goes on, ended with what it found, or was given up. */
+/** Whether the search continues, ended with a match, or was cancelled. */
 export type SearchOutcome = "searching" | "found" | "given up";
 
 /** One search, from the newest text to the oldest. */
 export class ReverseSearch {
   readonly #history: readonly string[];
-  /** Where the match is from; behind the newest one to begin with. */
+  /** The index of the match in the history; at first, the index after the newest entry. */
   #place: number;
   #query = "";
 

@@ -41,7 +41,7 @@ export class WordWrap {
     const width = widthOf(shown);
     const isSpace = shown.trim() === "";
     let output = "";
-    // The last column stays free: a cursor behind it is in no place that all terminals agree on.
+    // The last column stays free, because terminals disagree on the place of a cursor after it.
     if (this.#column + width >= columns) {
       if (isSpace) return this.#breakRow();
       output = this.#breakBeforeWord();

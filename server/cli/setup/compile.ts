@@ -1,6 +1,7 @@
 // Builds the executable into dist: `deno task compile` for this machine, `deno task compile TARGET...`
 // for others, `deno task compile all` for every target. Executables for named targets get the target's
-// name, and dist/SHA256SUMS lists them as sha256sum does. Deno downloads the runtime of each target,
+// name, and dist/SHA256SUMS lists them as sha256sum does. With `--dawn` they hold Dawn too, for
+// QUERN_DEVICE=dawn: 140 MB more, native code of all systems. Deno downloads the runtime of each target,
 // or takes the one that DENORT_BIN names.
 
 import { createHash } from "node:crypto";
@@ -30,6 +31,12 @@ export const INCLUDED = [
   "docs",
 ];
 
+/** The module that includes Dawn, and the lock that then lists its package. */
+const DAWN = { module: `${FOLDER}/dawn.ts`, lock: `${FOLDER}/dawn.lock` };
+
+/** The package that kernels/webgpu/dawn.ts imports by a variable, so that nothing includes it. */
+export const DAWN_PACKAGE = "npm:webgpu@0.6.2";
+
 /** The targets that arguments name; none for this machine. @throws RangeError for one that is unknown */
 export function readTargets(names: readonly string[]): string[] {
   const targets = names.includes("all") ? Object.keys(TARGETS) : [...names];
@@ -39,8 +46,19 @@ export function readTargets(names: readonly string[]): string[] {
   throw new RangeError(`Cannot compile for "${unknown}": the targets are ${known}, and all`);
 }
 
-/** The arguments of `deno` that build an executable. @param target default: this machine */
-export function compileArguments(output: string, target?: string): string[] {
+/** What an executable is built for, and with. */
+export interface CompileOptions {
+  /** Default: this machine. */
+  readonly target?: string | undefined;
+  /** Whether Dawn is included. */
+  readonly dawn?: boolean;
+}
+
+/** The arguments of `deno` that build an executable. */
+export function compileArguments(
+  output: string,
+  { target, dawn = false }: CompileOptions = {},
+): string[] {
   const architecture = target?.split("-")[0] ?? Deno.build.arch;
   return [
     "compile",
@@ -48,6 +66,7 @@ export function compileArguments(output: string, target?: string): string[] {
     `--v8-flags=${v8Flags(architecture)}`,
     ...["--node-modules-dir=none", "--exclude-unused-npm"],
     ...INCLUDED.flatMap((path) => ["--include", path]),
+    ...dawn ? ["--include", DAWN.module, `--lock=${DAWN.lock}`] : [],
     ...target ? ["--target", target] : [],
     ...["--output", output],
     "mod.ts",
@@ -63,19 +82,25 @@ async function checksumLine(name: string): Promise<string> {
 }
 
 /** Builds one executable. @throws Error where Deno does not */
-async function compile(name: string, target?: string): Promise<void> {
-  const args = compileArguments(`${FOLDER}/${name}`, target);
+async function compile(name: string, options: CompileOptions): Promise<void> {
+  const args = compileArguments(`${FOLDER}/${name}`, options);
   const { success } = await new Deno.Command(Deno.execPath(), { args }).spawn().status;
   if (!success) throw new Error(`Cannot compile ${name}: deno compile failed, see above`);
 }
 
 async function main(): Promise<void> {
-  const targets = readTargets(Deno.args);
-  if (targets.length === 0) return await compile("quern");
+  const dawn = Deno.args.includes("--dawn");
+  const targets = readTargets(Deno.args.filter((name) => name !== "--dawn"));
+  if (dawn) {
+    await Deno.mkdir(FOLDER, { recursive: true });
+    await Deno.writeTextFile(DAWN.module, `import "${DAWN_PACKAGE}";\n`);
+    await Deno.copyFile("deno.lock", DAWN.lock);
+  }
+  if (targets.length === 0) return await compile("quern", { dawn });
   const sums: string[] = [];
   for (const target of targets) {
     const name = TARGETS[target]!;
-    await compile(name, target);
+    await compile(name, { target, dawn });
     sums.push(await checksumLine(name));
   }
   await Deno.writeTextFile(`${FOLDER}/SHA256SUMS`, sums.join(""));

@@ -37,7 +37,7 @@ export interface RunOptions {
   env?: Record<string, string>;
   /** Text for its standard input, which is empty otherwise. */
   input?: string;
-  /** Ends the command after so many seconds. Default: never. */
+  /** Seconds after which the command is ended. Default: never. */
   seconds?: number;
 }
 

@@ -18,7 +18,7 @@ export interface Terminal {
   readonly stdoutIsTerminal: boolean;
   /** Whether somebody reads standard error. */
   readonly stderrIsTerminal: boolean;
-  /** As the window is now; 80 by 24 where there is none. */
+  /** The present size of the window; 80 by 24 if there is none. */
   size(): TerminalSize;
   /** @throws {Deno.errors.BrokenPipe} if nobody reads it any more */
   write(text: string): void;

@@ -15,7 +15,7 @@ export function padEnd(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - widthOf(text)));
 }
 
-/** The text, or as much of its beginning as fits with an ellipsis behind it. No control sequences. */
+/** The text, or as much of its beginning as fits, with an ellipsis. No control sequences. */
 export function truncate(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let kept = "";

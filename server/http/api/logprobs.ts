@@ -14,7 +14,7 @@ export type MaskedLogprob = BodyOf<typeof maskedLogprobSchema>;
 /** The most alternatives of a token that an answer tells. */
 export const MOST_ALTERNATIVES = 20;
 
-/** Whether a request may ask for so many alternatives. */
+/** Whether a request may ask for this number of alternatives. */
 export function isAlternatives(count: number): boolean {
   return count >= 0 && count <= MOST_ALTERNATIVES;
 }

@@ -44,6 +44,10 @@ export const options = {
       ...integer,
       description: "Layers on the GPU, the head counted as one; below 0, as many as fit.",
     },
+    num_batch: {
+      ...integer,
+      description: "Most tokens of a prompt that are read in a step; 0 and below: the device's.",
+    },
     repeat_penalty: number,
     repeat_last_n: integer,
     presence_penalty: number,
@@ -114,7 +118,7 @@ export interface Loading extends AskedLoad {
 }
 
 /** Options of the load of a model. */
-export const LOAD_NAMES: readonly string[] = ["num_ctx", "num_gpu", "draft"];
+export const LOAD_NAMES: readonly string[] = ["num_ctx", "num_gpu", "num_batch", "draft"];
 
 /** Whether an option of that name changes anything here. */
 export function hasEffect(name: string): boolean {
@@ -123,7 +127,8 @@ export function hasEffect(name: string): boolean {
 
 /**
  * Translates `options` and `keep_alive`. -1 is "random" for seed and "no limit" for num_predict: both
- * are the default. `num_ctx` and `num_gpu` are the load's and the request's: models elsewhere have no other.
+ * are the default. `num_ctx`, `num_gpu` and `num_batch` are the load's and the request's: models elsewhere
+ * have no other.
  *
  * @throws {HttpError} 400 if `keep_alive` is no duration
  */
@@ -131,7 +136,7 @@ export function readOptions(
   options: OllamaOptions | null | undefined,
   keepAlive?: string | number | null,
 ): { engine: EngineOptions; loading: Loading } {
-  const { num_ctx: window, num_gpu: gpuLayers, draft, ...others } = options ?? {};
+  const { num_ctx: window, num_gpu: gpuLayers, num_batch: batch, draft, ...others } = options ?? {};
   const engine: Record<string, unknown> = {};
   const ignored: string[] = [];
   for (const [name, value] of Object.entries(others)) {
@@ -146,6 +151,7 @@ export function readOptions(
   const asked: AskedLoad = {
     ...(window && window > 0 && { contextLength: Math.max(window, SMALLEST_WINDOW) }),
     ...(typeof gpuLayers === "number" && gpuLayers >= 0 && { gpuLayers }),
+    ...(batch && batch > 0 && { prefillChunk: batch }),
   };
   return {
     engine: { ...engine, ...asked },

@@ -34,7 +34,7 @@ export class BodyBudget {
     return this.#held;
   }
 
-  /** @throws {HttpError} 503 if there are not so many left */
+  /** @throws {HttpError} 503 if fewer are left */
   take(bytes: number): void {
     if (this.#held + bytes > this.#limit) {
       throw new HttpError(503, "server busy: the request bodies that it holds take all the room");

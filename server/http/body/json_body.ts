@@ -21,7 +21,7 @@ const BOUNDS: JsonBounds = {
   values: 1_000_000,
   // As many as 60,000 messages have, and more than any schema that could be compiled.
   members: 200_000,
-  // To list the names of so many takes 15 ms, whoever does it.
+  // Listing this number of names takes 15 ms in any case.
   siblings: 65_536,
 };
 /** What a value takes in memory beside its text, in bytes, roughly. */

@@ -37,7 +37,7 @@ export class JsonBoundsError extends Error {
 
 /** Bytes between two pauses, and the most of a string that is decoded at a time. */
 const PIECE_BYTES = 16 * 2 ** 10;
-/** The most digits of a number: nobody means longer ones, and they take time to read. */
+/** The most digits of a number. Longer ones have no use, and take time to read. */
 const LONGEST_NUMBER = 1024;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -131,7 +131,7 @@ export function* parseJson(
   }
 }
 
-/** The key of a member and the colon behind it. */
+/** The key of a member and the colon after it. */
 function* readKey(reader: Reader): Generator<number, string, void> {
   if (reader.next() !== QUOTE) throw reader.unexpected();
   reader.countMember();

@@ -44,7 +44,7 @@ interface Node {
   items: Node | undefined;
   required: readonly string[];
   properties: ReadonlyMap<string, Node>;
-  /** What members must be that are no properties; false where there may be none. */
+  /** The schema of members that are no properties; false if there must be none. */
   others: Node | false | undefined;
 }
 
@@ -193,11 +193,9 @@ class Checker {
   /** The fault of the schema that fits farthest, which is most likely the one that was meant. */
   *#checkAny(schemas: readonly Node[], value: unknown): Checking {
     let farthest: Fault | undefined;
-    const depth = this.#path.length;
     for (const schema of schemas) {
       const fault = yield* this.check(schema, value);
       if (!fault) return;
-      this.#path.length = depth;
       if (fault.path.length > (farthest?.path.length ?? -1)) farthest = fault;
     }
     return farthest;

@@ -38,7 +38,7 @@ export interface Patience {
 }
 
 /**
- * An unread body of up to so many bytes is discarded, so that the connection can serve more
+ * An unread body of up to this number of bytes is discarded, so that the connection can serve more
  * requests.
  */
 const MAX_SKIPPED_BYTES = 256 * 2 ** 10;

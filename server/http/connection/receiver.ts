@@ -9,7 +9,7 @@ const READ_AHEAD_BYTES = 256 * 2 ** 10;
 /** Bytes that a read takes at most: few for the many connections that idle, more for large bodies. */
 const [SMALLEST_READ, LARGEST_READ] = [4 * 2 ** 10, 64 * 2 ** 10];
 
-/** Bytes after which others have a turn of the event loop: reads of what is there end at once. */
+/** Bytes after which the event loop continues, because reads of bytes that have arrived never wait. */
 const TURN_BYTES = 2 ** 20;
 
 /** Bytes of a connection in the order in which they came. */
@@ -75,7 +75,7 @@ export class Receiver {
     return this.#chunks[0] ?? new Uint8Array();
   }
 
-  /** Takes up to so many of the next bytes, without copying; none if there are none. */
+  /** Takes up to a number of the next bytes, without copying; none if there are none. */
   take(most: number): Uint8Array<ArrayBuffer> {
     const chunk = this.#chunks.shift() ?? new Uint8Array();
     const taken = chunk.subarray(0, most);

@@ -91,7 +91,7 @@ class ChunkDecoder {
     return data.subarray(0, size);
   }
 
-  /** One byte of a line: a chunk's size, the line feed behind its data, or a trailer. */
+  /** One byte of a line: a chunk's size, the line feed after its data, or a trailer. */
   #readLine(byte: number): void {
     if (++this.#lineBytes > MAX_LINE_BYTES) throw malformed("a line is too long");
     if (byte !== LF) return void this.#line.push(byte);

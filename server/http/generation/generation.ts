@@ -37,7 +37,7 @@ export interface GenerationResources {
 /** What an answer is made of. */
 export type AnswerEvent = Exclude<ChatEvent, QueuedEvent>;
 
-/** A sign of life, where there is nothing to tell of the answer. */
+/** A sign of life while there is nothing else to send. */
 export interface Waiting {
   type: "waiting";
   /** How many requests come first, if this one waits; undefined while it is worked on. */

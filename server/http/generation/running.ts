@@ -24,7 +24,7 @@ export class RunningRequests {
     };
   }
 
-  /** Has a request end its thinking and answer. False where none of that id runs. */
+  /** Makes a request end its thinking and answer. False if none with this id runs. */
   answerNow(id: string): boolean {
     const answer = this.#running.get(id);
     answer?.abort();

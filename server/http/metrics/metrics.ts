@@ -114,7 +114,7 @@ export class Metrics {
     this.#durations.observe(seconds);
   }
 
-  /** Counts tokens that were read where nothing is generated. */
+  /** Counts the tokens of requests that generate nothing. */
   countPrompt(tokens: number): void {
     this.#promptTokens.add(tokens);
   }
@@ -211,7 +211,7 @@ function* occupancyOf(
   }
 }
 
-/** New prompt tokens per second; undefined where there were none or no time passed. */
+/** New prompt tokens per second; undefined if there were none, or no time passed. */
 export function prefillRate(usage: Usage): number | undefined {
   return rate(usage.promptTokens - usage.cachedTokens, usage.promptMilliseconds);
 }

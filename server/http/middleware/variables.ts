@@ -9,7 +9,7 @@ export interface AccessVariables {
   generation?: Generation;
   /** The model's name as the client wrote it. */
   model?: string;
-  /** Tokens that were read where nothing is generated. */
+  /** The tokens of a request that generates nothing. */
   promptTokens?: number;
 }
 

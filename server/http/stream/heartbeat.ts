@@ -10,7 +10,7 @@ export const HEARTBEAT_MILLISECONDS = 5000;
 /** The item that says that nothing came for a while. */
 export const HEARTBEAT = Symbol("heartbeat");
 
-/** The items of the source, and a heartbeat whenever none came for so many milliseconds. */
+/** The items of the source, and a heartbeat whenever none came for a number of milliseconds. */
 export async function* withHeartbeat<T>(
   source: Pick<AsyncIterator<T>, "next">,
   milliseconds: number,

@@ -129,12 +129,12 @@ function hostCases({ folder }: World): Case[] {
   }));
 }
 
-/** What lies around a store and in it, where no name may lead. */
+/** What lies around a store and in it, where no name may lead, but for the lock and its list. */
 function entriesAround(folder: string): string {
   const manifests = `${folder}/manifests`;
   return [`${folder}/..`, folder, manifests].flatMap((path) =>
     [...Deno.readDirSync(path)].map(({ name }) => name)
-  ).filter((name) => !name.endsWith(".gguf")).sort().join();
+  ).filter((name) => !name.endsWith(".gguf") && !name.startsWith(".quern-lock")).sort().join();
 }
 
 /** Names that lead out of the store. */

@@ -5,7 +5,9 @@ import {
   MemoryStore,
   MirroredStore,
   MirrorHost,
+  RemoteStore,
   type StoredBlock,
+  type ToStore,
 } from "../../../engine/block_store/mod.ts";
 import { assertEquals } from "@std/assert";
 
@@ -68,4 +70,31 @@ Deno.test("a model in another thread sees what an earlier one left, and hears wh
   assertEquals([again.get("a")?.cached.length, again.get("b")], [100, undefined]);
   const stranger = connect().mirror.open("two");
   assertEquals([stranger.get("c")?.cached.length, stranger.get("a")], [150, undefined]);
+});
+
+Deno.test("models in processes of their own share the limit of the store, and give their part back", () => {
+  const store = new MemoryStore(300);
+  const connect = () => {
+    const hosts: MirrorHost[] = [];
+    const send = (message: ToStore) => hosts[0]!.receive(message);
+    const remote = new RemoteStore(send);
+    hosts.push(new MirrorHost(store, (message: FromStore) => remote.receive(message)));
+    return { blocks: remote.open("one"), host: hosts[0]! };
+  };
+  const [first, second] = [connect(), connect()];
+  first.blocks.put("a", block(100));
+  first.blocks.put("b", block(100));
+  store.put("one", "a", block(50)); // in this process, of the same model
+  first.blocks.touch(["a"]);
+  second.blocks.put("a", block(120));
+  const there = [first, second].map(({ blocks }) =>
+    ["a", "b"].map((name) => blocks.get(name)?.cached.length)
+  );
+  assertEquals(there, [[100, undefined], [120, undefined]]);
+  assertEquals([store.bytes, store.count, store.blocksOf("one").length], [270, 3, 1]);
+  first.host[Symbol.dispose]();
+  first.blocks.put("c", block(100)); // on its way when the process ended
+  assertEquals([store.bytes, store.count], [170, 2]);
+  store.put("one", "d", block(200));
+  assertEquals([second.blocks.get("a")?.cached.length, store.bytes], [undefined, 200]);
 });

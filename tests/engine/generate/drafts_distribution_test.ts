@@ -1,14 +1,17 @@
 // Tokens that are drawn behind drafts have the probabilities that the model gives them: a chi-square test
 // over four letters that a mask leaves, of texts in which each of them has stood before, and of drafts of
-// a draft model, which sees them in another order.
+// a draft model, which sees them in another order, and of a model's own head.
 
 import { type GenerateRequest, loadModel, type LoadOptions } from "../../../engine/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
+import { glm4Moe } from "../reference/glm4_moe.ts";
+import { writeAgreeing } from "./agreeing_head.ts";
 import { folder, readAnswer, tinyLoad, tinyPath } from "../harness.ts";
 import { assert } from "@std/assert";
+import { share } from "../../share.ts";
 
 const LETTERS = "abcd";
-const DRAWS = 1200;
+const DRAWS = share(480, 1200);
 const TEMPERATURE = 0.7;
 
 /** What chi-square of 15 degrees of freedom exceeds in one test of 100,000. */
@@ -18,14 +21,29 @@ const CRITICAL = 49.8;
 const otherPath = `${folder}/other.gguf`;
 await writeTinyLlama(otherPath, { seed: 2 });
 
-const WAYS: [name: string, load: LoadOptions, request: Partial<GenerateRequest>][] = [
-  ["drafts", {}, {}],
-  ["a draft model", { draft: otherPath }, { draftTokens: 3 }],
+const headPath = await writeAgreeing(glm4Moe);
+
+interface Way {
+  readonly name: string;
+  readonly path: string | URL;
+  readonly load: LoadOptions;
+  readonly request: Partial<GenerateRequest>;
+}
+
+const WAYS: readonly Way[] = [
+  { name: "drafts", path: tinyPath, load: tinyLoad, request: {} },
+  {
+    name: "a draft model",
+    path: tinyPath,
+    load: { ...tinyLoad, draft: otherPath },
+    request: { draftTokens: 3 },
+  },
+  { name: "an MTP head", path: headPath, load: tinyLoad, request: { draftTokens: 3 } },
 ];
 
-for (const [name, load, request] of WAYS) {
+for (const { name, path, load, request } of WAYS) {
   Deno.test(`drawn tokens have the model's distribution with ${name}`, async () => {
-    await using model = await loadModel(tinyPath, { ...tinyLoad, ...load, exact: true });
+    await using model = await loadModel(path, { ...load, exact: true });
     const bytes = (text: string) => [...new TextEncoder().encode(text)];
     const prompt = bytes("qqab qqbc qqcd qqda qq");
 

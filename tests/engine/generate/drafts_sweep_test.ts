@@ -1,6 +1,6 @@
 // Answers of 200 prompts with drafts and without, greedy and drawn from a seed, of any text, of a schema
 // and with tools: each the same, token by token, whether the drafts come from the text alone or from a
-// draft model as well. Everyday's share is six; QUERN_SWEEP runs all.
+// draft model as well. Everyday's share is three; QUERN_SWEEP runs all.
 
 import {
   type ChatEvent,
@@ -10,8 +10,9 @@ import {
 } from "../../../engine/mod.ts";
 import { writeBlurred } from "./blurred_model.ts";
 import { assert, assertEquals } from "@std/assert";
+import { share } from "../../share.ts";
 
-const PROMPTS = Deno.env.has("QUERN_SWEEP") ? 200 : 6;
+const PROMPTS = share(3, 200);
 
 /** Answers at a time, of other requests beside each. */
 const BESIDE = 6;

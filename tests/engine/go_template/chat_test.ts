@@ -8,7 +8,7 @@ import {
   renderGoChat,
   renderGoFillInMiddle,
 } from "../../../engine/go_template/mod.ts";
-import type { ChatMessage, Tool } from "../../../engine/types.ts";
+import type { ChatMessage, Tool } from "../../../engine/types/mod.ts";
 
 const conversation: ChatMessage[] = [
   { role: "system", content: "Be brief." },

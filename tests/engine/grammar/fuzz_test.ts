@@ -14,6 +14,7 @@ import {
   sharedVocabulary,
 } from "./fuzz/vocabularies.ts";
 import { dataNote, hasData } from "../../tokenizer/vocabularies.ts";
+import { share } from "../../share.ts";
 
 const SCALE = Number(Deno.env.get("QUERN_FUZZ") ?? 0.1);
 /** Where to begin with random schemas: other runs try other ones. */
@@ -31,10 +32,14 @@ function assertSound(report: FuzzReport, leastCompiled: number): void {
   assert(report.unjudged <= report.compiled / 25, String(report));
 }
 
-for (const vocabulary of small) {
+/** Every day the vocabularies take turns with our schemas; whole runs try all schemas with each. */
+const EVERY = share(small.length, 1);
+
+for (const [turn, vocabulary] of small.entries()) {
   Deno.test(`documents under the mask fit each schema of ours, with ${vocabulary.name}`, () => {
     const schemas = SCHEMAS.map((schema, at) => ({ name: `${at}`, text: JSON.stringify(schema) }));
-    assertSound(fuzz(schemas, vocabulary), 1);
+    const some = schemas.filter((_, at) => (at + turn) % EVERY === 0);
+    assertSound(fuzz(some, vocabulary), 1);
   });
 }
 

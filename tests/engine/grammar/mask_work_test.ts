@@ -9,14 +9,14 @@ import { threadTime } from "../../cpu_time.ts";
 
 const list = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
-const text = (pattern: string) => ({ type: "string", pattern });
+const text = (pattern: string, more: object = {}) => ({ type: "string", pattern, ...more });
 
 /** Thousands of tokens over a few letters, so that patterns lead to thousands of states. */
 const LETTERS = ["a", "b", "c", "x", " ", "é"];
-const tokenizer = smallTokenizer(
-  [...new Set(list(6000, (index) => list(2 + index % 9, (at) => letter(index, at)).join("")))],
-  [],
-);
+const PIECES = [
+  ...new Set(list(6000, (index) => list(2 + index % 9, (at) => letter(index, at)).join(""))),
+];
+const tokenizer = smallTokenizer(PIECES, []);
 
 function letter(index: number, at: number): string {
   return LETTERS[(Math.imul(index + 7, 2654435761) >>> (3 * at + 1)) % LETTERS.length]!;
@@ -150,4 +150,96 @@ Deno.test("to look ahead takes no more work than a mask", () => {
   const ahead = matcher.fork();
   for (let count = 0; count < 6 && ahead.accept(letter!); count++);
   assert(threadTime() - began < 2000, `${threadTime() - began} ms`);
+});
+
+Deno.test("a mask of a text that has to be long serves wherever the text goes on so", () => {
+  // Two characters lead back, so that no single one does: only a search tells that it can get long.
+  const compiled = compileSchema(
+    text("^(?:[abc]{2}x?)*$", { minLength: 300 }),
+    tokenizer,
+  );
+  const matcher = compiled.matcher();
+  assert(matcher.accept(tokenizer.encode('"')[0]!));
+  const stepsOf = (count: number) => {
+    for (let index = 0; index < count; index++) {
+      assert(matcher.accept(tokenizer.encode("a")[0]!));
+    }
+    const before = compiled.steps;
+    assert(matcher.mask().some((word) => word !== 0));
+    return compiled.steps - before;
+  };
+  assert(stepsOf(4) > 100);
+  for (let count = 0; count < 10; count++) assert(stepsOf(4) < 10);
+});
+
+Deno.test("a pattern that takes some line separators takes all other text without a walk", () => {
+  const separated = [
+    "\u2028",
+    "\u2029a",
+    "a\u2028b",
+    "\u2028\u2028",
+    "é\u2029é\u2028",
+    'b\u2028"',
+    "aé",
+  ];
+  const vocabulary = smallTokenizer([...PIECES, ...separated], []);
+  for (const pattern of ["^.*[^c].{20}$", "^[^c].*[^a].{3}$"]) {
+    for (const more of [{}, { minLength: 9, maxLength: 400 }]) {
+      const compiled = compileSchema(text(pattern, more), vocabulary);
+      for (const written of ['"', '"a\u2028', '"ab\u2028\u2029', '"aaaaaaaaaaaaaaaaaaaaaaaab']) {
+        const open = () => {
+          const matcher = compiled.matcher();
+          return vocabulary.encode(written).every((token) => matcher.accept(token))
+            ? matcher
+            : undefined;
+        };
+        const matcher = open();
+        if (!matcher) continue;
+        const before = compiled.steps;
+        const mask = matcher.mask();
+        // After a separator the number of characters that may follow is limited, so tokens are walked.
+        const isOpen = !written.includes("\u2028");
+        if (isOpen) assert(compiled.steps - before < 6000, `${compiled.steps - before} steps`);
+        const isAllowed = (token: number) => (mask[token >> 5]! >>> (token & 31) & 1) === 1;
+        const tried = [...separated, "a", "abc", '"', "\\"].map((piece) =>
+          vocabulary.encode(piece)
+        );
+        for (const [token, another] of tried) {
+          if (another !== undefined) continue;
+          assertEquals(isAllowed(token!), open()!.accept(token!), vocabulary.piece(token!));
+        }
+      }
+    }
+  }
+});
+
+Deno.test("a union of 800 constants is walked once for each, and only where its bytes lead", () => {
+  const compiled = compileSchema({
+    oneOf: list(800, (index) => ({
+      type: "object",
+      properties: { kind: { const: `k${index}` }, [`p${index}`]: { type: "string" } },
+      required: ["kind"],
+      additionalProperties: false,
+    })),
+  }, tokenizer);
+  const matcher = compiled.matcher();
+  for (const token of tokenizer.encode('{"kind":"')) assert(matcher.accept(token));
+  const before = compiled.steps;
+  const mask = matcher.mask();
+  const tokens = list(32 * mask.length, (token) => token)
+    .filter((token) => mask[token >> 5]! >>> (token & 31) & 1);
+  assertEquals(tokens, tokenizer.encode("k"));
+  // With a mask of its own for each constant, twice as many.
+  assert(compiled.steps - before < 22_000, `${compiled.steps - before} steps`);
+});
+
+Deno.test("what a compiler does to combine clauses counts as work", () => {
+  const compiled = compileSchema({
+    type: "object",
+    allOf: list(200, (index) => ({
+      not: { required: [`a${index}`, `b${index}`, `c${index}`] },
+    })),
+  }, tokenizer);
+  // Each of 200 combinations looks at all clauses and keys so far.
+  assert(compiled.steps > 100_000, `${compiled.steps} steps`);
 });

@@ -4,7 +4,7 @@ import { EngineError, InsufficientMemoryError } from "../../../engine/errors.ts"
 import type { ManagerOptions } from "../../../engine/manager/mod.ts";
 import type { Estimate } from "../../../engine/memory/mod.ts";
 import { GpuMemoryError } from "../../../engine/mod.ts";
-import type { ChatModel, LoadOptions } from "../../../engine/types.ts";
+import type { ChatModel, LoadOptions } from "../../../engine/types/mod.ts";
 import type { FakeModel } from "../../server/fake_model.ts";
 import { createWorld, settle, use, type World } from "./manager_world.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";

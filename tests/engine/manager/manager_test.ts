@@ -123,6 +123,20 @@ Deno.test("a request names the draft model, or the model's creator does", async 
   assertEquals(draft(), undefined);
 });
 
+Deno.test("a request that names how many prompt tokens a step takes has the model loaded so", async () => {
+  const { manager, opened } = createWorld();
+  const chunk = () => opened.at(-1)!.options.prefillChunk;
+  await use(manager, "a");
+  assertEquals(chunk(), undefined);
+  await use(manager, "a", { prefillChunk: 32 });
+  assertEquals([opened.length, chunk()], [2, 32]);
+  await use(manager, "a"); // Any will do.
+  await use(manager, "a", { prefillChunk: 32 });
+  assertEquals(opened.length, 2);
+  await use(manager, "a", { prefillChunk: 64 });
+  assertEquals([opened.length, chunk()], [3, 64]);
+});
+
 Deno.test("load options come from the defaults and the request", async () => {
   const { manager, opened } = createWorld({ load: { contextLength: 256, maxSequences: 2 } });
   await use(manager, "a");

@@ -9,7 +9,7 @@ import {
   type OpenOptions,
 } from "../../../engine/manager/mod.ts";
 import type { ModelSource, StoreEntry } from "../../../engine/store/mod.ts";
-import type { ChatModel } from "../../../engine/types.ts";
+import type { ChatModel } from "../../../engine/types/mod.ts";
 import { fakeInfo, FakeModel } from "../../server/fake_model.ts";
 
 /** Time that passes by advance() only. */

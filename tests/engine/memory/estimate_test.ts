@@ -62,6 +62,19 @@ Deno.test("an estimate tells how much working memory on the CPU steps will take"
   assertEquals(device.workingMemory.taken, before);
 });
 
+Deno.test("a step takes more of a prompt on a large GPU, as far as its dispatches reach", async () => {
+  const gpu = deviceProfile(profileNamed("subgroups of 32,32, 32 KiB"));
+  const chunk = async (maxBufferSize: number, path = tinyPath, options: LoadOptions = {}) =>
+    (await estimateMemory(path, options, { gpu: { ...gpu, maxBufferSize } })).chunkSize;
+  assertEquals(await chunk(2 ** 28), 256);
+  assertEquals(await chunk(2 ** 32), 1024);
+  assertEquals(await chunk(2 ** 32, tinyPath, { prefillChunk: 100 }), 100);
+  assertEquals(await chunk(2 ** 32, tinyPath, { prefillChunk: 5000 }), 1024);
+  const path = `${folder}/many-heads.gguf`;
+  await writeTinyLlama(path, { type: "F16", embedding: 1024, heads: 128 });
+  assertEquals(await chunk(2 ** 32, path, { maxSequences: 2 }), 511 - 2);
+});
+
 Deno.test("what an estimate finds wrong with a file is what a load finds", async () => {
   await Deno.writeTextFile(`${folder}/no.gguf`, "GGML, not GGUF, which is what it should be");
   await assertRejects(() => estimateMemory(`${folder}/no.gguf`), GgufError, "magic");

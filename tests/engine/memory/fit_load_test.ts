@@ -3,7 +3,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { InsufficientMemoryError } from "../../../engine/errors.ts";
 import { type Estimate, type FitLimits, fitLoad } from "../../../engine/memory/mod.ts";
-import type { LoadOptions } from "../../../engine/types.ts";
+import type { LoadOptions } from "../../../engine/types/mod.ts";
 
 const MIB = 2 ** 20;
 
@@ -68,6 +68,27 @@ Deno.test("a model that fits is not split, and one that fits with a smaller wind
   ]);
   const { options } = await fitLoad(estimate, {}, limits(150, 1000));
   assertEquals([options.contextLength, options.gpuLayers], [3072, undefined]);
+});
+
+Deno.test("a large GPU that is short of memory reads less of a prompt in a step first", async () => {
+  const { estimate } = model();
+  const asked: LoadOptions[] = [];
+  const large: Estimate = async (options) => {
+    asked.push(options);
+    const { memory, ...rest } = await estimate(options);
+    const { prefillChunk = 1024, gpuLayers = -1 } = options;
+    const scratch = gpuLayers === 0 ? 0 : prefillChunk / 8 * MIB;
+    return { ...rest, memory: { ...memory, scratch }, chunkSize: prefillChunk };
+  };
+  const chunkOf = async (gpu: number, wanted: LoadOptions = {}) =>
+    (await fitLoad(large, wanted, limits(gpu, 1000))).options.prefillChunk;
+  assertEquals(await chunkOf(408), undefined); // 280 for the model, 128 for its activations
+  assertEquals(await chunkOf(407), 256);
+  assertEquals(await chunkOf(312), 256);
+  assertEquals(await chunkOf(407, { prefillChunk: 512 }), 512);
+  await chunkOf(40);
+  const onCpu = asked.filter(({ gpuLayers }) => gpuLayers === 0);
+  assertEquals(onCpu.every(({ prefillChunk }) => prefillChunk === undefined), true);
 });
 
 Deno.test("a model that does not fit has as many layers on the GPU as do", async () => {

@@ -55,8 +55,8 @@ Deno.test("an abort ends a request of many texts, and a faulty text refuses it",
   const many = model.embed(texts(20_000), { signal: abort.signal });
   setTimeout(() => abort.abort(reason), 50);
   assertEquals(await assertRejects(() => many), reason);
-  // All of them take minutes.
-  assert(performance.now() - started < 10_000);
+  // All of them take minutes, also of a machine that has nothing else to do.
+  assert(performance.now() - started < 60_000);
   const faulty = [...texts(9), [99_999]];
   await assertRejects(() => model.embed(faulty), RequestError, "Cannot embed text 9: token 99999");
 });

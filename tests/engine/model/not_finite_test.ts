@@ -5,7 +5,7 @@ import { readGguf } from "../../../engine/gguf/mod.ts";
 import { loadModel, NotFiniteError } from "../../../engine/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { folder, readAnswer, tinyLoad } from "../harness.ts";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const prompt = "hello there";
 
@@ -67,4 +67,6 @@ Deno.test("a NaN that one prompt meets ends its request in every way of choosing
   assertEquals((await readAnswer(model.generate(sound))).tokens, expected);
   await assertRejects(() => model.embed([[70, 0, 71]]), NotFiniteError, "hidden states of text 0");
   assertEquals((await model.embed([prompt])).length, 1);
+  await assertRejects(() => model.logits([70, 0, 71]), NotFiniteError, "logits are not finite");
+  assert((await model.logits([70, 71])).every(Number.isFinite));
 });

@@ -8,6 +8,7 @@ import { embed, HIDDEN, logits, type ReferenceModel, sizes, throughLayers } from
 
 import { add, sigmoid, type Vector } from "./numbers.ts";
 import { yarn } from "./rope.ts";
+import type { RandomWeights } from "./weights.ts";
 
 const LAYERS = 3;
 const DENSE_LAYERS = 1;
@@ -62,23 +63,27 @@ export function deepSeek2(form: "absorbed" | "unfolded"): ReferenceModel {
       "expert_group_count": MIXTURE.groups.count,
       "expert_group_used_count": MIXTURE.groups.chosen,
     },
+    runLayer,
     run(weights, tokens) {
-      const rotation = { frequencies: yarn(rotary, STRETCH), pairs: "adjacent" } as const;
-      const stretched = 1 + 0.1 * SCORE_MULTIPLIER * Math.log(STRETCH.factor);
-      const attention = { rotation, factor: stretched ** 2 / Math.sqrt(plain + rotary) };
-      const rows = throughLayers(weights, embed(weights, tokens), LAYERS, (layer, rows, index) => {
-        const normed = rows.map((x) => layer.rmsNorm("attn_norm", x));
-        const attended = addRows(rows, latentAttention(layer, normed, SHAPE, attention));
-        return attended.map((x) => {
-          const normed = layer.rmsNorm("ffn_norm", x);
-          if (index < DENSE_LAYERS) return add(x, feedForward(layer, normed, HIDDEN));
-          const choiceBias = layer.vector("exp_probs_b.bias", EXPERTS);
-          const chosen = mixture(layer, normed, { ...MIXTURE, choiceBias });
-          const shared = feedForward(layer, normed, MIXTURE.hidden, { suffix: "_shexp" });
-          return add(x, add(chosen, shared));
-        });
-      });
+      const rows = throughLayers(weights, embed(weights, tokens), LAYERS, runLayer);
       return logits(weights, rows.map((x) => weights.rmsNorm("output_norm", x)));
     },
   };
+}
+
+function runLayer(layer: RandomWeights, rows: Vector[], index: number): Vector[] {
+  const { rotary, plain } = SHAPE;
+  const rotation = { frequencies: yarn(rotary, STRETCH), pairs: "adjacent" } as const;
+  const stretched = 1 + 0.1 * SCORE_MULTIPLIER * Math.log(STRETCH.factor);
+  const attention = { rotation, factor: stretched ** 2 / Math.sqrt(plain + rotary) };
+  const normed = rows.map((x) => layer.rmsNorm("attn_norm", x));
+  const attended = addRows(rows, latentAttention(layer, normed, SHAPE, attention));
+  return attended.map((x) => {
+    const normed = layer.rmsNorm("ffn_norm", x);
+    if (index < DENSE_LAYERS) return add(x, feedForward(layer, normed, HIDDEN));
+    const choiceBias = layer.vector("exp_probs_b.bias", EXPERTS);
+    const chosen = mixture(layer, normed, { ...MIXTURE, choiceBias });
+    const shared = feedForward(layer, normed, MIXTURE.hidden, { suffix: "_shexp" });
+    return add(x, add(chosen, shared));
+  });
 }

@@ -20,7 +20,12 @@ export interface ReferenceModel {
   readonly metadata: Readonly<Record<string, string | number | boolean>>;
   /** Logits of every token, [tokens][vocabulary]; of an encoder, what its embeddings are pooled from. */
   run(weights: RandomWeights, tokens: readonly number[]): Vector[];
+  /** The rows after one layer; missing where no test needs a layer of its own. */
+  readonly runLayer?: RunLayer;
 }
+
+/** Runs a layer. @param index its number */
+export type RunLayer = (layer: RandomWeights, rows: Vector[], index: number) => Vector[];
 
 /** The metadata that all models have. */
 export function sizes(layers: number, { heads, kvHeads, headDim }: Heads = HEADS) {
@@ -51,7 +56,7 @@ export function throughLayers(
   weights: RandomWeights,
   rows: Vector[],
   layers: number,
-  run: (layer: RandomWeights, rows: Vector[], index: number) => Vector[],
+  run: RunLayer,
 ): Vector[] {
   for (let i = 0; i < layers; i++) rows = run(weights.layer(i), rows, i);
   return rows;

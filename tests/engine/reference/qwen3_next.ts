@@ -34,22 +34,26 @@ export const qwen3Next: ReferenceModel = {
     "expert_feed_forward_length": MIXTURE.hidden,
     "expert_shared_feed_forward_length": MIXTURE.hidden,
   },
+  runLayer,
   run(weights, tokens) {
-    const rows = throughLayers(weights, embed(weights, tokens), LAYERS, (layer, rows, index) => {
-      const normed = rows.map((x) => layer.rmsNorm("attn_norm", x));
-      const mixed = index === ATTENTION_LAYER
-        ? gatedAttention(layer, normed)
-        : gatedDeltaNet(layer, normed, DELTA);
-      return addRows(rows, mixed).map((x) => {
-        const normed = layer.rmsNorm("post_attention_norm", x);
-        const shared = feedForward(layer, normed, MIXTURE.hidden, { suffix: "_shexp" });
-        const [gate] = layer.linear("ffn_gate_inp_shexp", normed, 1, { float: true });
-        return add(x, add(mixture(layer, normed, MIXTURE), scale(shared, sigmoid(gate))));
-      });
-    });
+    const rows = throughLayers(weights, embed(weights, tokens), LAYERS, runLayer);
     return logits(weights, rows.map((x) => weights.rmsNorm("output_norm", x)));
   },
 };
+
+/** The layer after the last, of a head for multi-token prediction, has attention too. */
+function runLayer(layer: RandomWeights, rows: Vector[], index: number): Vector[] {
+  const normed = rows.map((x) => layer.rmsNorm("attn_norm", x));
+  const mixed = index === ATTENTION_LAYER || index >= LAYERS
+    ? gatedAttention(layer, normed)
+    : gatedDeltaNet(layer, normed, DELTA);
+  return addRows(rows, mixed).map((x) => {
+    const normed = layer.rmsNorm("post_attention_norm", x);
+    const shared = feedForward(layer, normed, MIXTURE.hidden, { suffix: "_shexp" });
+    const [gate] = layer.linear("ffn_gate_inp_shexp", normed, 1, { float: true });
+    return add(x, add(mixture(layer, normed, MIXTURE), scale(shared, sigmoid(gate))));
+  });
+}
 
 /** attn_q gives each head's query and gate; a part of each query and key turns. */
 function gatedAttention(layer: RandomWeights, rows: readonly Vector[]): Vector[] {

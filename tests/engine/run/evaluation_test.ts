@@ -108,11 +108,13 @@ Deno.test("a flag that is set while a step of an evaluation runs ends it", async
 });
 
 Deno.test("what fits nowhere is refused; a close and a failure of the GPU end an evaluation", async () => {
-  const { scheduler } = start({ slots: 2, blocks: 3 });
+  const { scheduler, runner: closed } = start({ slots: 2, blocks: 3 });
   await assertRejects(() => check(scheduler, [promptOf(200)]), RangeError, "fits nowhere");
   await check(scheduler, [promptOf(90)]);
+  const begun = Promise.withResolvers<void>();
+  closed.onEvaluation = () => begun.resolve();
   const evaluation = assertRejects(() => check(scheduler, promptsOf(100, 40)), ModelClosedError);
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await begun.promise;
   await scheduler.close();
   await evaluation;
 

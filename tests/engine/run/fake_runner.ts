@@ -84,7 +84,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
   readonly #states: number[][];
   readonly #copies: number[][];
   /** Whether images have to run in one step, and the most rows of one that did. */
-  wholeImages = false;
+  bidirectionalImages = false;
   longestImage = 0;
   /** A token after which the model's numbers are none. */
   poison = -1;

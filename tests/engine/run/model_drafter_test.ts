@@ -6,6 +6,7 @@ import { DraftLength } from "../../../engine/run/draft_length.ts";
 import { ModelDrafter } from "../../../engine/run/model_drafter.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
 import { continuation, FakeRunner, nextToken } from "./fake_runner.ts";
+import { Sequence } from "../../../engine/run/sequence.ts";
 import { add, ByThrees, promptOf, type Run } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
 
@@ -159,6 +160,85 @@ Deno.test("a window, a cache or a vocabulary that is too small ends the drafts, 
     const prompts = [Array.from({ length: 100 }, (_, i) => i), promptOf(200)];
     for (const prompt of prompts) await check(run(scheduler, prompt, 120), prompt, 120);
   }
+});
+
+Deno.test("drafts of a long text look at its last tokens alone", async () => {
+  const smaller = new SmallerRunner({ slots: 4, context: 4096, blocks: 260, chunkSize: 2048 });
+  const drafter = new ModelDrafter(smaller, {
+    cacheBlocks: 260,
+    chunkSize: 2048,
+    vocabulary: 1024,
+  });
+  const target = new Sequence({
+    prompt: promptOf(2000),
+    sampling: { temperature: 0 } as Sequence["request"]["sampling"],
+    maxTokens: 100,
+    accept: () => true,
+    end: () => {},
+  });
+  let reads = 0;
+  const tokens = new Proxy(target.tokens, {
+    get(array, key) {
+      if (typeof key === "string" && /^\d/.test(key)) reads++;
+      return Reflect.get(array, key);
+    },
+  });
+  Object.assign(target, { tokens, draftLength: new DraftLength(() => 0, 4), submitted: 2000 });
+  for (let step = 0; step < 10; step++) {
+    reads = 0;
+    await drafter.prepare([target]);
+    if (step > 1) assert(reads < 200, `${reads} reads in step ${step}`);
+    tokens.push(nextToken(target.tokens));
+    Object.assign(target, { submitted: tokens.length - 1, decoding: true });
+  }
+  assertEquals(target.proposal?.tokens.length, 4);
+});
+
+Deno.test("steps of a sequence without memory in the draft model do not wait", async () => {
+  const prompt = promptOf(300);
+  // 6 blocks have no room for the prompt, 12 have for some of what follows.
+  for (const draftBlocks of [6, 12]) {
+    for (const draftTokens of [4, undefined]) {
+      const { runner, scheduler } = start({ draftBlocks });
+      let [submits, unread, early] = [0, 0, 0];
+      const { submit } = runner;
+      runner.submit = (plan, repeats) => {
+        submits++;
+        if (unread++ > 0) early++;
+        const read = submit.call(runner, plan, repeats);
+        return () => read().finally(() => unread--);
+      };
+      const request = draftTokens === undefined ? {} : { draftTokens };
+      const only = add(scheduler, prompt, 500, undefined, undefined, request);
+      await check(only, prompt, 500);
+      assert(early > 0.6 * submits, `${early} of ${submits} submits came before the last was read`);
+    }
+  }
+});
+
+Deno.test("a sequence without memory in the draft model is seldom looked at", async () => {
+  const smaller = new SmallerRunner({ slots: 4, context: 4096, blocks: 6, chunkSize: 2048 });
+  const drafter = new ModelDrafter(smaller, { cacheBlocks: 6, chunkSize: 2048, vocabulary: 1024 });
+  const target = new Sequence({
+    prompt: promptOf(2000),
+    sampling: { temperature: 0 } as Sequence["request"]["sampling"],
+    maxTokens: 2000,
+    accept: () => true,
+    end: () => {},
+  });
+  const { tokens } = target;
+  let scans = 0;
+  tokens.slice = (...range) => {
+    scans++;
+    return Array.prototype.slice.apply(tokens, range);
+  };
+  Object.assign(target, { draftLength: new DraftLength(() => 0, 4), submitted: 2000 });
+  for (let step = 0; step < 1000; step++) {
+    await drafter.prepare([target]);
+    tokens.push(nextToken([step]));
+    Object.assign(target, { submitted: tokens.length - 1, decoding: true });
+  }
+  assert(scans < 20, `${scans} times in 1000 steps`);
 });
 
 Deno.test("a failure of the draft model's device closes the model", async () => {

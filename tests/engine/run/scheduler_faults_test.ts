@@ -1,7 +1,7 @@
 // What one sequence does wrong, and what is done to it, ends that sequence: whatever its owner's
 // callbacks throw, wherever it is on its way, the others get their tokens and the model stays open.
 
-import { CancelFlag, checkpoint } from "../../../engine/cancellation.ts";
+import { CancelFlag, pollCancellation } from "../../../engine/cancellation.ts";
 import { NotFiniteError } from "../../../engine/errors.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type {
@@ -118,7 +118,7 @@ Deno.test("a flag that is set ends its sequence, between steps and in the midst 
   const endless = {
     mask: () => {
       for (;;) {
-        checkpoint();
+        pollCancellation();
         // As another thread would, while this one hears nothing.
         if (looks++ === 1000) within.set();
       }

@@ -7,6 +7,7 @@ import { readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
 import { continuation } from "./fake_runner.ts";
 import { add, promptOf, start } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
+import { share } from "../../share.ts";
 
 /** Runs a prompt to its end, and says how many of its tokens were there. */
 async function cachedOf(scheduler: Scheduler, prompt: number[], maxTokens = 3): Promise<number> {
@@ -103,16 +104,20 @@ Deno.test("the conversation that was silent for longest is forgotten first, its 
   assertEquals(await cachedOf(scheduler, recent.slice(0, 65), 1), 32);
 });
 
+/** Caches, each of another size, and conversations at once in each. */
+const ROUNDS = share(3, 6);
+const BESIDE = 50;
+
 for (const stateCopies of [undefined, 3, 12]) {
   const what = stateCopies === undefined ? "" : `, of states with ${stateCopies} copies`;
-  Deno.test(`300 conversations with beginnings in common, and aborts, get their own tokens${what}`, () =>
+  Deno.test(`${ROUNDS * BESIDE} conversations with beginnings in common, and aborts, get their own tokens${what}`, () =>
     converse(stateCopies));
 }
 
 async function converse(stateCopies: number | undefined) {
   let state = 7;
   const random = (below: number) => (state = Math.imul(state, 1103515245) + 12345 >>> 0) % below;
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const slots = 1 + random(5);
     const context = 96 + random(160);
     const blocks = Math.ceil(context / 32) + random(12);
@@ -121,7 +126,7 @@ async function converse(stateCopies: number | undefined) {
     const { scheduler } = start({ slots, context, blocks, chunkSize, ...states });
     const texts = [1, 2, 3].map((seed) => promptOf(context, seed));
     let cached = 0;
-    const ended = Array.from({ length: 50 }, async () => {
+    const ended = Array.from({ length: BESIDE }, async () => {
       await new Promise((resolve) => setTimeout(resolve, random(60)));
       const beginning = texts[random(3)].slice(0, random(context - 20));
       const prompt = [...beginning, ...promptOf(1 + random(20), random(4))].slice(0, context - 1);

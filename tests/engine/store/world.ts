@@ -4,7 +4,7 @@
 import { GgufError } from "../../../engine/errors.ts";
 import { type Layer, MEDIA, ModelName, ModelStore } from "../../../engine/store/mod.ts";
 import type { StoreOptions } from "../../../engine/store/mod.ts";
-import type { ModelInfo } from "../../../engine/types.ts";
+import type { ModelInfo } from "../../../engine/types/mod.ts";
 import { fakeInfo } from "../../server/fake_model.ts";
 
 /** A folder of models and what can be watched of it. */

@@ -124,8 +124,8 @@ Deno.test("layOut() tells decoding rows their M-RoPE delta", () => {
 });
 
 Deno.test("fittingTokens() cuts images, but not those that are seen whole", () => {
-  const fitting = (submitted: number, rows: number, most: number, wholeImages = true) =>
-    fittingTokens(sequenceOf(PROMPT, submitted), { rows, most, wholeImages });
+  const fitting = (submitted: number, rows: number, most: number, bidirectionalImages = true) =>
+    fittingTokens(sequenceOf(PROMPT, submitted), { rows, most, bidirectionalImages });
   assertEquals(fitting(0, 5, 20, false), 5);
   assertEquals(fitting(0, 5, 20), 2, "up to the image");
   assertEquals(fitting(2, 5, 20), 6, "an image may be longer than texts");

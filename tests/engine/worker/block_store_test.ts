@@ -8,7 +8,7 @@ import {
   openModelInProcess,
   openModelInWorker,
 } from "../../../engine/mod.ts";
-import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
 import { assert, assertEquals } from "@std/assert";
 
 const prompt = Array.from({ length: 100 }, (_, i) => (i * i * 7 + i) % 200 + 3);
@@ -87,4 +87,49 @@ Deno.test("a model in a process of its own keeps its blocks there", async () => 
   }
   const { tokens, usage } = await ask(model);
   assertEquals([tokens, usage.cachedTokens], [expected, 96]);
+});
+
+Deno.test("models in processes of their own have one limit in memory together", async () => {
+  const memory = new MemoryStore(2 ** 26);
+  const load = { ...tinyLoad, contextLength: 128, maxSequences: 1, cacheWindows: 1 };
+  const open = () => openModelInProcess(tinyPath, { ...load, blockStore: { memory } });
+  /** Has the model's cache take another prompt in place of the one before. */
+  const ask = async (model: ChatModel, seed: number) => {
+    const other = prompt.map((token) => token % 100 + seed);
+    const { done } = await readAnswer(model.generate({ ...asking, prompt: other }));
+    return done!.usage.cachedTokens!;
+  };
+  const first = await open();
+  await ask(first, 1);
+  await ask(first, 2);
+  // Blocks are copied beside the steps, and counted a little later: the three of each of two prompts.
+  await until(() => memory.count === 6);
+  const ofOne = memory.bytes;
+  assert(ofOne > 0, "the client's store counts the blocks of the process");
+  {
+    await using second = await open();
+    await ask(second, 1);
+    await ask(second, 2);
+    await until(() => memory.count === 12);
+    assertEquals(memory.bytes, 2 * ofOne, "the blocks of both are counted");
+  }
+  assertEquals(memory.bytes, ofOne, "what a process had is free when it ends");
+  await first.close();
+  assertEquals(memory.bytes, 0);
+
+  // With room for the blocks of one prompt, another process's blocks go for those of the last one.
+  const small = new MemoryStore(ofOne);
+  const [one, two] = await Promise.all(
+    [1, 2].map(() => openModelInProcess(tinyPath, { ...load, blockStore: { memory: small } })),
+  );
+  await using _one = one;
+  await using _two = two;
+  await ask(one, 1);
+  await ask(one, 2);
+  assertEquals(await ask(one, 1), 96, "it comes back while nobody else needs the memory");
+  await ask(two, 1);
+  await ask(two, 2);
+  await ask(two, 3);
+  assert(small.bytes <= small.limit);
+  assert(await ask(one, 2) < 96, "the other process has taken the memory");
 });

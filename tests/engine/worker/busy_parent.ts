@@ -2,6 +2,7 @@
 
 import { openModelIn } from "../../../engine/worker/open_model.ts";
 import { ProcessHost } from "../../../engine/worker/process_host.ts";
+import { until } from "../harness.ts";
 
 const module = new URL("./busy_process.ts", import.meta.url).href;
 
@@ -13,9 +14,15 @@ const model = await openModelIn(host, "any.gguf");
 
 await model.embed(["quick"]);
 
-const stuck = model.embed(["stuck"]);
+const begun = await Deno.makeTempFile();
 
-await new Promise((resolve) => setTimeout(resolve, 300));
+await Deno.remove(begun);
+
+const stuck = model.embed(["stuck", begun]);
+
+await until(() => Deno.stat(begun).then(() => true, () => false));
+
+await Deno.remove(begun);
 
 Deno.stdout.writeSync(new TextEncoder().encode(`${host.pid}\n`));
 

@@ -10,7 +10,7 @@ import type {
   ToClient,
   ToWorker,
 } from "../../../engine/worker/protocol.ts";
-import type { ChatModel, MemoryUse, ModelInfo, TextToken } from "../../../engine/types.ts";
+import type { ChatModel, MemoryUse, ModelInfo, TextToken } from "../../../engine/types/mod.ts";
 import { threadTime } from "../../cpu_time.ts";
 
 function joined(pieces: Iterable<Piece>): unknown {

@@ -16,7 +16,7 @@ import { ProcessHost } from "../../../engine/worker/process_host.ts";
 import type { HostListener, ModelHost } from "../../../engine/worker/protocol.ts";
 import { ModelService } from "../../../engine/worker/service.ts";
 import { FakeModel } from "../../server/fake_model.ts";
-import { readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
+import { folder, readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const greedy = { temperature: 0, maxTokens: 24 };
@@ -38,12 +38,13 @@ async function isAlive(pid: number): Promise<boolean> {
   return /^[^Z]/.test(new TextDecoder().decode(stdout).trim());
 }
 
+/** Settles when busy_worker.ts has made the file that tells that its work has begun. */
+async function untilThere(path: string): Promise<void> {
+  await until(() => Deno.stat(path).then(() => true, () => false));
+}
+
 async function untilDead(pid: number): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (await isAlive(pid)) {
-    assert(Date.now() < deadline, `process ${pid} lives on`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await until(async () => !await isAlive(pid));
 }
 
 Deno.test("a process streams what a model in this process does, and its errors keep their classes", async () => {
@@ -79,8 +80,9 @@ Deno.test("a process that cannot start, or is none of ours, is an error of the l
 Deno.test("closing a model whose worker is stuck kills its process and frees the core", async () => {
   const { pid, model } = await openBusy({ close: 500, cancel: 60_000 });
   assertEquals((await model.embed(["quick"]))[0].length, 1);
-  const stuck = assertRejects(() => model.embed(["stuck"]), ModelClosedError);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const begun = `${folder}/stuck-${pid}`;
+  const stuck = assertRejects(() => model.embed(["stuck", begun]), ModelClosedError);
+  await untilThere(begun);
   assert(await isAlive(pid));
   const error = await assertRejects(() => model.close(), WorkerBusyError, "ended by force");
   await stuck;
@@ -113,8 +115,9 @@ Deno.test("what a process says of its busy worker reaches who loaded it", async 
 Deno.test("an abort reaches the midst of work in a process, which ends in good order", async () => {
   const { pid, model } = await openBusy({ close: 10_000, cancel: 60_000 });
   const abort = new AbortController();
-  const polls = assertRejects(() => model.embed(["polls"], { signal: abort.signal }));
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  const begun = `${folder}/polls-${pid}`;
+  const polls = assertRejects(() => model.embed(["polls", begun], { signal: abort.signal }));
+  await untilThere(begun);
   abort.abort();
   await polls;
   assertEquals((await model.embed(["quick"]))[0].length, 1);

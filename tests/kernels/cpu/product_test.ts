@@ -23,9 +23,9 @@ import {
   type Kernel,
   panelMemory,
 } from "../../../kernels/cpu/modules.ts";
-import { isFloatFormat } from "../../../kernels/cpu/float_product.ts";
+import { isFloatFormat } from "../../../kernels/cpu/products/float_product.ts";
 import { inOrder } from "../../../kernels/cpu/kernel.ts";
-import { panelsReadWide, productKernel, readsWide } from "../../../kernels/cpu/product.ts";
+import { panelsReadWide, productKernel, readsWide } from "../../../kernels/cpu/products/product.ts";
 import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../numbers.ts";
 import { randomWeights } from "../weights.ts";
@@ -217,10 +217,10 @@ for (const format of packedFormats) {
         // Blocks that are fewer and more than a panel's for engines that join vectors.
         const blocks = Math.max(1, Math.round(96 / blockSize));
         assertProduct({ format, machine, rows: 21, blocks, tokens });
-        const more = Math.max(1, Math.round(480 / blockSize));
-        if (tokens > 4) {
-          assertProduct({ format, machine, joins: true, rows: 21, blocks: more, tokens });
-        }
+      }
+      const more = Math.max(1, Math.round(480 / blockSize));
+      for (const tokens of [6, 11]) {
+        assertProduct({ format, machine, joins: true, rows: 21, blocks: more, tokens });
       }
     }
   });
@@ -255,8 +255,10 @@ Deno.test("a token has the same bits alone and among others, in one panel and in
     const options = { format, machine, rows: 8, blocks };
     const { result: few } = multiply({ ...options, tokens: 1 });
     for (const joins of [false, true]) {
-      const { result: many } = multiply({ ...options, joins, tokens: 6 });
-      assertEquals([...many.subarray(0, 8)], [...few]);
+      for (const tokens of [6, 8, 9]) {
+        const { result: many } = multiply({ ...options, joins, tokens });
+        assertEquals([...many.subarray(0, 8)], [...few]);
+      }
     }
   }
 });

@@ -3,6 +3,8 @@
 
 import { assertEquals } from "@std/assert";
 import groupShader from "../../../kernels/webgpu/group.wgsl" with { type: "text" };
+import { weightConstants } from "../../../kernels/webgpu/linear.ts";
+import { expandTemplate } from "../../../kernels/webgpu/template.ts";
 import { type QuantFormat, quantFormats, repack } from "../../../kernels/quants/mod.ts";
 import { randomBlocks } from "./random_blocks.ts";
 
@@ -42,7 +44,11 @@ function shaderOf(format: QuantFormat): string {
   );
   const result = "@group(0) @binding(0) var<storage, read_write> result: array<vec4<f32>>;\n";
   const main = format.kind === "integer" ? expandGroups(format) : EXPAND_FLOATS;
-  return result + bindings.join("") + groupShader + format.snippet + main;
+  const constants = weightConstants(format);
+  return expandTemplate(
+    result + bindings.join("") + groupShader + format.snippet + main,
+    constants,
+  );
 }
 
 /** A storage buffer with the plane's bytes and zeros up to a multiple of 16. */

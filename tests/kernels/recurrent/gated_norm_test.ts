@@ -2,9 +2,12 @@
 // middle of wider rows.
 
 import { type Device, type GatedNormGate, gatedNormReference } from "../../../kernels/mod.ts";
+import { webGpuTest } from "../../adapter.ts";
 import { deviceTest, submit, upload } from "../../gpu.ts";
 import { randomFloats } from "../../numbers.ts";
+import { profileNamed } from "../../profiles.ts";
 import { assertRows, outputRows, ULP, uploadRows } from "../close.ts";
+import { openPretended } from "../product_profiles.ts";
 import { columnsOf } from "./steps.ts";
 
 const ROWS = 3;
@@ -61,5 +64,12 @@ deviceTest(
 for (const activation of ["silu", "sigmoid"] as const) {
   deviceTest(`GatedNorm gated by ${activation} matches the reference`, async (device) => {
     await assertNorm(device, 64, 3, { activation, sharedWeight: true });
+  });
+}
+
+for (const profile of ["subgroups of 32,64, 32 KiB", "no subgroups, 16 KiB"]) {
+  webGpuTest(`GatedNorm adds up as many sums as there are with ${profile}`, async () => {
+    using device = await openPretended(profileNamed(profile));
+    await device.scoped("normalize", () => assertNorm(device, 64, 3));
   });
 }

@@ -5,6 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type Choice, sampleReference } from "../../../kernels/ops/sampling/mod.ts";
 import { type Case, modelLogits, PLAIN, random, randomCases, range } from "./cases.ts";
 import { openDevices, runBatch } from "./harness.ts";
+import { share } from "../../share.ts";
 
 /** Differences within this, in logits or probability, are those of single precision. */
 const THIN = 1e-5;
@@ -86,7 +87,8 @@ for (const { name, device } of await openDevices()) {
     const total = weights.reduce((a, b) => a + b);
     const counts = new Array(8).fill(0);
     const pairs = new Map<number, number>();
-    for (let seed = 0; seed < 20; seed++) {
+    const seeds = share(6, 20);
+    for (let seed = 0; seed < seeds; seed++) {
       const tokens = await run(
         range(0, 1000).map((position) => ({
           logits,
@@ -104,10 +106,10 @@ for (const { name, device } of await openDevices()) {
     let single = 0;
     let joint = 0;
     for (const a of kept) {
-      const expected = 20000 * weights[a] / total;
+      const expected = 1000 * seeds * weights[a] / total;
       single += (counts[a] - expected) ** 2 / expected;
       for (const b of kept) {
-        const expected = 19980 * weights[a] * weights[b] / total ** 2;
+        const expected = 999 * seeds * weights[a] * weights[b] / total ** 2;
         joint += ((pairs.get(8 * a + b) ?? 0) - expected) ** 2 / expected;
       }
     }

@@ -8,7 +8,7 @@ import {
   type SamplingOptions,
 } from "../../../kernels/ops/sampling/mod.ts";
 import { hasAdapter, webGpuTest } from "../../adapter.ts";
-import { readWords, submit } from "../../gpu.ts";
+import { otherDevices, readWords, submit } from "../../gpu.ts";
 import type { Case } from "./cases.ts";
 
 /** What a batch left behind. */
@@ -22,7 +22,7 @@ export interface Result {
 /** The devices under test. */
 export function openDevices(): Promise<{ name: string; device: Device }[]> {
   if (!hasAdapter) webGpuTest("Sampler chooses as the reference does on WebGPU", () => {});
-  const kinds = [
+  const kinds = otherDevices() ?? [
     ...hasAdapter ? [{ name: "WebGPU", options: { kind: "webgpu" } } as const] : [],
     { name: "the CPU", options: { kind: "cpu", threads: 1 } },
     { name: "the CPU with 3 threads", options: { kind: "cpu", threads: 3 } },

@@ -180,7 +180,8 @@ Deno.test("a cloud server that does not answer breaks no list and holds none up 
   await using world = await createRemoteApp({ cloudHost: upstream.url });
   const started = performance.now();
   assertEquals(await world.get("/api/tags"), { models: [] });
-  assert(performance.now() - started < 4000);
+  // It is waited for a second, and elsewhere ten.
+  assert(performance.now() - started < 9000);
   assertEquals(await world.get("/v1/models"), { object: "list", data: [] });
   assertEquals(upstream.of("/api/tags").length, 1);
   resolve(new Response());

@@ -4,14 +4,17 @@
 /** Odd, so that every bit of an element reaches the high bits of the hash. */
 const MIX = 0x9e3779b1;
 
+/** Numbers that a table begins with, as a power of two: most objects of a union never see a second list. */
+const FIRST_SIZE = 4;
+
 /** Lists of integers by id, counted from 0 in the order they came. */
 export class IntegerLists {
-  #elements = new Int32Array(256);
+  #elements = new Int32Array(1 << FIRST_SIZE);
   /** Where each list begins; one more than there are lists. */
-  #starts = new Int32Array(65);
+  #starts = new Int32Array(1 << FIRST_SIZE);
   /** Id + 1 by slot, 0 for a free one. */
-  #slots = new Int32Array(256);
-  #shift = 32 - 8;
+  #slots = new Int32Array(1 << FIRST_SIZE);
+  #shift = 32 - FIRST_SIZE;
   #size = 0;
 
   /** Number of lists. */

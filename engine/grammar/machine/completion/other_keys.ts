@@ -1,8 +1,8 @@
-// How many bytes further keys of an object that are not declared need at least, which must all differ:
-// the keys of a language are counted by their lengths, not written.
+// The fewest bytes that further undeclared keys of an object need. The keys must all differ, so the keys
+// of a language are counted by their lengths, without writing them out.
 
 import type { Work } from "../../language/mod.ts";
-import type { TextAutomaton } from "../texts/text_rules.ts";
+import type { TextAutomaton } from "../texts/text_automaton.ts";
 
 /** Steps of an automaton that are taken to count keys; longer keys than that are not looked for. */
 const MAX_STEPS = 300_000;
@@ -55,7 +55,7 @@ export class KeyLengths {
         }
       }
     }
-    // Nothing is noted before all of it is found, as there may be no work left for it.
+    // Results are noted only when all are found, because the work may run out before.
     if (count > 0) this.#runs.push({ length: this.#length, count });
     this.#length++;
     this.#steps = steps;

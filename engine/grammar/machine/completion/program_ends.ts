@@ -1,5 +1,5 @@
-// How many bytes the shortest text from each place of a grammar to the end of its rule has, documents
-// included.
+// The number of bytes of the shortest text from each position of a grammar to the end of its rule,
+// including JSON documents.
 
 import { type Position, weighPositions } from "../rules/program.ts";
 import type { Rules } from "../rules/rules.ts";

@@ -4,7 +4,7 @@
 
 import type { Work } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
-import type { TextRules } from "../texts/text_rules.ts";
+import { placeOf, type TextRules } from "../texts/text_rules.ts";
 
 /** Places that a search visits before it gives up. */
 const MAX_VISITS = 10_000;
@@ -51,15 +51,35 @@ interface Known {
   readonly ends: (PlainEnd | undefined)[];
   /** Of states within a character; null: its end matters. */
   readonly begun: (Begun | null | undefined)[];
-  /** By state, characters and what is avoided: what searches found, and all places on their ways. */
-  readonly found: Map<string, number>;
+  /** What searches found, of all places on their ways. */
+  readonly found: Places;
 }
 
-interface Visit {
+/** Where a search is in a text. */
+interface Place {
   readonly state: number;
   readonly characters: number;
   readonly avoided: WordSet;
+}
+
+interface Visit extends Place {
   readonly from: Visit | undefined;
+}
+
+/** Numbers by place. */
+class Places {
+  /** By what is avoided, the other two as one number. */
+  readonly #byWords = new Map<WordSet, Map<number, number>>();
+
+  get({ state, characters, avoided }: Place): number | undefined {
+    return this.#byWords.get(avoided)?.get(placeOf(state, characters));
+  }
+
+  set({ state, characters, avoided }: Place, value: number): void {
+    let places = this.#byWords.get(avoided);
+    if (!places) this.#byWords.set(avoided, places = new Map());
+    places.set(placeOf(state, characters), value);
+  }
 }
 
 const NO_LOOP: Loop = { bytes: new Uint8Array(0), characters: 0 };
@@ -69,6 +89,9 @@ export class TextEnds {
   readonly #words: WordSets;
   readonly #work: Work;
   readonly #known = new Map<TextRules, Known>();
+  /** The text that was asked about last, as walks ask about one text for each node. */
+  #lastText: TextRules | undefined;
+  #lastKnown!: Known;
 
   /** Sets of strings to avoid are of `words`; `work` limits searches. */
   constructor(words: WordSets, work: Work) {
@@ -88,6 +111,11 @@ export class TextEnds {
       }
       return length;
     }
+    const end = known.ends[state];
+    if (avoided === NO_WORDS && end !== undefined) {
+      const all = characters + end.characters;
+      if (text.min <= all && all <= text.max) return end.bytes.length;
+    }
     const begun = avoided === NO_WORDS ? this.#begun(text, known, state) : undefined;
     if (begun) {
       const rest = this.#padded(text, known, begun.state, characters + 1, NO_WORDS);
@@ -98,12 +126,14 @@ export class TextEnds {
   }
 
   #knownOf(text: TextRules): Known {
+    if (text === this.#lastText) return this.#lastKnown;
     let known = this.#known.get(text);
     if (!known) {
-      known = { lengths: [], loops: [], ends: [], begun: [], found: new Map() };
+      known = { lengths: [], loops: [], ends: [], begun: [], found: new Places() };
       this.#known.set(text, known);
     }
-    return known;
+    this.#lastText = text;
+    return this.#lastKnown = known;
   }
 
   /** How a begun character ends, where all characters lead to one state, so that any end of it does. */
@@ -155,19 +185,18 @@ export class TextEnds {
   /** Looks by breadth for a place from which padding does. */
   #search(
     text: TextRules,
-    { found }: Known,
+    known: Known,
     state: number,
     characters: number,
     avoided: WordSet,
   ): number {
-    const keyOf = (visit: Visit) => `${visit.state},${visit.characters},${visit.avoided}`;
-    const known = this.#knownOf(text);
+    const { found } = known;
     const start: Visit = { state, characters, avoided, from: undefined };
-    const before = found.get(keyOf(start));
+    const before = found.get(start);
     if (before !== undefined) return before;
     const keep = (end: Visit, length: number) => {
       // The way is kept, so that whoever follows it gets nearer byte by byte.
-      for (let at: Visit | undefined = end; at; at = at.from) found.set(keyOf(at), length++);
+      for (let at: Visit | undefined = end; at; at = at.from) found.set(at, length++);
       return length - 1;
     };
     const straight = avoided === NO_WORDS ? this.#straight(text, known, start) : undefined;
@@ -175,10 +204,10 @@ export class TextEnds {
       const { state, characters } = straight;
       return keep(straight, this.#padded(text, known, state, characters, NO_WORDS));
     }
-    const visited = new Set<string>();
+    const visited = new Places();
     const queue = [start];
     for (const visit of queue) {
-      const length = visit === start ? Infinity : found.get(keyOf(visit)) ??
+      const length = visit === start ? Infinity : found.get(visit) ??
         this.#padded(text, known, visit.state, visit.characters, visit.avoided);
       if (length < Infinity) return keep(visit, length);
       if (queue.length > MAX_VISITS) break;
@@ -190,13 +219,12 @@ export class TextEnds {
         if (!text.isFeasible(next, counted)) continue;
         const rest = this.#words.after(visit.avoided, byte);
         const place = { state: next, characters: counted, avoided: rest, from: visit };
-        const key = keyOf(place);
-        if (visited.has(key)) continue;
-        visited.add(key);
+        if (visited.get(place) !== undefined) continue;
+        visited.set(place, queue.length);
         queue.push(place);
       }
     }
-    found.set(keyOf(start), Infinity);
+    found.set(start, Infinity);
     return Infinity;
   }
 

@@ -1,6 +1,5 @@
-// How many bytes the shortest value of each type has, as a least fixed point: types refer to each
-// other, and a type's value is made of shorter ones. Exact but for unique items and clauses beyond
-// their caps.
+// The number of bytes of each type's shortest value. Types refer to each other, so this is a least fixed
+// point. It is exact, except for unique items and for clauses that exceed the limits of their search.
 
 import { LITERALS, type Rules } from "../rules/rules.ts";
 import { ArrayEnds } from "./array_ends.ts";
@@ -27,7 +26,7 @@ export class ValueEnds {
     const parts = types.map((_, type) => this.#partsOf(type));
     const users: number[][] = types.map(() => []);
     parts.forEach((own, type) => own.forEach((part) => users[part]!.push(type)));
-    // Parts come before what they are parts of, but for circles: few types are weighed twice.
+    // Types come after those that they contain, except in circles, so few are measured twice.
     const order = partsFirst(parts);
     const isDue = new Uint8Array(types.length).fill(1);
     for (let changed = true; changed;) {
@@ -114,7 +113,7 @@ export class ValueEnds {
     }
     for (const index of objects) {
       const rest = this.#objectEnds(index).rest(this.#rules.objects[index]!.start, 0);
-      // The first key has no comma.
+      // No comma comes before the first key.
       least = Math.min(least, rest + Number(rest === 1));
     }
     return least;

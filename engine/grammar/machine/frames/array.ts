@@ -1,5 +1,5 @@
-// In an array, between its items: which types the next one may be of is asked of the ledger of the items
-// so far, and what a unique one must not be of those that were there.
+// Stacks within an array, between its items. The ledger of the items so far tells which types the next
+// item may have; where items are unique, the next one must differ from those that came.
 
 import { NO_WORDS } from "../collections/word_sets.ts";
 import { type ArrayRules, NO_LEDGER } from "../rules/array_rules.ts";
@@ -13,7 +13,7 @@ import type { ValueFrames } from "./value.ts";
 const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
 
-/** Bytes that are kept for a unique item that is being written, and for each that has to follow. */
+/** Bytes reserved for the unique item that is being written, and for each one that must follow. */
 const AWAITED_RESERVE = 32;
 const LATER_RESERVE = 8;
 
@@ -96,7 +96,7 @@ export class ArrayFrames extends JsonFrames {
     return least;
   }
 
-  /** Bytes that unique items may need beyond the shortest, which others may be already. */
+  /** Bytes that unique items may need in addition, because the shortest values may be used already. */
   #reserve(stack: Stack, rules: ArrayRules): number {
     const { stacks } = this;
     const isAwaited = stacks.field(stack, ARRAY.avoided) !== NO_WORDS ||
@@ -113,7 +113,7 @@ export class ArrayFrames extends JsonFrames {
     return this.stacks.withFrame(stack, frame);
   }
 
-  /** Calls with each type that the next item may be of, and the array as it is below the item. */
+  /** Calls `begin` with each type that the next item may have, and the array below it. */
   #items(stack: Stack, rules: ArrayRules, begin: (type: number, item: Stack) => void): void {
     const frame = this.stacks.frame(stack);
     const index = frame[ARRAY.rules]!;

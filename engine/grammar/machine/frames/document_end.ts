@@ -1,4 +1,5 @@
-// After the root of a document: white space, and then what a grammar has next, if there is one.
+// Stacks after the root value of a document: white space may come, then whatever the grammar around the
+// document has next, if there is a grammar.
 
 import { JsonFrames, OUTSIDE_TEXTS } from "./frame_kind.ts";
 import { DOCUMENT_END } from "./layouts.ts";

@@ -1,4 +1,5 @@
-// What every kind of frame answers, and what it stands on. Each kind has a module of its own.
+// The interface of kinds of frames: what each of them can be asked about a stack that has such a frame on
+// top. Each kind has a module of its own.
 
 import type { ProgramEnds } from "../completion/program_ends.ts";
 import type { TextEnds } from "../completion/text_ends.ts";
@@ -6,39 +7,39 @@ import type { ValueEnds } from "../completion/value_ends.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 
-/** The shortest ends of texts, of values, and of what a grammar has. */
+/** The lengths of the shortest ends of texts, values and grammars. */
 export interface Ends {
   readonly texts: TextEnds;
   readonly values: ValueEnds;
   readonly program: ProgramEnds;
 }
 
-/** What a stack may do that has a frame of some kind on top. */
+/** The behaviour of stacks that have a frame of one kind on top. */
 export interface FrameKind {
-  /** Adds to `out` the stacks after a byte. What a unique item must not be is not looked at here. */
+  /** Adds to `out` the stacks after a byte. Whether unique items differ is checked elsewhere. */
   step(stack: Stack, byte: number, out: Stack[]): void;
-  /** Bytes among which are all that the stack may take; undefined where they are not few. */
+  /** A set of bytes that includes all that may come; undefined if they are many. */
   candidates(stack: Stack): Iterable<number> | undefined;
-  /** Whether all is complete, what lies below too. */
+  /** Whether the document may end here, which includes all frames below. */
   isComplete(stack: Stack): boolean;
-  /** White space that may come and changes nothing but how much more may come. */
+  /** How many bytes of white space may come that change nothing else. */
   spaces(stack: Stack): number;
-  /** Fewest bytes that complete the frame, without what lies below; of a key, its object too. */
+  /** Fewest bytes that complete the top frame alone; for a key, the key and its object. */
   completion(stack: Stack, ends: Ends): number;
 }
 
-/** What the kinds stand on. */
+/** What all kinds of frames use. */
 export interface FrameContext {
   readonly rules: Rules;
   readonly stacks: Stacks;
-  /** What any stack may do: what a frame hands on to those below. */
+  /** The behaviour of any stack, for frames that end and pass a byte on to the frame below. */
   readonly any: FrameKind;
 }
 
-/** Bytes of JSON that are not in a string. */
+/** The bytes that occur in JSON outside of strings. */
 export const OUTSIDE_TEXTS = new TextEncoder().encode('\t\n\r "{}[]:,+-.0123456789Eaeflnrstu');
 
-/** What holds of most kinds: nothing is complete with one on top, and white space is not for it to take. */
+/** Defaults for most kinds: the document cannot end here, and no white space may come. */
 export abstract class JsonFrames implements FrameKind {
   readonly rules: Rules;
   readonly stacks: Stacks;

@@ -1,6 +1,6 @@
-// What a stack within a grammar is before its next byte: the texts and documents that its places
-// lead to. A rule that is entered from several places at once is entered once, and returns to all of
-// them, so that ambiguity costs little (after Scott and Johnstone, "GLL Parsing", 2010).
+// Which texts and documents of a grammar may come next in a stack. A rule that is entered from several
+// positions at once is entered only once and returns to all of them, so that ambiguity costs little
+// (after Scott and Johnstone, "GLL Parsing", 2010).
 
 import { type Position, type Program, RETURN } from "../rules/program.ts";
 import type { Rules } from "../rules/rules.ts";
@@ -8,28 +8,28 @@ import type { StackUnions } from "./stack_unions.ts";
 import { DOCUMENT_END, EITHER, PLACE, TEXT, VALUE } from "./layouts.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 
-/** What comes after a rule: a stack that is there, or places of rules that are just entered. */
+/** Where a rule returns to: an existing stack, or positions of rules that were entered in this search. */
 interface Context {
   stack: Stack | undefined;
   readonly returns: Place[];
 }
 
-/** A place of a program, and what comes after its rule. */
+/** A position of a program, and where its rule returns to. */
 interface Place {
   readonly position: Position;
-  /** Of a repetition, those that are over. */
+  /** Rounds of a repetition that are complete. */
   readonly rounds: number;
   readonly context: Context;
 }
 
-/** What searches stand on. */
+/** What searches use. */
 interface Surroundings {
   readonly rules: Rules;
   readonly stacks: Stacks;
   readonly unions: StackUnions;
 }
 
-/** Follows stacks to what takes bytes, each once. */
+/** Finds the texts and documents that may come next in stacks; each stack is searched once. */
 export class GrammarWays {
   readonly #surroundings: Surroundings;
   readonly #known = new Map<Stack, readonly Stack[]>();
@@ -38,7 +38,7 @@ export class GrammarWays {
     this.#surroundings = { rules, stacks, unions };
   }
 
-  /** Stacks with a text or document on top, and the bottom where nothing need come. */
+  /** The stacks with a text or document on top; the empty stack is among them if the grammar may end. */
   of(stack: Stack): readonly Stack[] {
     let ways = this.#known.get(stack);
     if (!ways) {
@@ -49,14 +49,14 @@ export class GrammarWays {
   }
 }
 
-/** One search for the ways of a stack. */
+/** The search of one stack. */
 class Search {
   readonly #rules: Rules;
   readonly #program: Program;
   readonly #stacks: Stacks;
   readonly #unions: StackUnions;
   readonly #ways: Stack[] = [];
-  /** Texts and documents that places have led to. */
+  /** The positions of texts and documents that were found. */
   readonly #terminals: Place[] = [];
   readonly #open: Place[] = [];
   readonly #seen = new Map<Context, Set<string>>();
@@ -79,7 +79,7 @@ class Search {
     return this.#unions.join(this.#ways);
   }
 
-  /** Goes on from a stack that is there. */
+  /** Continues at an existing stack. */
   #visit(stack: Stack): void {
     const stacks = this.#stacks;
     const kind = stacks.kind(stack);
@@ -119,7 +119,7 @@ class Search {
     const one = instructions[position]!;
     switch (one.type) {
       case "return":
-        // What is just entered and may be empty was passed by where it was entered.
+        // A rule that was entered in this search and may be empty has been skipped where it was entered.
         if (context.stack !== undefined) this.#visit(context.stack);
         return;
       case "text":

@@ -1,5 +1,6 @@
-// Keys of objects: the declared ones as a range of the sorted keys that narrows byte by byte, the
-// others by the automaton of their language, less the keys that the object has had.
+// Stacks within a key of an object. A declared key is a range of the sorted keys, which narrows with
+// each byte. Any other key follows the automaton of its language, and must differ from the keys that
+// the object has already.
 
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
@@ -8,7 +9,7 @@ import { type Stack, type Stacks, UNRESOLVED_STACK } from "./stacks.ts";
 
 const QUOTE = 0x22;
 
-/** Keys that are looked through for the bytes that may come. */
+/** Most keys of a range that are searched for the bytes that may come. */
 const MAX_CANDIDATES = 64;
 
 /** Bytes of the colon after a key. */
@@ -76,7 +77,7 @@ export class OtherKeyFrames extends JsonFrames {
     this.#avoidance = avoidance;
   }
 
-  /** Begins a key on an object that is in one, of each language that has a key left. */
+  /** Begins an undeclared key, once for each language that has a key left. */
   begin(object: Stack, out: Stack[]): void {
     const { rules, stacks } = this;
     const used = stacks.field(object, OBJECT.used);
@@ -146,7 +147,7 @@ export class OtherKeyFrames extends JsonFrames {
   }
 }
 
-/** How many keys of an object are not declared. */
+/** The number of undeclared keys that an object has. */
 export function othersOf(stacks: Stacks, object: Stack): number {
   return stacks.words.sizeOf(stacks.field(object, OBJECT.used)) +
     stacks.field(object, OBJECT.pending);

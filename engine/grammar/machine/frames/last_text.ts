@@ -1,6 +1,6 @@
-// The last key or item of an open object or array, found by reading the document backwards: what
-// stands before the JSON, in a grammar, need not be known. The JSON is valid so far: nothing is
-// checked here.
+// The last key or item of an open object or array. It is found by reading the document backwards, so
+// that text before the JSON, which a grammar may have, does not matter. The JSON is known to be valid
+// so far and is not checked.
 
 const QUOTE = 0x22;
 
@@ -10,9 +10,9 @@ const COMMA = 0x2c;
 
 const COLON = 0x3a;
 
-/** Which text is asked for. */
+/** Which text to find. */
 export interface TextQuestion {
-  /** The object or array, 0 for the innermost that is open. */
+  /** Which open object or array: 0 is the innermost. */
   readonly level: number;
   readonly isObject: boolean;
   /** Whether the document ends within a string. */
@@ -22,7 +22,7 @@ export interface TextQuestion {
 /** The content of the last whole key, or the last item without white space between its parts. */
 export function lastText(document: Uint8Array, question: TextQuestion): Uint8Array {
   let { level } = question;
-  /** Brackets that are closed, on the way to their beginnings. */
+  /** Closing brackets whose opening brackets have not been reached yet. */
   let closed = 0;
   let text: Uint8Array | undefined;
   let isBeforeColon = false;
@@ -43,7 +43,7 @@ export function lastText(document: Uint8Array, question: TextQuestion): Uint8Arr
       if (closed > 0) closed--;
       else level--;
     } else if (isThere && byte === COMMA) {
-      // A comma that nothing follows yet: the last key has its value before it.
+      // Nothing follows this comma yet, so the last key is before it.
       if (!question.isObject || text) break;
     } else if (isThere && byte === COLON) isBeforeColon = true;
   }

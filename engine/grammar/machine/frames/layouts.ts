@@ -1,15 +1,16 @@
-// What the numbers of a frame are, kind by kind. A frame is a list of integers, so that equal frames are
-// one and compare by number; here each of them has a name, which holds for the frames of one kind alone.
+// What the integers of a frame mean, for each kind of frame. A frame is a list of integers, so that equal
+// frames are stored once and compared by their number. Here each place of such a list gets a name, which
+// holds only for frames of its kind.
 
 declare const OWNER: unique symbol;
 
-/** Where in the frames of a kind a number stands. */
+/** The index of each field in the frames of a kind. */
 export type Field<Kind extends string = string> = number & { readonly [OWNER]?: Kind };
 
-/** A frame: the number of its kind, and what its layout says. */
+/** A frame: the number of its kind, then the fields of its layout. */
 export type Frame = readonly number[];
 
-/** Before a value of a type, which white space may come before. */
+/** Before a value of a type; white space may come first. */
 export const VALUE = {
   kind: 0,
   type: 1 as Field<"value">,
@@ -17,7 +18,7 @@ export const VALUE = {
   frame: (type: number, spaces: number): Frame => [0, type, spaces],
 } as const;
 
-/** In null, true or false, after some of its characters. */
+/** Within null, true or false, after some of its characters. */
 export const LITERAL = {
   kind: 1,
   word: 1 as Field<"literal">,
@@ -25,7 +26,7 @@ export const LITERAL = {
   frame: (word: number, position: number): Frame => [1, word, position],
 } as const;
 
-/** In a number, in a state of the automaton of its set. */
+/** Within a number: the state of its automaton. */
 export const NUMBER = {
   kind: 2,
   rules: 1 as Field<"number">,
@@ -33,7 +34,7 @@ export const NUMBER = {
   frame: (rules: number, state: number): Frame => [2, rules, state],
 } as const;
 
-/** In a string, in a state of the automaton of its text, after a number of characters as far as it matters. */
+/** Within a string: the state of its automaton, and the number of characters where that matters. */
 export const STRING = {
   kind: 3,
   text: 1 as Field<"string">,
@@ -42,7 +43,7 @@ export const STRING = {
   frame: (text: number, state: number, characters: number): Frame => [3, text, state, characters],
 } as const;
 
-/** In a declared key of the object below, one of a range of the sorted keys, after `depth` of its bytes. */
+/** Within a declared key of the object below: the range of sorted keys that it may be, after `depth` bytes. */
 export const DECLARED_KEY = {
   kind: 4,
   first: 1 as Field<"declared key">,
@@ -51,7 +52,7 @@ export const DECLARED_KEY = {
   frame: (first: number, end: number, depth: number): Frame => [4, first, end, depth],
 } as const;
 
-/** In another key of the object below, which must be none of a set of words: of which of the others. */
+/** Within a key that is not declared: which text it is, and the words that it must not be. */
 export const OTHER_KEY = {
   kind: 5,
   text: 1 as Field<"other key">,
@@ -67,26 +68,26 @@ export const OTHER_KEY = {
   ],
 } as const;
 
-/** What frames of objects and of arrays have in common. */
+/** The fields that frames of objects and of arrays share. */
 export const CONTAINER = {
   /** The index of its rules. */
   rules: 1 as Field<"container">,
   phase: 2 as Field<"container">,
-  /** White space that may come. */
+  /** How many bytes of white space may come. */
   spaces: 3 as Field<"container">,
-  /** What its rules remember of the keys or items so far. */
+  /** The number of the ledger, in which its rules note the keys or items so far. */
   ledger: 4 as Field<"container">,
-  /** The other keys, or the unique items, that were there. */
+  /** The set of undeclared keys, or of unique items, that came so far. */
   used: 5 as Field<"container">,
-  /** 1 while the text of the last of them is not among these. */
+  /** 1 while the last of them is not in that set yet. */
   pending: 6 as Field<"container">,
 } as const;
 
-/** In an object. */
+/** Within an object, between keys and values. */
 export const OBJECT = {
   ...CONTAINER,
   kind: 6,
-  /** The type of the value whose key was the last, up to the colon; -1: none. */
+  /** The type of the value that the last key announced, until the colon has come; -1: none. */
   valueType: 7 as Field<"object">,
   frame: (rules: number, spaces: number, ledger: number): Frame => [
     6,
@@ -100,11 +101,11 @@ export const OBJECT = {
   ],
 } as const;
 
-/** In an array. */
+/** Within an array, between items. */
 export const ARRAY = {
   ...CONTAINER,
   kind: 7,
-  /** What the rest of the item that is being read must not be, where items are unique. */
+  /** Where items are unique: the words that the rest of the current item must not be. */
   avoided: 7 as Field<"array">,
   frame: (rules: number, spaces: number, ledger: number): Frame => [
     7,
@@ -125,7 +126,7 @@ export const DOCUMENT_END = {
   frame: (spaces: number): Frame => [8, spaces],
 } as const;
 
-/** At a place of a grammar, after some rounds of a repetition. */
+/** At a position of a grammar, after some rounds of a repetition. */
 export const PLACE = {
   kind: 9,
   position: 1 as Field<"place">,
@@ -133,7 +134,7 @@ export const PLACE = {
   frame: (position: number, rounds: number): Frame => [9, position, rounds],
 } as const;
 
-/** In a text of a grammar. */
+/** Within a text of a grammar. */
 export const TEXT = {
   kind: 10,
   text: 1 as Field<"text">,
@@ -142,17 +143,17 @@ export const TEXT = {
   frame: (text: number, state: number, characters: number): Frame => [10, text, state, characters],
 } as const;
 
-/** Any of a set of stacks, on no other stack; never on top of a state's. */
+/** Any stack of a set, which takes the place of the stack below; never the top frame of a state. */
 export const EITHER = {
   kind: 11,
   set: 1 as Field<"either">,
   frame: (set: number): Frame => [11, set],
 } as const;
 
-/** Where in an object or array a frame is. A frame begins with the first. */
+/** Where between its items an object or array is; a new one is in the first phase. */
 export const Phase = { OPEN: 0, KEY: 1, COLON: 2, NEXT: 3, COMMA: 4 } as const;
 
-/** Where frames hold sets of words, by kind. */
+/** The fields that hold sets of words, by kind of frame. */
 export const WORD_FIELDS: Readonly<Record<number, readonly Field[]>> = {
   [OTHER_KEY.kind]: [OTHER_KEY.avoided],
   [OBJECT.kind]: [OBJECT.used],

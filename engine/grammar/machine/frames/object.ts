@@ -1,5 +1,5 @@
-// In an object, between its keys and values: whether a key, a comma or the end may come is asked of the
-// ledger of the keys so far.
+// Stacks within an object, between its keys and values. The ledger of the keys so far tells whether a
+// key, a comma or the end may come.
 
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
 import { beginKey, type OtherKeyFrames, othersOf } from "./keys.ts";

@@ -1,4 +1,4 @@
-// In a literal, a number or a string.
+// Stacks within a literal (null, true, false), a number or a string.
 
 import { LITERALS } from "../rules/rules.ts";
 import { NO_WORDS } from "../collections/word_sets.ts";

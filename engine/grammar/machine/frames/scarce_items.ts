@@ -5,7 +5,7 @@
 import type { TypeId } from "../../types.ts";
 import type { WordSet } from "../collections/word_sets.ts";
 import type { ArrayLedger } from "../rules/array_rules.ts";
-import { canDiffer } from "../solvers/mod.ts";
+import { canDiffer } from "../../matching.ts";
 import type { Rules } from "../rules/rules.ts";
 import { DOCUMENT_END, NUMBER, VALUE } from "./layouts.ts";
 import type { Stack, Stacks } from "./stacks.ts";

@@ -1,6 +1,6 @@
-// Where the keys of an object or the items of an array may not come twice, the text of the last one
-// joins those that may not come again when it ends. A step only marks it as pending, because no frame
-// holds the text: settling reads it in the document and adds it to the frame's words.
+// Keys of an object, and unique items of an array, must not come twice. Each one that ends is added to
+// the set of words that must not come again. Stepping over its bytes only marks it as pending, because
+// frames do not hold texts. Settling finds its text in the document and adds it to the set.
 
 import { lastText } from "./last_text.ts";
 import { ARRAY, CONTAINER, EITHER, NUMBER, OBJECT, STRING } from "./layouts.ts";
@@ -8,7 +8,7 @@ import { spellingsOf } from "./spellings.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 import type { StackUnions } from "./stack_unions.ts";
 
-/** What stacks are settled by. */
+/** What settling needs. */
 export interface SettlingOptions {
   readonly stacks: Stacks;
   readonly unions: StackUnions;
@@ -34,9 +34,9 @@ class Settling {
   readonly #options: SettlingOptions;
   /** Whether the document ends within a string. */
   readonly #isInText: boolean;
-  /** Settled stacks, because several others may stand on one. */
+  /** Stacks that are settled already; several stacks may share one below them. */
   readonly #known = new Map<number, Stack>();
-  /** The words of each level. */
+  /** The texts of the last key or item, by level. */
   readonly #words = new Map<number, readonly Uint8Array[]>();
 
   constructor(options: SettlingOptions, isInText: boolean) {

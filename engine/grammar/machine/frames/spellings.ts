@@ -1,5 +1,5 @@
-// The texts of values that are equal to a value: its objects with their members in every order. What is
-// not told apart here are other spellings of numbers, and orders that are too many to list.
+// The JSON texts of all values that are equal to a value: objects are equal in every order of their
+// members. Other spellings of numbers are not listed, nor orders that are too many.
 
 const BACKSLASH = 0x5c;
 
@@ -9,10 +9,10 @@ const OPEN = "[{";
 
 const CLOSE = "]}";
 
-/** Most texts of one value. */
+/** Most texts that are listed for one value. */
 const MAX_SPELLINGS = 24;
 
-/** Orders of the members of all objects of a JSON text without white space; only itself if many. */
+/** A JSON text without white space, its objects in every order of members; just itself if they are many. */
 export function spellingsOf(text: Uint8Array): readonly Uint8Array[] {
   if (!text.includes(0x7b)) return [text];
   let bytes = "";
@@ -39,7 +39,7 @@ function spell(text: string): readonly string[] | undefined {
   return bodies.map((body) => opening + body.join(",") + text.at(-1)!);
 }
 
-/** The parts of a text between separators that stand in no string, array or object. */
+/** The parts of a text between those separators that are not within a string, array or object. */
 function split(text: string, separator: string): string[] {
   const parts: string[] = [];
   let begin = 0;

@@ -1,6 +1,6 @@
-// Where a stack of frames may go at a byte of JSON, or of what a grammar has around it: each question is
-// put to the kind of the frame on top. Every stack that is given can be completed: what must come later
-// is looked ahead at before a byte is taken, not after.
+// Where a byte leads from a stack of frames: each question is passed to the kind of the frame on top.
+// Every stack that results can be completed, because a byte is taken only if what must come later is
+// still possible.
 
 import type { Rules } from "../rules/rules.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
@@ -46,7 +46,7 @@ export class Stepper implements FrameKind {
   constructor(rules: Rules, stacks: Stacks, unions: StackUnions, avoidance: WordAvoidance) {
     this.#rules = rules;
     this.#stacks = stacks;
-    // What is handed on to other frames does not look at unique items: that is done once, at the end.
+    // Frames that pass a byte on to others do not compare unique items: this is done once, at the end.
     const any: FrameKind = {
       step: (stack, byte, out) => this.#step(stack, byte, out),
       candidates: (stack) => this.candidates(stack),
@@ -76,7 +76,7 @@ export class Stepper implements FrameKind {
     this.#kinds = kinds;
   }
 
-  /** The stack before anything is written. */
+  /** The stack at the start of a document. */
   start(): Stack {
     const { program } = this.#rules;
     if (program) return this.#stacks.root(PLACE.frame(program.start, 0));
@@ -85,7 +85,7 @@ export class Stepper implements FrameKind {
     return this.#stacks.push(VALUE.frame(this.#rules.types.root, elsewhere), end);
   }
 
-  /** Adds to `out` the stacks after a byte, all of which can be completed. */
+  /** Adds to `out` the stacks after a byte; each of them can be completed. */
   step(stack: Stack, byte: number, out: Stack[]): void {
     const begin = out.length;
     this.#step(stack, byte, out);
@@ -97,27 +97,27 @@ export class Stepper implements FrameKind {
     this.#kinds[this.#stacks.kind(stack)]?.step(stack, byte, out);
   }
 
-  /** Bytes among which are all that a stack may take; undefined where they are not few. */
+  /** A set of bytes that includes all that a stack may take; undefined if they are many. */
   candidates(stack: Stack): Iterable<number> | undefined {
     return this.#stacks.isBottom(stack) ? [] : this.#kindOf(stack).candidates(stack);
   }
 
-  /** Whether all is complete. */
+  /** Whether the document may end. */
   isComplete(stack: Stack): boolean {
     return this.#stacks.isBottom(stack) || this.#kindOf(stack).isComplete(stack);
   }
 
-  /** White space that a stack takes before it does anything else. */
+  /** How many bytes of white space may come that change nothing else. */
   spaces(stack: Stack): number {
     return this.#stacks.isBottom(stack) ? 0 : this.#kindOf(stack).spaces(stack);
   }
 
-  /** Fewest bytes that complete the top frame; of a key, its object too. */
+  /** Fewest bytes that complete the top frame; for a key, the key and its object. */
   completion(stack: Stack, ends: Ends): number {
     return this.#kindOf(stack).completion(stack, ends);
   }
 
-  /** The bytes of that which are a text's, as far as it is measured by itself. */
+  /** Those of these bytes that complete a text, as far as texts are measured alone. */
   textCompletion(stack: Stack, ends: Ends): number {
     const kind = this.#stacks.kind(stack);
     const frames = kind === OTHER_KEY.kind

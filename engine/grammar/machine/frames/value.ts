@@ -1,4 +1,4 @@
-// Before a value: its first byte tells which of the JSON types it is of.
+// Stacks before a value: its first byte tells which JSON type it has.
 
 import { LITERALS } from "../rules/rules.ts";
 import { type Ends, JsonFrames } from "./frame_kind.ts";
@@ -29,7 +29,7 @@ export class ValueFrames extends JsonFrames {
     return values.weight(this.stacks.field(stack, VALUE.type));
   }
 
-  /** Begins a value of a type on a stack by a byte. */
+  /** Adds the stacks of a value of a type that begins with a byte. */
   begin(type: number, parent: Stack, byte: number, out: Stack[]): void {
     const { rules, stacks } = this;
     const value = rules.value(type);

@@ -67,6 +67,13 @@ export class LocalMasks {
     }
   }
 
+  /** The same as {@linkcode add} from the root, if a text is on top in which only few bytes may come. */
+  addNarrow(bits: Uint32Array, stack: Stack): Exits | undefined {
+    if (!this.#machine.isText(stack)) return undefined;
+    const nodes = this.#texts.addNarrow(bits, this.#machine.textOf(stack));
+    return nodes && { nodes, after: () => this.after(stack) };
+  }
+
   /** The state after the text or number on top of a stack. */
   after(stack: Stack): State {
     const { stacks } = this.#machine;

@@ -10,6 +10,8 @@ import { ESCAPE, MOST_CHARACTERS } from "../tokens/token_spans.ts";
 import { placeOf } from "../tokens/text_breaks.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
 import type { LocalMask } from "./local_masks.ts";
+import { narrowNodes } from "./narrow_places.ts";
+import { FEASIBLE, INFEASIBLE, PlaceFacts, UNKNOWN_PLACE } from "./place_facts.ts";
 
 /** Bytes by which a character or escape that a token begins may defer an end. */
 const BEGUN = 8;
@@ -70,6 +72,11 @@ export class TextBudgetWalk {
   readonly #avoided: Int32Array;
   /** By depth, whether the way there from the root has neither quotes nor escapes. */
   readonly #isPlain: Uint8Array;
+  /** The node that a walk is at. */
+  #node = 0;
+  /** What is known of places in `#factsOf`. */
+  readonly #facts = new PlaceFacts();
+  #factsOf: TextRules | undefined;
   /** By text and state. */
   readonly #greatest = new Map<TextRules, (Greatest | undefined)[]>();
 
@@ -170,14 +177,9 @@ export class TextBudgetWalk {
    * fit. Returns the nodes of the quotes that end it.
    */
   add(bits: Uint32Array, node: number, place: TextPlace, budget: TextBudget): readonly number[] {
-    const { depths, ends, longest } = this.#table;
+    const { ends, longest } = this.#table;
     const { text, state, characters, avoided } = place;
-    const walk: BudgetWalk = { bits, text, budget, exits: [], greatest: 0 };
-    const depth = depths[node]!;
-    this.#states[depth] = state;
-    this.#characters[depth] = characters;
-    this.#avoided[depth] = avoided;
-    this.#isPlain[depth] = Number(node === 0);
+    const walk = this.#begin(bits, node, place, budget);
     const isSettled = node === 0 && avoided === NO_WORDS && text.automaton.isBoundary(state) &&
       this.#isSettled(walk, state, characters, longest);
     if (isSettled) this.#addPlain(node, walk);
@@ -186,23 +188,119 @@ export class TextBudgetWalk {
     return walk.exits;
   }
 
+  /** The same from the root if only few bytes may come; undefined, and sets no bits, if more may. */
+  addNarrow(
+    bits: Uint32Array,
+    place: TextPlace,
+    budget: TextBudget,
+  ): readonly number[] | undefined {
+    const nodes = narrowNodes(this.#table, place.text, place.state);
+    if (!nodes) return undefined;
+    const walk = this.#begin(bits, 0, place, budget);
+    for (const node of nodes) this.#scan(node, this.#table.ends[node]!, walk);
+    return walk.exits;
+  }
+
+  #begin(bits: Uint32Array, node: number, place: TextPlace, budget: TextBudget): BudgetWalk {
+    const { text, state, characters, avoided } = place;
+    if (text !== this.#factsOf) {
+      this.#facts.clear();
+      this.#factsOf = text;
+    }
+    const depth = this.#table.depths[node]!;
+    this.#states[depth] = state;
+    this.#characters[depth] = characters;
+    this.#avoided[depth] = avoided;
+    this.#isPlain[depth] = Number(node === 0);
+    return { bits, text, budget, exits: [], greatest: 0 };
+  }
+
   /** Walks the subtrees of the nodes from `first` to `end`; they lie side by side. */
   #scan(first: number, end: number, walk: BudgetWalk): void {
     const { ends } = this.#table;
     for (let child = first; child < end;) {
-      if (this.#isOver()) {
-        walk.greatest = Infinity;
-        return;
-      }
-      let isOver = true;
       try {
-        isOver = this.#visit(child, walk);
+        child = this.#scanUntilError(child, end, walk);
       } catch (error) {
         this.#giveUp(error);
         walk.greatest = Infinity;
+        child = ends[this.#node]!;
       }
-      child = isOver ? ends[child]! : child + 1;
     }
+  }
+
+  /** The same up to an error, which is one of the subtree of `#node`. Returns where the walk has ended. */
+  #scanUntilError(first: number, end: number, walk: BudgetWalk): number {
+    const { bytes, depths, ends, firsts, classes, heights } = this.#table;
+    const { text, bits, exits } = walk;
+    const { automaton, isBounded } = text;
+    const { limit, avoids, note } = walk.budget;
+    const states = this.#states;
+    const characters = this.#characters;
+    const avoided = this.#avoided;
+    const plain = this.#isPlain;
+    const facts = this.#facts;
+    for (let child = first; child < end;) {
+      if (this.#isOver()) {
+        walk.greatest = Infinity;
+        return end;
+      }
+      this.#node = child;
+      const before = depths[child]! - 1;
+      const byte = bytes[child]!;
+      const below = ends[child]!;
+      const next = automaton.step(states[before]!, byte);
+      if (next === 0) {
+        if (byte === QUOTE && this.#mayEnd(text, before)) exits.push(child);
+        child = below;
+        continue;
+      }
+      const avoid = avoided[before]!;
+      const rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
+      const counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
+      const row = facts.rowOf(next, counted);
+      if (facts.feasible[row] === UNKNOWN_PLACE) {
+        facts.feasible[row] = text.isFeasible(next, counted) ? FEASIBLE : INFEASIBLE;
+      }
+      const mayGoOn = facts.feasible[row] === FEASIBLE &&
+        (rest === NO_WORDS || this.#avoidance.isPossible(text, next, counted, rest));
+      if (!mayGoOn) {
+        child = below;
+        continue;
+      }
+      const isPlain = plain[before] === 1 && byte !== BACKSLASH;
+      states[before + 1] = next;
+      characters[before + 1] = counted;
+      avoided[before + 1] = rest;
+      plain[before + 1] = Number(isPlain);
+      const isBulk = rest === NO_WORDS && below > child + MIN_BULK;
+      const isSettled = isBulk && automaton.isBoundary(next) &&
+        this.#isSettled(walk, next, counted, heights[child]!);
+      if (isSettled) {
+        const isWhole = (classes[child]! & ~text.classes) === 0;
+        this.#table.addTokens(bits, firsts[child]!, firsts[isWhole ? below : child + 1]!);
+        if (!isWhole && isPlain) this.#addPlain(child, walk);
+        child = isWhole || isPlain ? below : child + 1;
+        continue;
+      }
+      let missing: number;
+      if (avoids && rest !== NO_WORDS) missing = this.#ends.length(text, next, counted, rest);
+      else {
+        missing = facts.missing[row]!;
+        if (Number.isNaN(missing)) {
+          missing = facts.missing[row] = this.#ends.length(text, next, counted);
+        }
+      }
+      const isToken = firsts[child]! < firsts[child + 1]!;
+      if (isToken) note(missing);
+      walk.greatest = Math.max(walk.greatest, missing);
+      if (isToken && missing <= limit) {
+        this.#table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
+      }
+      const isLeaf = below === child + 1;
+      child = isLeaf || this.#isDone(child, missing, isBulk, walk) ? below : child + 1;
+    }
+    return end;
   }
 
   /** Whether the end is near enough after any plain text of so many characters at most. */
@@ -227,8 +325,9 @@ export class TextBudgetWalk {
     const [end, last] = [ends[node]!, firsts[ends[node]!]!];
     this.#table.addTokensOf(plain.mask(text.classes, longest), bits, firsts[node + 1]!, last);
     for (let at = placeOf(breaks, node + 1); at < breaks.length && breaks[at]!.node < end; at++) {
-      const { node: child, path, classes } = breaks[at]!;
-      if ((classes & ~text.classes) !== 0) continue;
+      const { node: child, path, classes, isSeparator } = breaks[at]!;
+      // Line separators are plain where the text may have any.
+      if (isSeparator || (classes & ~text.classes) !== 0) continue;
       // So few characters end no text: whatever they are, they need not be looked at.
       if (bytes[child] === QUOTE && path.length - depth < fewest) continue;
       let reached = this.#states[depth]!;
@@ -251,65 +350,32 @@ export class TextBudgetWalk {
     }
   }
 
-  /** A node of a walk. Returns whether nothing is left to be done below it. */
-  #visit(child: number, walk: BudgetWalk): boolean {
-    const { bytes, depths, ends, firsts, classes, heights } = this.#table;
-    const { text, bits, exits } = walk;
-    const { automaton, isBounded } = text;
-    const { limit, avoids, note } = walk.budget;
-    const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
-    const before = depths[child]! - 1;
-    const byte = bytes[child]!;
-    const below = ends[child]!;
-    const next = automaton.step(states[before]!, byte);
-    if (next === 0) {
-      if (byte === QUOTE && this.#mayEnd(text, before)) exits.push(child);
-      return true;
-    }
-    const avoid = avoided[before]!;
-    const rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
-    const counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
-    const mayGoOn = (!isBounded || text.isFeasible(next, counted)) &&
-      (rest === NO_WORDS || this.#avoidance.isPossible(text, next, counted, rest));
-    if (!mayGoOn) return true;
+  /**
+   * Whether nothing is left to be done below a node after which so many bytes are missing: all of its
+   * tokens fit, and are set here, or no token is long enough to.
+   */
+  #isDone(child: number, missing: number, isBulk: boolean, walk: BudgetWalk): boolean {
+    const { depths, ends, firsts, classes, heights } = this.#table;
+    const { text, bits, budget: { limit, note } } = walk;
+    const depth = depths[child]!;
+    const state = this.#states[depth]!;
+    const counted = this.#characters[depth]!;
     const height = heights[child]!;
-    const isPlain = this.#isPlain[before] === 1 && byte !== BACKSLASH;
-    states[before + 1] = next;
-    characters[before + 1] = counted;
-    avoided[before + 1] = rest;
-    this.#isPlain[before + 1] = Number(isPlain);
-    const isSettled = rest === NO_WORDS && below > child + MIN_BULK &&
-      automaton.isBoundary(next) && this.#isSettled(walk, next, counted, height);
-    if (isSettled) {
-      const isWhole = (classes[child]! & ~text.classes) === 0;
-      this.#table.addTokens(bits, firsts[child]!, firsts[isWhole ? below : child + 1]!);
-      if (!isWhole && isPlain) this.#addPlain(child, walk);
-      return isWhole || isPlain;
-    }
-    const missing = this.#ends.length(text, next, counted, avoids ? rest : NO_WORDS);
-    const isToken = firsts[child]! < firsts[child + 1]!;
-    if (isToken) note(missing);
-    walk.greatest = Math.max(walk.greatest, missing);
-    if (missing <= limit) this.#table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
-    const isLoop = below > child + MIN_BULK && rest === NO_WORDS &&
-      (classes[child]! & ~text.loopsAt(next)) === 0;
+    const isLoop = isBulk && (classes[child]! & ~text.loopsAt(state)) === 0;
     const isWide = (classes[child]! & (BEYOND_ASCII | UNSAFE)) !== 0;
     const nearest = isLoop
-      ? this.#ends.length(text, next, Math.min(counted + height, text.max))
+      ? this.#ends.length(text, state, Math.min(counted + height, text.max))
       : missing - height * (isWide ? 4 : 1);
-    const isWhole = isLoop && height <= text.roomAt(next, counted);
+    const isWhole = isLoop && height <= text.roomAt(state, counted);
     if (isWhole && missing + (isWide ? CUT : 0) <= limit) {
-      this.#table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
+      this.#table.addTokens(bits, firsts[child + 1]!, firsts[ends[child]!]!);
       walk.greatest = Math.max(walk.greatest, missing + CUT);
       return true;
     }
-    if (nearest > limit) {
-      // No token below is long enough.
-      if (isWhole) note(missing + CUT);
-      walk.greatest = Infinity;
-      return true;
-    }
-    return false;
+    if (nearest <= limit) return false;
+    if (isWhole) note(missing + CUT);
+    walk.greatest = Infinity;
+    return true;
   }
 
   #mayEnd(text: TextRules, depth: number): boolean {

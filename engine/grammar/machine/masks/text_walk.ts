@@ -4,12 +4,14 @@
 
 import { expectOutOfWork, unlessOutOfWork, type Work } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
-import { BEYOND_ASCII, CLASS_OF, UNSAFE } from "../texts/character_classes.ts";
+import { BEYOND_ASCII, CLASS_OF, LINE_SEPARATORS, UNSAFE } from "../texts/character_classes.ts";
 import { CountRange } from "../texts/count_range.ts";
 import type { TextPlace, TextRules } from "../texts/text_rules.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
 import { placeOf } from "../tokens/text_breaks.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
+import { narrowNodes } from "./narrow_places.ts";
+import { FEASIBLE, INFEASIBLE, PlaceFacts, UNKNOWN_PLACE } from "./place_facts.ts";
 
 /** What a text allows wherever it stands. */
 export interface TextMask {
@@ -42,6 +44,9 @@ interface Approach {
 
 const QUOTE = 0x22;
 
+/** The last bytes of the line separators, without their lowest bit. */
+const SEPARATOR_END = 0xa8;
+
 /** The share of all tokens, as a divisor, that is set before a walk and cleared where it must be. */
 const MIN_SHARE = 8;
 
@@ -50,6 +55,9 @@ const MIN_BULK = 8;
 
 /** The share of the work that may go into finding out how a text is best walked. */
 const APPROACH_SHARE = 0.25;
+
+/** Steps of work to find out that only few bytes may come at a place. */
+const NARROW_STEPS = 4;
 
 /** Nodes that are counted at once, and the steps of work that they take. */
 const COUNTED = 64;
@@ -75,6 +83,8 @@ export class TextWalk {
   #bits!: Uint32Array;
   #exits!: number[];
   #range = new CountRange();
+  /** What is known of places; the range has learnt what is noted here. */
+  readonly #facts = new PlaceFacts();
   /** The classes of the plain tokens that are set before a walk. */
   #base = 0;
 
@@ -91,10 +101,37 @@ export class TextWalk {
 
   /** What a text allows from a place on. */
   whole(place: TextPlace): TextMask {
-    const { plain, nodes } = this.#table;
     const wasPartial = this.isPartial;
     this.isPartial = false;
     this.#range = new CountRange();
+    const bits = new Uint32Array(Math.ceil(this.#table.size / 32));
+    const exits = this.addNarrow(bits, place) ?? this.#addWide(bits, place);
+    const [fewest, most] = this.#range.around(place.characters);
+    const { isPartial } = this;
+    this.isPartial ||= wasPartial;
+    return { bits, exits, fewest, most, isPartial };
+  }
+
+  /**
+   * Sets the bits of the tokens that stay within the text, if only few bytes may come. Returns the nodes
+   * of the quotes that end it; undefined, and sets no bits, if more bytes may come, or if there is no work
+   * left to tell.
+   */
+  addNarrow(bits: Uint32Array, place: TextPlace): readonly number[] | undefined {
+    const nodes = unlessOutOfWork(
+      () => narrowNodes(this.#table, place.text, place.state),
+      undefined,
+    );
+    if (!nodes) return undefined;
+    this.#work.spend(NARROW_STEPS);
+    const exits = this.#begin(bits, 0, place);
+    for (const node of nodes) this.#scan(node, this.#table.ends[node]!);
+    return exits;
+  }
+
+  /** The same where many bytes may come. */
+  #addWide(bits: Uint32Array<ArrayBuffer>, place: TextPlace): readonly number[] {
+    const { plain, nodes } = this.#table;
     // Most of the work is for the walk: without an approach all tokens are walked.
     const { classes, characters, isWhole } = this.#work.within(
       APPROACH_SHARE,
@@ -104,7 +141,7 @@ export class TextWalk {
           { classes: 0, characters: 0, isWhole: false },
         ),
     );
-    const bits = plain.mask(classes, characters).slice();
+    bits.set(plain.mask(classes, characters));
     const exits = this.#begin(bits, 0, place);
     if (isWhole) this.#breaks(1, nodes, 0, place.state, classes);
     else {
@@ -112,20 +149,17 @@ export class TextWalk {
       this.#isPlain[0] = Number(classes !== 0);
       this.#scan(1, nodes);
     }
-    const [fewest, most] = this.#range.around(place.characters);
-    const { isPartial } = this;
-    this.isPartial ||= wasPartial;
-    return { bits, exits, fewest, most, isPartial };
+    return exits;
   }
 
   #approach({ text, state, characters, avoided }: TextPlace): Approach {
     const { longest } = this.#table;
     const range = this.#range;
     if (avoided === NO_WORDS) {
-      const missing = text.mostMissing(state, 0);
-      const isOpen = missing < Infinity &&
-        (!text.isBounded || range.isAtMost(characters + longest + missing, text.max));
-      if (isOpen) return { classes: text.classes, characters: longest, isWhole: true };
+      const classes = text.openClasses(state, 0);
+      const isOpen = classes !== 0 && (!text.isBounded ||
+        range.isAtMost(characters + longest + text.mostMissing(state, 0, classes), text.max));
+      if (isOpen) return { classes, characters: longest, isWhole: true };
       if (text.isClosed(state)) {
         const room = text.roomAt(state, characters);
         if (!range.isAtMost(longest, room)) range.narrow();
@@ -155,6 +189,7 @@ export class TextWalk {
     this.#characters[depth] = characters;
     this.#avoided[depth] = avoided;
     this.#isPlain[depth] = 0;
+    if (text.isBounded) this.#facts.clear();
     return this.#exits;
   }
 
@@ -182,7 +217,6 @@ export class TextWalk {
     const text = this.#text;
     const { automaton, isBounded } = text;
     const bits = this.#bits;
-    const range = this.#range;
     const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
     const plain = this.#isPlain;
     for (let child = first; child < end;) {
@@ -212,7 +246,7 @@ export class TextWalk {
           if (next === 0 && byte === QUOTE) this.#end(child, state, characters[before]!, avoid);
           rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
           counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
-          mayGoOn = next !== 0 && (!isBounded || text.isFeasible(next, counted, range)) &&
+          mayGoOn = next !== 0 && (!isBounded || this.#isFeasible(next, counted)) &&
             (rest === NO_WORDS || this.#canAvoid(next, counted, rest));
         } catch (error) {
           this.#giveUp(error);
@@ -225,7 +259,8 @@ export class TextWalk {
       }
       table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
       const isPlain = plain[before] === 1 &&
-        ((byte < 0x80 ? CLASS_OF[byte]! : BEYOND_ASCII) & this.#base) !== 0;
+        ((byte < 0x80 ? CLASS_OF[byte]! : BEYOND_ASCII) & this.#base) !== 0 &&
+        !((byte & 0xfe) === SEPARATOR_END && this.#isOutside(child));
       if (below > child + MIN_BULK && rest === NO_WORDS) {
         const height = heights[child]!;
         // Where there is no work left for that, the subtree is walked as far as it is known.
@@ -249,6 +284,16 @@ export class TextWalk {
     }
   }
 
+  #isFeasible(state: number, characters: number): boolean {
+    const facts = this.#facts;
+    const row = facts.rowOf(state, characters);
+    if (facts.feasible[row] === UNKNOWN_PLACE) {
+      const isSo = this.#text.isFeasible(state, characters, this.#range);
+      facts.feasible[row] = isSo ? FEASIBLE : INFEASIBLE;
+    }
+    return facts.feasible[row] === FEASIBLE;
+  }
+
   /** Leaves out what there was no work left for. */
   #giveUp(error: unknown): void {
     expectOutOfWork(error);
@@ -270,6 +315,11 @@ export class TextWalk {
     }
   }
 
+  /** Whether a node is a line separator, and these are not set before the walk. */
+  #isOutside(node: number): boolean {
+    return (this.#base & LINE_SEPARATORS) === 0 && this.#table.separators.has(node);
+  }
+
   /** Whether the plain tokens of a subtree of so many characters are those that are set already. */
   #isSet(state: number, byte: number, counted: number, height: number): boolean {
     try {
@@ -284,8 +334,8 @@ export class TextWalk {
     const text = this.#text;
     if (plainClasses(text, state, byte) !== this.#base) return false;
     if (text.max === Infinity) return true;
-    const missing = this.#base === text.classes
-      ? 1 + text.mostMissing(state, byte)
+    const missing = this.#base === text.openClasses(state, byte)
+      ? 1 + text.mostMissing(state, byte, this.#base)
       : text.max - text.roomAt(state, 0);
     return this.#range.isAtMost(counted + height + missing, text.max);
   }
@@ -299,6 +349,7 @@ export class TextWalk {
       const way = breaks[at]!;
       const { node, path } = way;
       if (node >= end) return;
+      if (way.isSeparator && (classes & LINE_SEPARATORS) !== 0) continue;
       this.#work.spend(1);
       if (this.#work.isOverdrawn) {
         this.isPartial = true;
@@ -339,10 +390,11 @@ export class TextWalk {
 }
 
 /**
- * The classes of which a text that came to a state by a byte takes all characters for ever and, unless
- * they are all classes, nothing else but escapes; 0: it is not so simple.
+ * The classes of which a text that came to a state by a byte takes all characters for ever, and besides
+ * these nothing but escapes and line separators; 0: it is not so simple.
  */
 function plainClasses(text: TextRules, state: number, byte: number): number {
-  if (text.mostMissing(state, byte) < Infinity) return text.classes;
+  const open = text.openClasses(state, byte);
+  if (open !== 0) return open;
   return text.automaton.isBoundary(state) && text.isClosed(state) ? text.loopsAt(state) : 0;
 }

@@ -17,6 +17,12 @@ const MAX_BYTES = 32 << 20;
 /** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
 const MIN_BULK = 8;
 
+/**
+ * Local frames of a state from which on those with few tokens get no mask of their own: a mask takes
+ * 16 KB, and unions of a thousand constants are common.
+ */
+const MANY_LOCALS = 32;
+
 /** Nodes that are counted at once, and the steps of work that they take. */
 const COUNTED = 64;
 
@@ -144,7 +150,13 @@ export class TokenMasks {
     const bits = this.#newBits();
     const late: number[] = [];
     const exits: ExitsByNode = new Map();
+    const areMany = locals.length > MANY_LOCALS;
     for (const stack of locals) {
+      const narrow = areMany ? this.#locals.addNarrow(bits, stack) : undefined;
+      if (narrow) {
+        gather(exits, narrow);
+        continue;
+      }
       const local = this.#locals.whole(stack);
       if (local) {
         for (let word = 0; word < bits.length; word++) bits[word]! |= local.bits[word]!;
@@ -317,8 +329,8 @@ export class TokenMasks {
       avoids: this.#machine.stacks.kind(stack) === OTHER_KEY.kind,
       note: (missing) => budget.least = Math.min(budget.least, beside + missing),
     };
-    const exits =
-      node === 0 && walk.addKnown(bits, place, within, () => this.#locals.whole(stack)) ||
+    const exits = node === 0 && (walk.addNarrow(bits, place, within) ??
+          walk.addKnown(bits, place, within, () => this.#locals.whole(stack))) ||
       walk.add(bits, node, place, within);
     if (exits.length === 0) return;
     this.#leaveWithin(this.#locals.after(stack), exits, bits, budget);

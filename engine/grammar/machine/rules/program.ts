@@ -3,7 +3,7 @@
 
 import type { LanguageId } from "../../language/mod.ts";
 import type { TypeId } from "../../types.ts";
-import type { TextAutomaton } from "../texts/text_rules.ts";
+import type { TextAutomaton } from "../texts/text_automaton.ts";
 
 /** A place in a program: the index of an instruction. */
 export type Position = number;

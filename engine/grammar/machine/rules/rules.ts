@@ -4,7 +4,8 @@
 import { type LanguageId, Work } from "../../language/mod.ts";
 import type { NumberSet } from "../../number/mod.ts";
 import type { ObjectType, SchemaTypes, StringType, TypeId } from "../../types.ts";
-import { type TextAutomaton, TextRules } from "../texts/text_rules.ts";
+import type { TextAutomaton } from "../texts/text_automaton.ts";
+import { TextRules } from "../texts/text_rules.ts";
 import { ArrayRules } from "./array_rules.ts";
 import { ObjectRules } from "./object_rules.ts";
 import type { Position, Program } from "./program.ts";

@@ -1,26 +1,27 @@
-// Which variables can be true so that clauses hold: assumptions with all that follows from them, and a
-// search over what is left (Davis, Logemann and Loveland, 1962). What is assumed can be taken back, so
-// that many questions about one set of clauses share their assumptions.
+// Boolean satisfiability: values of variables under which each of some clauses has a literal that is true.
+// Unit propagation and search with backtracking, after Davis, Logemann and Loveland, "A machine program
+// for theorem-proving" (1962). What is assumed can be taken back to a mark, so that many questions about
+// one set of clauses share their first assumptions.
 
 import type { Work } from "../../language/mod.ts";
 
-/** A variable, by number, or its opposite. */
+/** A variable, by number, and the value that makes the literal true. */
 export interface Literal {
   readonly variable: number;
   readonly isTrue: boolean;
 }
 
-/** What a search looks for, besides that the clauses hold. */
+/** What else an assignment must be like, besides that all clauses hold. */
 export interface SearchGoal {
-  /** Whether what is assumed may lead to what is looked for. */
+  /** Whether the assumptions so far may lead to such an assignment; false makes the search backtrack. */
   isPromising(): boolean;
-  /** Whether more variables must be true. */
+  /** Whether more variables must be true than are assumed to be. */
   needsMore(): boolean;
-  /** Called with each assignment, in which what is open counts as false. True ends the search. */
+  /** Called at each assignment; variables without a value count as false. True ends the search. */
   found(): boolean;
 }
 
-/** How a search ended. */
+/** How a search ended: with an assignment, without one, or after too many steps to tell. */
 export type SearchEnd = "found" | "exhausted" | "given up";
 
 const UNKNOWN = -1;
@@ -28,16 +29,16 @@ const UNKNOWN = -1;
 /** Steps of work that looking at a clause takes. */
 const CLAUSE_STEPS = 0.25;
 
-/** Clauses, and what is assumed of their variables. Inside, a literal is 2 * variable + isTrue. */
+/** Clauses, and the values assumed of their variables. Inside, the literal's code is 2 * variable + isTrue. */
 export class Clauses {
   /** The literals of all clauses, and where those of each begin. */
   readonly #literals: Int32Array;
   readonly #starts: Int32Array;
-  /** By literal, the clauses that have it. */
+  /** By literal, the indices of the clauses that contain it. */
   readonly #having: readonly (readonly number[])[];
-  /** By literal: 1 assumed, 0 its opposite is, or UNKNOWN. */
+  /** By literal: 1 true, 0 false, or UNKNOWN. */
   readonly #values: Int8Array;
-  /** Literals in the order in which they were assumed, and before each how many variables are true. */
+  /** True literals in the order in which they were assumed, and before each how many variables are true. */
   readonly #trail: Int32Array;
   readonly #trues: Int32Array;
   readonly #work: Work;
@@ -64,7 +65,7 @@ export class Clauses {
     return this.#steps;
   }
 
-  /** How many variables are assumed; for {@linkcode undo}. */
+  /** How many variables have a value: where {@linkcode undo} goes back to. */
   get mark(): number {
     return this.#assumed;
   }
@@ -74,7 +75,7 @@ export class Clauses {
     return this.#trues[this.#assumed]!;
   }
 
-  /** How many variables nothing is assumed of. */
+  /** How many variables have no value. */
   get open(): number {
     return this.#trail.length - this.#assumed;
   }
@@ -84,7 +85,7 @@ export class Clauses {
     return this.#values[codeOf({ variable, isTrue: true })] === 1;
   }
 
-  /** Assumes a value, and all that follows from it. False where that contradicts. */
+  /** Assumes a literal and propagates it. Returns false where a clause can no longer hold. */
   assume(literal: Literal): boolean {
     return this.#assume(codeOf(literal));
   }
@@ -97,7 +98,7 @@ export class Clauses {
     }
   }
 
-  /** Looks for assignments on top of what is assumed, which is left as it was. Errors: OutOfWork. */
+  /** Searches for assignments that keep all assumptions, which are as before when it ends. Errors: OutOfWork. */
   search(goal: SearchGoal, maxSteps: number): SearchEnd {
     const mark = this.#assumed;
     try {
@@ -127,7 +128,7 @@ export class Clauses {
     }
   }
 
-  /** The literal to try next; -1: the clauses hold if what is open is false. */
+  /** The literal to try next; -1: all clauses hold if each variable without a value is false. */
   #choose(goal: SearchGoal): number {
     for (let clause = 0; clause + 1 < this.#starts.length; clause++) {
       const wanted = this.#wantedBy(clause);
@@ -137,7 +138,10 @@ export class Clauses {
     return free < 0 ? -1 : free | 1;
   }
 
-  /** A literal that makes a clause hold that does not hold if what is open is false; -1: it does. */
+  /**
+   * A literal that would make a clause true; -1 where the clause is true already, or becomes so when each
+   * variable without a value is false.
+   */
   #wantedBy(clause: number): number {
     if (this.#holds(clause)) return -1;
     let wanted = -1;
@@ -172,7 +176,7 @@ export class Clauses {
     return true;
   }
 
-  /** Assumes the literal that alone can make a clause hold. False where none can. */
+  /** Assumes the last literal that can make a clause true, if only one is left. False where none is. */
   #follow(clause: number): boolean {
     if (this.#holds(clause)) return true;
     let only = -1;

@@ -1,8 +1,7 @@
-// The questions that take a search: which keys complete an object, which items complete an array that counts
-// them, and whether unique items can all differ. Plain data in and out: no stacks, no bytes. All count what
+// The questions that take a search: which keys complete an object, and which items complete an array that
+// counts them. Plain data in and out: no stacks, no bytes. All count what
 // they do as work, so that a mask ends them where it has none left.
 
-export { canDiffer } from "./distinct_values.ts";
 export { type CountedItems, type ItemRun, remainingItems } from "./remaining_items.ts";
 export {
   type KeyWeights,

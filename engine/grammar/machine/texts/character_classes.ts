@@ -85,3 +85,6 @@ export function secondBytesOf(first: number): readonly [number, number] {
   if (first === 0xf4) return [0x80, 0x8f];
   return [0x80, 0xbf];
 }
+
+/** The first and last byte that may follow the second one of a character. */
+export const ANY_SECOND: readonly [number, number] = [0x80, 0xbf];

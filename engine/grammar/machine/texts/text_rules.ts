@@ -4,67 +4,31 @@
 import { Work } from "../../language/mod.ts";
 import type { WordSet } from "../collections/word_sets.ts";
 import {
-  BEYOND_ASCII,
-  CLASS_MEMBERS,
-  CLASS_OF,
+  ANY_SECOND,
   continuationsOf,
   EVERY_CLASS,
   holdsSeparators,
   isSeparator,
   LINE_SEPARATORS,
   secondBytesOf,
-  UNSAFE,
 } from "./character_classes.ts";
+import { CHARACTER_STEPS, ClassTargets } from "./class_targets.ts";
 import { CountRange } from "./count_range.ts";
-
-/** A deterministic automaton over bytes of text or of a JSON string's content; 0 is the only state without end. */
-export interface TextAutomaton {
-  readonly start: number;
-  step(state: number, byte: number): number;
-  /** Whether a step needs no work, which a mask may have used up. */
-  isKnown?(state: number, byte: number): boolean;
-  accepts(state: number): boolean;
-  isBoundary(state: number): boolean;
-  /** The states one character on, or at the end of one that is begun, where that is told at once. */
-  next?(state: number): readonly number[];
-  /** Whether a character may lead from a state back to it. */
-  mayRepeat?(state: number): boolean;
-  /** Fewest characters to acceptance, counting one that is begun. */
-  shortest(state: number): number;
-  /** A number of characters that acceptance takes at least, told without a search. */
-  fewest?(state: number): number;
-  /** Fewest bytes to acceptance. */
-  completion(state: number): Uint8Array;
-  /** The number of these bytes, found without spelling them out. */
-  completionLength?(state: number): number;
-  /** Whether no string holds U+2028 or U+2029, which a dot in patterns does not stand for. */
-  readonly isWithoutSeparators?: boolean;
-  /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
-  mostMissing?(state: number): number;
-  /** The same in bytes. */
-  mostBytesMissing?(state: number): number;
-  /** The state that goes on as a state does of another automaton of the same language. */
-  adopt?(other: TextAutomaton, state: number): number;
-}
-
-/** The bytes that begin a character beyond ASCII. */
-const FIRST_BYTES: readonly number[] = [...Array(256).keys()].filter((byte) =>
-  continuationsOf(byte) > 0
-);
-
-/** The bytes that may follow the second one of a character. */
-const ANY_SECOND: readonly [number, number] = [0x80, 0xbf];
-
-/** The line separators in UTF-8. */
-const SEPARATORS = [[0xe2, 0x80, 0xa8], [0xe2, 0x80, 0xa9]];
+import type { TextAutomaton } from "./text_automaton.ts";
 
 /** Steps of work that a place takes which a search for a length visits. */
 const SEARCH_STEPS = 4;
 
-/** The same for the bytes that may go on a character that is begun, and for all that may follow a state. */
-const CHARACTER_STEPS = 2;
-
+/** The same for all characters that may follow a state. */
 const SUCCESSOR_STEPS = 10;
+
+/** More states than any automaton has. */
+const BEYOND_STATES = 2 ** 26;
+
+/** A state after a number of characters, as one number. */
+export function placeOf(state: number, characters: number): number {
+  return characters * BEYOND_STATES + state;
+}
 
 /** The strings of an automaton that have `min` to `max` characters. */
 export class TextRules {
@@ -75,21 +39,25 @@ export class TextRules {
   readonly isBounded: boolean;
   /** The classes of all characters without escapes that a string may hold. */
   readonly classes: number;
+  readonly #targets: ClassTargets;
   /** By state. */
-  readonly #loops: number[] = [];
-  readonly #closed: boolean[] = [];
   readonly #shortest: number[] = [];
-  /** By state and class. */
-  readonly #targets: Int32Array[] = [];
-  readonly #missing: number[] = [];
-  readonly #missingWithin = new Map<number, number>();
+  /** By state, of all texts and of those without line separators; within characters by state and byte. */
+  readonly #missing: readonly [number[], number[]] = [[], []];
+  readonly #missingWithin = [new Map<number, number>(), new Map<number, number>()] as const;
   readonly #successors = new Map<number, readonly number[]>();
-  readonly #feasible = new Map<string, boolean>();
+  /** By state and number of characters, of texts that may not have any number. */
+  readonly #feasible = new Map<number, boolean>();
+  /** By state, of texts that may be any longer: with so many characters before it, they can get long enough. */
+  readonly #enough: number[] = [];
+  /** By state: with so many, they cannot. */
+  readonly #tooFew: number[] = [];
   readonly #work: Work;
 
   /** @param work limits searches for strings of a number of characters */
   constructor(automaton: TextAutomaton, min = 0, max = Infinity, work = new Work()) {
     this.automaton = automaton;
+    this.#targets = new ClassTargets(automaton, work);
     this.#work = work;
     this.min = min;
     this.max = max;
@@ -123,18 +91,60 @@ export class TextRules {
   isFeasible(state: number, characters: number, range?: CountRange): boolean {
     if (!this.isBounded) return true;
     if (this.min > this.max) return false;
-    const questions = range ?? new CountRange();
+    if (this.max === Infinity) return this.#canBeLong(state, characters, range);
+    // A walk asks at each node, and most texts are long enough already.
+    const length = characters + this.#shortestFrom(state);
+    if (range === undefined && this.min <= length && length <= this.max) return true;
+    return this.#fitsIn(state, characters, range ?? new CountRange());
+  }
+
+  /**
+   * Whether the string can get as long as it has to, where it may be any longer. What is true of a
+   * number of characters is true of greater ones, so that two numbers for each state tell all.
+   */
+  #canBeLong(state: number, characters: number, range: CountRange | undefined): boolean {
+    let enough = this.#enough[state];
+    if (enough === undefined) {
+      const shortest = this.#shortestFrom(state);
+      if (shortest === Infinity) return false;
+      this.#enough[state] = enough = this.min - shortest;
+    }
+    if (characters < enough && !(characters <= this.#tooFew[state]!)) {
+      if (this.#goesOn(state)) this.#enough[state] = -Infinity;
+      else if (this.#reaches(state, characters)) this.#noteEnough(state, characters);
+      else this.#tooFew[state] = characters;
+      enough = this.#enough[state]!;
+    }
+    if (characters >= enough) {
+      range?.isAtLeast(characters, enough);
+      return true;
+    }
+    range?.isAtMost(characters, this.#tooFew[state]!);
+    return false;
+  }
+
+  #noteEnough(state: number, characters: number): void {
+    this.#enough[state] = Math.min(this.#enough[state] ?? Infinity, characters);
+  }
+
+  /** Whether a string in a state can get as long as it likes, told without a search. */
+  #goesOn(state: number): boolean {
+    return this.#repeats(state) || this.#openMissing(state) < Infinity;
+  }
+
+  /** Whether the string can end within a window that has an upper end. */
+  #fitsIn(state: number, characters: number, range: CountRange): boolean {
     const shortest = this.#shortestFrom(state);
-    if (!questions.isAtMost(characters, this.max - shortest)) return false;
+    if (!range.isAtMost(characters, this.max - shortest)) return false;
     const isLongEnough = characters >= this.min - shortest;
     if (!isLongEnough) {
       if (this.#repeats(state)) return true;
-      const missing = this.automaton.isBoundary(state) ? this.mostMissing(state, 0) : Infinity;
-      if (missing < Infinity && questions.isAtMost(characters, this.max - missing)) return true;
+      const missing = this.#openMissing(state);
+      if (missing < Infinity && range.isAtMost(characters, this.max - missing)) return true;
     }
-    if (questions.isAtLeast(characters, this.min - shortest)) return true;
-    questions.narrow();
-    const key = `${state},${characters}`;
+    if (range.isAtLeast(characters, this.min - shortest)) return true;
+    range.narrow();
+    const key = placeOf(state, characters);
     let feasible = this.#feasible.get(key);
     if (feasible === undefined) {
       feasible = this.#reaches(state, characters);
@@ -154,40 +164,53 @@ export class TextRules {
 
   /** The classes whose every character leads from a state back to it. */
   loopsAt(state: number): number {
-    return this.#loops[state] ??= this.automaton.isBoundary(state) ? this.#findLoops(state) : 0;
+    return this.#targets.loopsAt(state);
   }
 
-  /** Whether what is in no class of its loops leads nowhere, but for escapes. */
+  /** Whether all characters that may come lead back to a state, but for escapes; some do. */
   isClosed(state: number): boolean {
-    return this.#closed[state] ??= this.#findClosed(state);
-  }
-
-  #findClosed(state: number): boolean {
-    const loops = this.loopsAt(state);
-    const isLineSettled = (loops & LINE_SEPARATORS) !== 0 || this.#targetOfSeparators(state) === 0;
-    if (!isLineSettled) return false;
-    for (let byte = 0x20; byte < 0xf5; byte++) {
-      const classes = byte < 0x80 ? CLASS_OF[byte]! : BEYOND_ASCII;
-      const isOut = classes !== UNSAFE && (classes & loops) === 0;
-      if (isOut && this.automaton.step(state, byte) !== 0) return false;
-    }
-    return loops !== 0;
+    return this.#targets.isClosed(state);
   }
 
   /**
-   * Most characters that any text of all `classes` lacks once it has come to `state` by `byte`, beyond
-   * one that is begun; Infinity: some text cannot be completed, or there is no telling.
+   * The classes of which any text can be completed once it has come to `state` by `byte`: all, all but
+   * line separators, or 0: some text cannot be, or there is no telling.
    */
-  mostMissing(state: number, byte: number): number {
+  openClasses(state: number, byte: number): number {
+    if (this.mostMissing(state, byte) < Infinity) return this.classes;
+    const others = this.classes & ~LINE_SEPARATORS;
+    return others !== this.classes && this.mostMissing(state, byte, others) < Infinity ? others : 0;
+  }
+
+  /** Most characters that some text of any length lacks; Infinity: unknown. */
+  #openMissing(state: number): number {
+    if (!this.automaton.isBoundary(state)) return Infinity;
+    const classes = this.openClasses(state, 0);
+    return classes === 0 ? Infinity : this.mostMissing(state, 0, classes);
+  }
+
+  /**
+   * Most characters that any text of some classes, all or all but line separators, lacks once it has come
+   * to `state` by `byte`, beyond one that is begun; Infinity: some text cannot be completed, or there is
+   * no telling.
+   */
+  mostMissing(state: number, byte: number, classes = this.classes): number {
+    const kind = (classes & LINE_SEPARATORS) === 0 ? 1 : 0;
     if (this.automaton.isBoundary(state)) {
-      return this.#missing[state] ??= this.#missingAt(state);
+      return this.#missing[kind][state] ??= this.#missingAt(state, classes);
     }
     if (byte < 0x80) return Infinity;
     const key = state * 256 + byte;
-    let missing = this.#missingWithin.get(key);
+    let missing = this.#missingWithin[kind].get(key);
     if (missing === undefined) {
-      missing = this.#missingAfter(state, continuationsOf(byte), secondBytesOf(byte), byte);
-      this.#missingWithin.set(key, missing);
+      missing = this.#missingAfter(
+        state,
+        continuationsOf(byte),
+        secondBytesOf(byte),
+        byte,
+        classes,
+      );
+      this.#missingWithin[kind].set(key, missing);
     }
     return missing;
   }
@@ -207,9 +230,10 @@ export class TextRules {
     return padding + (this.automaton.mostBytesMissing?.(state) ?? Infinity);
   }
 
-  #missingAt(state: number): number {
-    const missing = this.automaton.mostMissing?.(state) ?? Infinity;
-    if (missing < Infinity || this.loopsAt(state) !== this.classes) return missing;
+  #missingAt(state: number, classes: number): number {
+    const isWithout = (classes & LINE_SEPARATORS) === 0;
+    const missing = this.automaton.mostMissing?.(state, isWithout) ?? Infinity;
+    if (missing < Infinity || (classes & ~this.loopsAt(state)) !== 0) return missing;
     return this.automaton.shortest(state);
   }
 
@@ -219,19 +243,22 @@ export class TextRules {
     left: number,
     [low, high]: readonly [number, number],
     begun: number,
+    classes: number,
   ): number {
     if (state === 0) return Infinity;
-    if (left === 0) return this.mostMissing(state, 0);
+    if (left === 0) return this.mostMissing(state, 0, classes);
     this.#work.charge(CHARACTER_STEPS);
     let most = 0;
     let before = -1;
-    const isOpen = (this.classes & LINE_SEPARATORS) !== 0;
+    const isOpen = (classes & LINE_SEPARATORS) !== 0;
     for (let byte = low; byte <= high && most < Infinity; byte++) {
       if (!isOpen && isSeparator(begun, byte)) continue;
       const next = this.automaton.step(state, byte);
       const prefix = begun << 8 | byte;
       const isSame = next === before && !holdsSeparators(prefix, left - 1);
-      if (!isSame) most = Math.max(most, this.#missingAfter(next, left - 1, ANY_SECOND, prefix));
+      if (!isSame) {
+        most = Math.max(most, this.#missingAfter(next, left - 1, ANY_SECOND, prefix, classes));
+      }
       before = holdsSeparators(prefix, left - 1) ? -1 : next;
     }
     return most;
@@ -250,7 +277,7 @@ export class TextRules {
       return (classes & ~loops) === 0 && range.isAtMost(count, this.roomAt(state, characters));
     }
     for (let left = count; left > 0; left--) {
-      const next = this.#targetOfAll(state, classes);
+      const next = this.#targets.ofAll(state, classes);
       if (next <= 0) return false;
       if (next === state) return range.isAtMost(left, this.roomAt(state, characters));
       state = next;
@@ -258,77 +285,6 @@ export class TextRules {
       if (!this.isFeasible(state, characters, range)) return false;
     }
     return true;
-  }
-
-  #targetOfAll(state: number, classes: number): number {
-    let target = -1;
-    for (let left = classes; left !== 0; left &= left - 1) {
-      const next = this.#targetOfClass(state, 31 - Math.clz32(left & -left));
-      if (next <= 0 || (target >= 0 && next !== target)) return 0;
-      target = next;
-    }
-    return target;
-  }
-
-  /** The one state that all characters of a class lead to; 0: there is none. */
-  #targetOfClass(state: number, index: number): number {
-    const targets = this.#targets[state] ??= new Int32Array(32).fill(-1);
-    if (targets[index]! < 0) targets[index] = this.#findTarget(state, index);
-    return targets[index]!;
-  }
-
-  #findTarget(state: number, index: number): number {
-    if (!this.automaton.isBoundary(state)) return 0;
-    if (1 << index === LINE_SEPARATORS) return this.#targetOfSeparators(state);
-    const isBeyond = 1 << index === BEYOND_ASCII;
-    let target = -1;
-    for (const byte of isBeyond ? FIRST_BYTES : CLASS_MEMBERS[index] ?? []) {
-      const next = this.automaton.step(state, byte);
-      const reached = this.#targetAfter(next, continuationsOf(byte), secondBytesOf(byte), byte);
-      if (reached === 0 || (target >= 0 && reached !== target)) return 0;
-      target = reached;
-    }
-    return Math.max(target, 0);
-  }
-
-  /** The one state that all ends of a begun character lead to; 0: there is none. */
-  #targetAfter(
-    state: number,
-    left: number,
-    [low, high]: readonly [number, number],
-    begun: number,
-  ): number {
-    if (left === 0 || state === 0) return state;
-    this.#work.charge(CHARACTER_STEPS);
-    let target = -1;
-    let before = -1;
-    for (let byte = low; byte <= high; byte++) {
-      if (isSeparator(begun, byte)) continue;
-      const next = this.automaton.step(state, byte);
-      const prefix = begun << 8 | byte;
-      if (next === before && !holdsSeparators(prefix, left - 1)) continue;
-      before = holdsSeparators(prefix, left - 1) ? -1 : next;
-      const reached = this.#targetAfter(next, left - 1, ANY_SECOND, prefix);
-      if (reached === 0 || (target >= 0 && reached !== target)) return 0;
-      target = reached;
-    }
-    return target;
-  }
-
-  #targetOfSeparators(state: number): number {
-    const [first, second] = SEPARATORS.map((bytes) =>
-      bytes.reduce((at, byte) => at === 0 ? 0 : this.automaton.step(at, byte), state)
-    );
-    return first === second ? first! : 0;
-  }
-
-  #findLoops(state: number): number {
-    let loops = 0;
-    if (this.automaton.mayRepeat?.(state) === false) return loops;
-    for (let index = 0; 1 << index <= LINE_SEPARATORS; index++) {
-      if (this.#targetOfClass(state, index) === state) loops |= 1 << index;
-    }
-    return loops;
   }
 
   /** Whether some character leads back to a state, so that every greater length is reached. */
@@ -350,26 +306,35 @@ export class TextRules {
   #reaches(start: number, characters: number): boolean {
     const low = this.min - characters;
     const high = this.max - characters;
-    const failed = new Set<string>();
+    const visited = new Set<number>();
+    // Whether the string can get as long as it likes on the way that is found.
+    let isEndless = false;
     const onPath = new Map<number, number>();
     const path: Way[] = [];
     const enter = (state: number): boolean => {
       const count = path.length;
       this.#work.charge(SEARCH_STEPS);
       const shortest = count + this.#shortestFrom(state);
-      if (shortest > high) return false;
-      if (shortest >= low || this.#repeats(state)) return true;
-      const missing = this.automaton.isBoundary(state) ? this.mostMissing(state, 0) : Infinity;
-      if (count + missing <= high) return true;
+      if (shortest > high || shortest === Infinity) return false;
+      if (high === Infinity) {
+        isEndless = this.#enough[state] === -Infinity;
+        if (this.#enough[state]! <= characters + count) return true;
+      }
+      if (shortest >= low) return true;
+      isEndless = true;
+      if (this.#repeats(state)) return true;
+      const missing = this.#openMissing(state);
+      if (missing < Infinity && count + missing <= high) return true;
       const before = onPath.get(state);
       if (before !== undefined) {
         // What led back to the state can do so as often as characters are missing.
         const period = count - before;
         if (shortest + Math.ceil((low - shortest) / period) * period <= high) return true;
       }
-      const key = `${state},${count}`;
-      if (failed.has(key)) return false;
-      failed.add(key);
+      isEndless = false;
+      const key = placeOf(state, count);
+      if (visited.has(key)) return false;
+      visited.add(key);
       if (before === undefined) onPath.set(state, count);
       path.push({ state, isFirst: before === undefined, next: this.#successorsOf(state) });
       return false;
@@ -385,7 +350,8 @@ export class TextRules {
       if (!enter(next.value)) continue;
       // Whoever follows this way asks at each place of it.
       for (const { state } of path) {
-        this.#feasible.set(`${state},${characters}`, true);
+        if (high < Infinity) this.#feasible.set(placeOf(state, characters), true);
+        else this.#noteEnough(state, isEndless ? -Infinity : characters);
         characters = this.counted(characters);
       }
       return true;

@@ -1,5 +1,6 @@
-// Where tokens leave plain text: the quotes and backslashes that follow characters without escapes.
-// They are few, so a string that takes every character needs to look at nothing else.
+// Where tokens leave plain text: the quotes and backslashes that follow characters without escapes, and
+// the line separators, which many patterns treat apart. They are few, so a string that takes every other
+// character needs to look at nothing else.
 
 import {
   BEYOND_ASCII,
@@ -23,7 +24,7 @@ export interface Trie {
   readonly ends: Int32Array;
 }
 
-/** A quote or backslash after plain characters. */
+/** A quote or backslash after plain characters, or the last byte of the first line separator. */
 export interface TextBreak {
   readonly node: number;
   /** The plain bytes that lead to it. */
@@ -32,6 +33,7 @@ export interface TextBreak {
   readonly characters: number;
   /** Their classes. */
   readonly classes: number;
+  readonly isSeparator: boolean;
 }
 
 /** The breaks of a trie of tokens, in the order of their nodes. */
@@ -57,6 +59,15 @@ export function findBreaks({ nodes, bytes, depths, ends }: Trie): TextBreak[] {
       [lowest[depth], highest[depth]] = [0x80, 0xbf];
       const begun = 256 * path[before - 1]! + path[before]!;
       const isLine = missing[depth] === 0 && isSeparator(begun, byte);
+      if (isLine && goesOn && (classes[before]! & LINE_SEPARATORS) === 0) {
+        found.push({
+          node,
+          path: path.slice(1, depth),
+          characters: characters[before]!,
+          classes: classes[before]!,
+          isSeparator: true,
+        });
+      }
       const ended = isLine ? LINE_SEPARATORS : BEYOND_ASCII;
       classes[depth] = classes[before]! | (missing[depth] === 0 ? ended : 0);
       characters[depth] = characters[before]! + Number(missing[depth] === 0);
@@ -67,6 +78,7 @@ export function findBreaks({ nodes, bytes, depths, ends }: Trie): TextBreak[] {
           path: path.slice(1, depth),
           characters: characters[before]!,
           classes: classes[before]!,
+          isSeparator: false,
         });
       }
       const left = continuationsOf(byte);

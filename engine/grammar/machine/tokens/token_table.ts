@@ -68,6 +68,8 @@ export class TokenTable {
   readonly plain: PlainTokens;
   /** Where tokens that begin so leave it. */
   readonly breaks: readonly TextBreak[];
+  /** The nodes of those that are line separators. */
+  readonly separators: ReadonlySet<number>;
   /** What each token is of a string's content. */
   readonly spans: TokenSpans;
   /** Control tokens by what they are called. */
@@ -139,6 +141,9 @@ export class TokenTable {
     for (let node = nodes - 1; node >= 0; node--) this.#summarize(node);
     this.plain = new PlainTokens(size, this.longest, tokens);
     this.breaks = findBreaks(this);
+    this.separators = new Set(
+      this.breaks.filter(({ isSeparator }) => isSeparator).map(({ node }) => node),
+    );
     this.spans = measureSpans(size, tokens);
   }
 

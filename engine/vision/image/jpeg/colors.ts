@@ -1,7 +1,7 @@
 // From the components of a JPEG file to red, green and blue: ITU-T T.871 (JFIF), section 7. Factors
 // have 12 fractional bits and results are truncated, as in stb_image.
 
-import { checkpoint } from "../../../cancellation.ts";
+import { pollCancellation } from "../../../cancellation.ts";
 import type { Image } from "../image.ts";
 import type { Frame } from "./frame.ts";
 import type { SampleRows } from "./upsampling.ts";
@@ -63,7 +63,7 @@ function paint(
 ): Image {
   const pixels = new Uint8ClampedArray(width * height * 3);
   for (let y = 0; y < height; y++) {
-    checkpoint();
+    pollCancellation();
     paintRow(y, pixels, y * width * 3);
   }
   return { width, height, pixels: new Uint8Array(pixels.buffer) };

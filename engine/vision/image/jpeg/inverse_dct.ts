@@ -2,7 +2,7 @@
 // As in stb_image, which llama.cpp uses, factors have 12 fractional bits and results of the first
 // pass keep two. The algorithm: Loeffler, Ligtenberg and Moschytz, 1989.
 
-import { checkpoint } from "../../../cancellation.ts";
+import { pollCancellation } from "../../../cancellation.ts";
 import { BLOCK_LENGTH, BLOCK_SIDE, type Component } from "./frame.ts";
 
 /** A factor with 12 fractional bits, rounded, halves up. */
@@ -46,7 +46,7 @@ export function inverseTransform(
   const block = new Int32Array(BLOCK_LENGTH);
   const line = new Int32Array(BLOCK_SIDE);
   for (let row = 0, offset = 0; row < rows; row++) {
-    checkpoint();
+    pollCancellation();
     for (let column = 0; column < columns; column++, offset += BLOCK_LENGTH) {
       for (let at = 0; at < BLOCK_LENGTH; at++) {
         // Truncated to sixteen bits, as in stb_image.

@@ -1,7 +1,7 @@
 // One scan of a JPEG file: its components, the part of their coefficients that it has, and the
 // order of their blocks. The format: ITU-T T.81, annexes A.2, B.2.3 and G.1.1.1.
 
-import { checkpoint } from "../../../cancellation.ts";
+import { pollCancellation } from "../../../cancellation.ts";
 import { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../image.ts";
 import { BitReader } from "./bit_reader.ts";
@@ -110,7 +110,7 @@ function decodeUnits(
     }
     const row = Math.floor(unit / columns);
     const column = unit - row * columns;
-    if (column === 0) checkpoint();
+    if (column === 0) pollCancellation();
     for (const { component, state } of components) {
       const across = isSingle ? 1 : component.horizontal;
       const down = isSingle ? 1 : component.vertical;

@@ -2,7 +2,7 @@
 // put in their places. The format: W3C, Portable Network Graphics, sections 8 (interlacing) and 9
 // (filters).
 
-import { checkpoint } from "../../../cancellation.ts";
+import { pollCancellation } from "../../../cancellation.ts";
 import { type Image, ImageError } from "../image.ts";
 
 /** How the pixels of a file are stored. */
@@ -20,7 +20,7 @@ export interface PixelFormat {
   readonly palette?: Uint8Array;
 }
 
-/** One pass of an interlaced picture: every so many pixels, from the first one on. */
+/** One pass of an interlaced picture: pixels at even distances, from the first one on. */
 interface Pass {
   readonly left: number;
   readonly top: number;
@@ -97,7 +97,7 @@ export class RowDecoder {
   }
 
   #finishRow(): void {
-    checkpoint();
+    pollCancellation();
     const { width, depth, channels } = this.#format;
     const [pass] = this.#passes as [Pass];
     unfilter(this.#line, this.#above, Math.max(1, channels * depth / 8));

@@ -1,6 +1,6 @@
 // Tools and the choice among them -> the engine's, and the ids of calls. Anthropic's own tools (web
 // search, computer use and the like) run on its servers or come with schemas that are not published:
-// they are refused. Clients know an id by its prefix; behind it stands the engine's own id, so that
+// they are refused. Clients know an id by its prefix; after it comes the engine's own id, so that
 // templates which write it show it as the model wrote it.
 
 import type { ChatRequest, Tool } from "../../../../engine/mod.ts";

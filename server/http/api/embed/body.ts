@@ -36,7 +36,7 @@ export interface EmbedOutcome {
 const MOST_NUMBERS = 2 ** 23;
 
 /**
- * The most inputs of a request, however short the vectors are: so many take minutes. OpenAI allows
+ * The most inputs of a request, however short the vectors are: this number takes minutes. OpenAI allows
  * 2,048.
  */
 const MOST_INPUTS = 2 ** 15;
@@ -160,13 +160,14 @@ function translateCommon(
   dimensions?: number | null,
 ): Omit<EmbedTranslation, "inputs"> {
   const { loading } = readOptions(body.options, body.keep_alive);
-  const { contextLength, gpuLayers } = loading;
+  const { contextLength, gpuLayers, prefillChunk } = loading;
   return {
     options: {
       truncate: body.truncate ?? true,
       ...(dimensions && { dimensions }),
       ...(contextLength !== undefined && { contextLength }),
       ...(gpuLayers !== undefined && { gpuLayers }),
+      ...(prefillChunk !== undefined && { prefillChunk }),
     },
     ...loading,
     ignored: Object.keys(body.options ?? {}).filter((name) => !LOAD_NAMES.includes(name)),

@@ -34,7 +34,7 @@ export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppE
     const name = body.model || body.name || "";
     if (!ModelName.tryParse(name)) throw new HttpError(400, `name "${name}" is invalid`, "model");
     context.set("model", name);
-    // It is unloaded first: afterwards nobody could unload it by its name.
+    // It is unloaded first, because its name is needed for that.
     await manager.unload(name).catch(() => {});
     await store.remove(name);
     return context.body(null);

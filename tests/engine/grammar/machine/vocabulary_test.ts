@@ -104,7 +104,7 @@ Deno.test({
     const tokens = tokenizer.encode(DOCUMENT);
     const matcher = machine.matcher();
     for (let place = 0, length = 0; place < tokens.length; place++) {
-      if (place % share(24, 6) === 0) {
+      if (place % share(48, 6) === 0) {
         const before = new TextEncoder().encode(DOCUMENT).subarray(0, length);
         const wrong = differences(table, () => machine.matcher(), before);
         assertEquals(wrong, [], `after ${DOCUMENT.slice(0, length)}`);

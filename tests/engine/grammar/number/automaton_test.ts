@@ -19,7 +19,7 @@ import {
   union,
 } from "../../../../engine/grammar/number/mod.ts";
 import { random, sample, unitsOf } from "./samples.ts";
-import { threadTime } from "../../../cpu_time.ts";
+import { slowness, threadTime } from "../../../cpu_time.ts";
 
 const number = Decimal.parse;
 
@@ -210,20 +210,6 @@ Deno.test("an automaton of a free number has few states and quick steps", () => 
   assert(threadTime() - start < 5000);
 });
 
-/**
- * Milliseconds of work of the same kind that is not ours: fewer than 167 where a second is plenty,
- * more on a machine that is slower or has other things to do.
- */
-function millisecondsOfPlainWork(): number {
-  const start = threadTime();
-  const map = new Map<string, number>();
-  for (let i = 0; i < 300_000; i++) map.set(`k${i * 37 % 100_003}`, i);
-  let sum = 0;
-  for (const [key, value] of map) sum += key.length + value;
-  assert(sum > 0);
-  return threadTime() - start;
-}
-
 Deno.test("long lists and long numbers are spelled within a second", () => {
   const spell = () => {
     const start = threadTime();
@@ -237,7 +223,7 @@ Deno.test("long lists and long numbers are spelled within a second", () => {
     assertEquals(completed(numberAutomaton(exactly([number(digits)])), ""), digits);
     return threadTime() - start;
   };
-  const limit = Math.max(1000, 6 * millisecondsOfPlainWork());
+  const limit = 1000 * slowness();
   const times = [spell()];
   while (times.at(-1)! >= limit && times.length < 3) times.push(spell());
   assert(times.at(-1)! < limit, `${times.join(", ")}; limit ${limit}`);

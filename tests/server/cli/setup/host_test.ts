@@ -28,14 +28,16 @@ Deno.test("localHost().run() fails for a missing command, a bad status and a lat
 
 Deno.test("localHost().exclusively() lets one task at a time through", async () => {
   const events: string[] = [];
+  const begun = Promise.withResolvers<void>();
   const task = (name: string) => async () => {
     events.push(`${name} begins`);
+    begun.resolve();
     await new Promise((resolve) => setTimeout(resolve, 50));
     events.push(`${name} ends`);
   };
   const [first, second] = [localHost(), localHost()];
   const one = first.exclusively(task("one"));
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await begun.promise;
   await Promise.all([one, second.exclusively(task("two"))]);
   assertEquals(events, ["one begins", "one ends", "two begins", "two ends"]);
 });

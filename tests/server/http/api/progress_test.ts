@@ -53,3 +53,22 @@ for (const path of ["/api/chat", "/v1/chat/completions"]) {
     assert((await stream(path, body)).every((record) => !("prompt_progress" in record)));
   });
 }
+
+Deno.test("num_batch sets how many tokens of a prompt a step reads; 0 leaves it to the device", async () => {
+  const answers: string[] = [];
+  for (const batch of [48, 0]) {
+    const { options, ...rest } = question(100);
+    const body = { ...rest, options: { ...options, num_batch: batch }, return_progress: true };
+    const records = await stream("/api/chat", { ...body, stream: true });
+    const read = records.flatMap(({ prompt_progress: one }) =>
+      one ? [(one as Told).processed] : []
+    );
+    const steps = read.slice(1).map((processed, i) => processed - read[i]);
+    if (batch > 0) {
+      assert(steps.length >= 6, `${steps}`);
+      assert(steps.every((tokens) => tokens <= batch), `${steps}`);
+    }
+    answers.push(records.map(({ message }) => (message as { content: string })?.content).join(""));
+  }
+  assertEquals(answers[0], answers[1]);
+});

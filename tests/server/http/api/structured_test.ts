@@ -5,6 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Ollama } from "ollama";
 import { createLog } from "../../../../server/log.ts";
 import { BOX, passage, sum, weather, weatherTool } from "../../box_talk.ts";
+import { until } from "../../test_app.ts";
 import { createTinyApp } from "../../tiny_app.ts";
 
 const lines: string[] = [];
@@ -146,8 +147,8 @@ Deno.test("what the mask leaves out of a tool is logged, and refused where the t
   const tool = { ...forecast, function: { ...forecast.function, parameters } };
   const request = { model: "tools", messages, tools: [tool], options: { num_predict: 5 } };
   await client.chat(request);
-  await new Promise((resolve) => setTimeout(resolve, 10));
-  assertMatch(lines.join(""), /tool "weather" at \/properties\/n \("pattern"\)/);
+  const told = /tool "weather" at \/properties\/n \("pattern"\)/;
+  await until(() => told.test(lines.join("")));
   const strict = { ...tool, function: { ...tool.function, strict: true } };
   const error = await assertRejects(() => client.chat({ ...request, tools: [strict] }));
   assertMatch(String(error), /\/properties\/n.*pattern/);

@@ -4,8 +4,8 @@ import { assert, assertEquals } from "@std/assert";
 import { until } from "../../test_app.ts";
 import { post, type RawClient, serve } from "./raw_client.ts";
 
-/** More than the time that noticing takes, less than anything else would. */
-const SOON_MILLISECONDS = 1000;
+/** More than noticing takes on any machine, less than the server waits for a client that says nothing. */
+const SOON_MILLISECONDS = 20_000;
 
 /** How the request reaches the server. */
 type Way = "in one piece" | "head first" | "in chunks" | "in many pieces";
@@ -30,20 +30,20 @@ async function sendIn(client: RawClient, way: Way, size: number): Promise<void> 
   }
 }
 
-/** Runs requests that never end by themselves; gives how long after its leave each was aborted. */
-async function timeOfAbort(
+/** Runs a request that never ends by itself; fails unless it is aborted after its client left. */
+async function expectAbort(
   answer: (request: Request) => Response | undefined,
   act: (client: RawClient) => Promise<void>,
   leave: (client: RawClient) => unknown = (client) => client[Symbol.dispose](),
-): Promise<number> {
-  const aborted = Promise.withResolvers<number>();
+): Promise<void> {
+  const aborted = Promise.withResolvers<void>();
   let running = false;
   await using server = serve(async (request) => {
     await request.arrayBuffer();
     running = true;
     const gone = Promise.withResolvers<void>();
     request.signal.addEventListener("abort", () => {
-      aborted.resolve(performance.now());
+      aborted.resolve();
       gone.resolve();
     });
     const response = answer(request);
@@ -54,11 +54,10 @@ async function timeOfAbort(
   using client = await server.connect();
   await act(client);
   await until(() => running);
-  const left = performance.now();
   await leave(client);
   const timer = setTimeout(() => aborted.reject(new Error("it went unnoticed")), SOON_MILLISECONDS);
   try {
-    return await aborted.promise - left;
+    await aborted.promise;
   } finally {
     clearTimeout(timer);
   }
@@ -68,7 +67,7 @@ Deno.test("a client that leaves before its answer is noticed at once, whatever i
   for (const way of WAYS) {
     for (const size of SIZES) {
       await t.step(`${size} bytes ${way}`, async () => {
-        assert(await timeOfAbort(() => undefined, (client) => sendIn(client, way, size)) < 1000);
+        await expectAbort(() => undefined, (client) => sendIn(client, way, size));
       });
     }
   }
@@ -82,7 +81,7 @@ Deno.test("a client that leaves within a stream is noticed though nothing is wri
           start: (controller) => controller.enqueue(new TextEncoder().encode("first")),
         }),
       );
-    await timeOfAbort(silent, async (client) => {
+    await expectAbort(silent, async (client) => {
       await sendIn(client, "head first", size);
       await until(() => true);
     });
@@ -91,19 +90,19 @@ Deno.test("a client that leaves within a stream is noticed though nothing is wri
 
 Deno.test("a client that closes its sending side, or resets the connection, has left", async () => {
   const send = (client: RawClient) => sendIn(client, "head first", 600);
-  await timeOfAbort(() => undefined, send, (client) => client.connection.closeWrite());
+  await expectAbort(() => undefined, send, (client) => client.connection.closeWrite());
 });
 
 Deno.test("a client that leaves is noticed in its second request, and behind a pipelined one", async () => {
   let calls = 0;
   const second = () => ++calls === 1 ? new Response("first") : undefined;
-  await timeOfAbort(second, async (client) => {
+  await expectAbort(second, async (client) => {
     await client.send(post(600));
     assertEquals((await client.answer()).body, "first");
     await client.send(post(100_000));
     await until(() => calls === 2);
   });
-  await timeOfAbort(() => undefined, (client) => client.send(post(600) + post(100_000)));
+  await expectAbort(() => undefined, (client) => client.send(post(600) + post(100_000)));
 });
 
 Deno.test("the source of a stream is cancelled when its client leaves", async () => {
@@ -118,7 +117,7 @@ Deno.test("the source of a stream is cancelled when its client leaves", async ()
         cancel: () => cancelled.resolve(),
       }),
     );
-  await timeOfAbort(stream, (client) => client.send(post(600)));
+  await expectAbort(stream, (client) => client.send(post(600)));
   await cancelled.promise;
 });
 

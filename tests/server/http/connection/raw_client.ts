@@ -78,10 +78,10 @@ export class RawClient implements Disposable {
     return this.#received;
   }
 
-  /** Whether the server closes the connection within the time. */
-  async closesWithin(milliseconds: number): Promise<boolean> {
+  /** Whether the server closes the connection, long before it would for idling. */
+  async closes(): Promise<boolean> {
     const timeout = Promise.withResolvers<string>();
-    const timer = setTimeout(() => timeout.resolve("open"), milliseconds);
+    const timer = setTimeout(() => timeout.resolve("open"), 20_000);
     const outcome = await Promise.race([this.rest(), timeout.promise]);
     clearTimeout(timer);
     return outcome !== "open";

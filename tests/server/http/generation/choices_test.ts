@@ -1,7 +1,7 @@
 // mergeChoices(): order, sums, and that nothing runs on when one of several fails.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import type { ChatEvent } from "../../../../engine/types.ts";
+import type { ChatEvent } from "../../../../engine/types/mod.ts";
 import { mergeChoices } from "../../../../server/http/generation/choices.ts";
 import { failsAfter, fakeUsage, says } from "../../fake_model.ts";
 

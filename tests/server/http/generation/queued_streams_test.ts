@@ -11,7 +11,7 @@ import { Ollama } from "ollama";
 import { createOllama as createPlain } from "ollama-ai-provider-v2";
 import OpenAI from "openai";
 import { ContextLengthError, ModelClosedError } from "../../../../engine/errors.ts";
-import type { ChatEvent } from "../../../../engine/types.ts";
+import type { ChatEvent } from "../../../../engine/types/mod.ts";
 import { failsAfter, fakeUsage, says, type Script } from "../../fake_model.ts";
 import { serve } from "../connection/raw_client.ts";
 import { createTestApp, readLines, until } from "../../test_app.ts";

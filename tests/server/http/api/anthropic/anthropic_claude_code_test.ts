@@ -9,7 +9,7 @@ import {
   ModelManager,
   ModelStore,
 } from "../../../../../engine/mod.ts";
-import type { ChatMessage, ChatModel, ChatRequest } from "../../../../../engine/types.ts";
+import type { ChatMessage, ChatModel, ChatRequest } from "../../../../../engine/types/mod.ts";
 import { createApp } from "../../../../../server/http/app.ts";
 import { createLog } from "../../../../../server/log.ts";
 import {

@@ -1,7 +1,7 @@
 // Bodies of the Messages API as the engine gets them: conversations, tools, thinking, formats.
 
 import { assertEquals } from "@std/assert";
-import type { ChatMessage, ChatRequest } from "../../../../../engine/types.ts";
+import type { ChatMessage, ChatRequest } from "../../../../../engine/types/mod.ts";
 import {
   translateCount,
   translateMessages,

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ModelClosedError } from "../../../../../engine/errors.ts";
-import type { ChatEvent, DoneEvent } from "../../../../../engine/types.ts";
+import type { ChatEvent, DoneEvent } from "../../../../../engine/types/mod.ts";
 import { fakeUsage, type Script } from "../../../fake_model.ts";
 import { serve } from "../../connection/raw_client.ts";
 import { createTestApp, type TestApp, until } from "../../../test_app.ts";

@@ -2,7 +2,7 @@
 // weights: what only a script can bring about. openai_end_to_end_test.ts has the model in the box.
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import type { ChatRequest } from "../../../../../engine/types.ts";
+import type { ChatRequest } from "../../../../../engine/types/mod.ts";
 import { ResponseStore } from "../../../../../server/http/response_store.ts";
 import { APIError, BadRequestError, NotFoundError, OpenAI } from "openai";
 import { failsAfter, saysForever } from "../../../fake_model.ts";

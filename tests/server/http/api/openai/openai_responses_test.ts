@@ -3,7 +3,7 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";
-import type { ChatRequest } from "../../../../../engine/types.ts";
+import type { ChatRequest } from "../../../../../engine/types/mod.ts";
 import { failsAfter } from "../../../fake_model.ts";
 import { callEvents, gives, readEvents, weather } from "./openai_scripts.ts";
 import { createTestApp, type TestApp } from "../../../test_app.ts";

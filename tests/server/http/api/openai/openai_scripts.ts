@@ -1,6 +1,6 @@
 // What the tests of OpenAI's API share: scripts that think, speak and call, and streams as data.
 
-import type { ChatEvent, DoneReason } from "../../../../../engine/types.ts";
+import type { ChatEvent, DoneReason } from "../../../../../engine/types/mod.ts";
 import { fakeUsage, type Script } from "../../../fake_model.ts";
 
 /** A conversation of one turn. */

@@ -1,7 +1,7 @@
 // What the tests of kept responses share: an application over a model without weights that keeps its
 // responses in a folder of its own.
 
-import type { ChatRequest } from "../../../../../engine/types.ts";
+import type { ChatRequest } from "../../../../../engine/types/mod.ts";
 import type { AppOptions } from "../../../../../server/http/app_types.ts";
 import {
   ResponseStore,

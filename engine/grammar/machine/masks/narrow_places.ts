@@ -1,0 +1,29 @@
+// Places in a text where only few bytes may come, as in a constant: of the subtrees below the root of
+// the trie all but a few are dead there.
+
+import type { TextRules } from "../texts/text_rules.ts";
+import type { TokenTable } from "../tokens/token_table.ts";
+
+/** Most bytes that may come at such a place, a quote among them. */
+const NARROW = 4;
+
+const QUOTE = 0x22;
+
+/**
+ * The nodes below the root for the bytes that may come in a state of a text, and for the quote, where they
+ * are few; undefined: they are more. Errors: OutOfWork.
+ */
+export function narrowNodes(
+  { bytes, ends, nodes }: TokenTable,
+  { automaton }: TextRules,
+  state: number,
+): readonly number[] | undefined {
+  const found: number[] = [];
+  for (let child = 1; child < nodes; child = ends[child]!) {
+    const byte = bytes[child]!;
+    if (byte !== QUOTE && automaton.step(state, byte) === 0) continue;
+    if (found.length === NARROW) return undefined;
+    found.push(child);
+  }
+  return found;
+}

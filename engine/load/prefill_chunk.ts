@@ -1,0 +1,24 @@
+// How many tokens of a prompt a step takes by default. More rows keep more of a large GPU busy, read the
+// weights less often, and take more memory for activations.
+
+import type { DeviceProfile } from "../../kernels/mod.ts";
+
+/** Tokens of a prompt in a step of a GPU of which nothing is known, or that is short of memory. */
+export const USUAL_CHUNK = 256;
+
+/** The same on a large GPU: as many tiles of 64 by 64 as its hundred processors need. */
+export const LARGE_CHUNK = 1024;
+
+/** With a driver on the CPU few, so that an abort is noticed soon. */
+const SOFTWARE_CHUNK = 64;
+
+/** Bytes of the largest buffer from which a GPU is large: WebGPU does not tell how much memory it has. */
+const LARGE_BUFFER = 2 ** 31 - 1;
+
+/** Prompt tokens in a step of a device. The plan of a load takes fewer where memory is short. */
+export function defaultChunk(
+  { capabilities, maxBufferSize }: Pick<DeviceProfile, "capabilities" | "maxBufferSize">,
+): number {
+  if (capabilities.software) return SOFTWARE_CHUNK;
+  return maxBufferSize >= LARGE_BUFFER ? LARGE_CHUNK : USUAL_CHUNK;
+}

@@ -1,0 +1,163 @@
+// The events of answers: pieces of text, thinking and tool calls, and the counts at the end. Plain
+// data that postMessage can send, as in requests.ts.
+
+/** Exact counts, and times in milliseconds. */
+export interface Usage {
+  /** All tokens of the prompt, including cached ones. */
+  promptTokens: number;
+  /** Tokens of the prompt whose keys and values were cached. */
+  cachedTokens: number;
+  /** Cached tokens that were restored from the system's memory; missing if there were none. */
+  fromMemoryTokens?: number;
+  /** Cached tokens that were restored from disk; missing if there were none. */
+  fromDiskTokens?: number;
+  /** Generated tokens, including the one that ended the answer. */
+  completionTokens: number;
+  /** Tokens that were drafted; missing if there were none. */
+  draftedTokens?: number;
+  /** Drafted tokens that the model accepted. */
+  acceptedTokens?: number;
+  /** Time from admission to the first token. */
+  promptMilliseconds: number;
+  /** Time from the first token to the last. */
+  completionMilliseconds: number;
+}
+
+/**
+ * `stop`: the model ended its answer, or a stop string occurred. `length`: maxTokens or the window.
+ */
+export type DoneReason = "stop" | "length";
+
+/**
+ * A request is valid and waits until its prompt can run. Comes before `start`, and again when the
+ * number has changed.
+ */
+export interface QueuedEvent {
+  /** Tells it from other events. */
+  type: "queued";
+  /** Number of requests that come first: they are read before it, or have to free memory for it. */
+  ahead: number;
+}
+
+/** An answer begins: its prompt will run next. */
+export interface StartEvent {
+  /** Tells it from other events. */
+  type: "start";
+  /** All tokens of the prompt, including cached ones. */
+  promptTokens: number;
+  /** Tokens of the prompt whose keys and values are cached. */
+  cachedTokens: number;
+}
+
+/**
+ * A part of the prompt has been read. Only for requests that ask for progress, before their first
+ * text.
+ */
+export interface ProgressEvent {
+  /** Tells it from other events. */
+  type: "progress";
+  /** All tokens of the prompt. */
+  promptTokens: number;
+  /** Tokens of the prompt that were cached. */
+  cachedTokens: number;
+  /** Tokens of the prompt that were read so far, including cached ones. */
+  processedTokens: number;
+  /** Milliseconds since reading began. */
+  milliseconds: number;
+}
+
+/** A token that was possible, and its probability. */
+export interface TokenProbability {
+  /** Its text. Incomplete characters are U+FFFD. */
+  token: string;
+  /** The bytes that it stands for. */
+  bytes: number[];
+  /** Natural logarithm of its probability. */
+  logprob: number;
+}
+
+/** The tokens that the format of an answer allowed in the place of a token. */
+export interface TokenMask {
+  /** Number of allowed tokens. */
+  allowed: number;
+  /** Number of tokens in the vocabulary. */
+  vocabulary: number;
+  /** The text that had to come next, whatever the model computed; missing if there was a choice. */
+  forced?: string;
+  /** The most likely allowed tokens, in descending order. */
+  topAllowed: TokenProbability[];
+  /** The most likely tokens that were not allowed, in descending order. */
+  topForbidden: TokenProbability[];
+}
+
+/** A generated token. */
+export interface TokenLogprob extends TokenProbability {
+  /** The most likely tokens in its place, in descending order. */
+  top: TokenProbability[];
+  /** The tokens that the format allowed, if the request asks for this and has a format. */
+  mask?: TokenMask;
+}
+
+/** A token of a text. */
+export interface TextToken {
+  /** Its number in the vocabulary. */
+  id: number;
+  /** Its text. Incomplete characters are U+FFFD. */
+  text: string;
+  /** The bytes that it stands for. */
+  bytes: number[];
+}
+
+/** A piece of text. */
+export interface TextPiece {
+  /** The text. Not empty, except for vocabularies without text. */
+  text: string;
+  /** The tokens of the text, if the request asks for log-probabilities. */
+  logprobs?: TokenLogprob[];
+}
+
+/**
+ * The events of a generation, in order: `queued` if it waits, `start`, pieces of text, and `done`.
+ * An abort ends the stream without `done`.
+ */
+export type GenerateEvent =
+  | QueuedEvent
+  | StartEvent
+  | ProgressEvent
+  | { type: "text"; tokens: number[] } & TextPiece
+  | DoneEvent;
+
+/** The end of an answer. */
+export interface DoneEvent {
+  /** Tells it from other events. */
+  type: "done";
+  /** Why it ended. */
+  reason: DoneReason;
+  /** The stop string that occurred, if any. */
+  stopString?: string;
+  /** Counts and times. */
+  usage: Usage;
+  /** The tokens of prompt and answer, to continue from, if the request asks for them. */
+  context?: number[];
+  /** What was done differently from the request, as sentences for a log. */
+  notes?: string[];
+  /** Number of messages that were left out because they did not fit the window. */
+  droppedMessages?: number;
+  /** Which of them: the `index` of those that have one. */
+  droppedIndexes?: number[];
+}
+
+/**
+ * The events of a chat, in order: `queued` if it waits, `start`, the answer, and `done`. A tool
+ * call is a start, pieces of its arguments' JSON text, and an end with all of them. Calls do not
+ * overlap.
+ */
+export type ChatEvent =
+  | QueuedEvent
+  | StartEvent
+  | ProgressEvent
+  | { type: "text" | "thinking" } & TextPiece
+  | { type: "callStart"; id: string; name: string }
+  | { type: "callArguments"; id: string; json: string }
+  | { type: "callEnd"; id: string; name: string; arguments: Record<string, unknown> }
+  | DoneEvent;

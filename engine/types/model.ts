@@ -1,0 +1,110 @@
+// A loaded model as its users see it, wherever it runs: its facts, its memory, and what it can be asked.
+
+import type { ChatEvent, GenerateEvent, TextToken } from "./events.ts";
+import type {
+  ChatRequest,
+  EmbedInput,
+  EmbedOptions,
+  EmbedRequest,
+  EmbedResult,
+  GenerateRequest,
+} from "./requests.ts";
+
+/** The embeddings of an image. */
+export interface ImageEmbedding {
+  /**
+   * The rows of all tiles in the order of the prompt: [tokens, width]. The memory belongs to the
+   * caller.
+   */
+  embeddings: Float32Array;
+  /** Number of rows. Each takes the place of a token. */
+  tokens: number;
+}
+
+/** Facts of a model that are known without running it. Sizes in bytes. */
+export interface ModelInfo {
+  /** `general.architecture`. */
+  architecture: string;
+  /** Number of weights. */
+  parameterCount: number;
+  /** GGML name of the file's main type, such as "Q4_K_M". */
+  quantization: string;
+  /** The window with which the model was trained, in tokens. */
+  trainedContextLength: number;
+  /** Width of the embeddings. */
+  embeddingLength: number;
+  /** Size of the file. For a split model, of all its files. */
+  fileSize: number;
+  /** Whether the file has a chat template. */
+  hasChatTemplate: boolean;
+  /** Whether its template offers tools to the model, and calls in its answers can be parsed. */
+  callsTools: boolean;
+  /** Whether it thinks before it answers. */
+  thinks: boolean;
+  /** Whether its vocabulary has the tokens for fill-in-the-middle (`suffix`). */
+  fillsInMiddle: boolean;
+  /** Whether it reads images: whether its file or its projector's has an encoder. */
+  readsImages: boolean;
+  /** Whether it is made to give vectors (`embed`) instead of text. */
+  isEmbeddingModel: boolean;
+}
+
+/** Bytes that a loaded model holds on its devices. */
+export interface MemoryUse {
+  /** The weights. */
+  weights: number;
+  /** Keys and values of all sequences. */
+  keyValueCache: number;
+  /** Activations and other buffers. */
+  scratch: number;
+  /** Bytes of all these that are the system's memory, because the CPU computes there. Default 0. */
+  onCpu?: number;
+}
+
+/** How much of a loaded model's capacity for sequences is in use. */
+export interface Occupancy {
+  /** Sequences that can run at the same time. */
+  slots: { used: number; free: number };
+  /** Blocks of the KV cache: of running sequences, cached for later prompts, and empty. */
+  blocks: { used: number; cached: number; free: number };
+}
+
+/**
+ * A model that answers requests: the interface that the server uses. Implemented in-process, by the
+ * worker's client, and for models on other servers.
+ */
+export interface ChatModel extends AsyncDisposable {
+  /** Facts from its file. */
+  readonly info: ModelInfo;
+  /** Window of this load in tokens: the requested one, but at most the trained one. */
+  readonly contextLength: number;
+  /** Memory on its devices. */
+  readonly memory: MemoryUse;
+  /**
+   * Use of its slots and KV blocks. For a model in a worker, as of its last message. Undefined:
+   * unknown.
+   */
+  readonly occupancy?: Occupancy | undefined;
+  /** How the model runs differently from what its file expects, for people. */
+  readonly warnings: readonly string[];
+  /** Continues a prompt. Errors before the first event: ContextLengthError, RequestError. */
+  generate(request: GenerateRequest): AsyncIterable<GenerateEvent>;
+  /** Answers a conversation through the model's chat template. */
+  chat(request: ChatRequest): AsyncIterable<ChatEvent>;
+  /** The text of the prompt that `chat` would run. */
+  renderChat(request: ChatRequest): Promise<string>;
+  /** The number of the prompt's tokens, as in `chat`'s promptTokens. Errors: those of `chat`. */
+  countTokens(request: ChatRequest): Promise<number>;
+  /**
+   * The tokens of a text as in a prompt, without special tokens around it. Errors: RequestError.
+   */
+  tokenize(text: string): Promise<TextToken[]>;
+  /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
+  embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
+  /** Embeddings with the number of tokens. Errors: those of `embed`. */
+  embedWithUsage(request: EmbedRequest): Promise<EmbedResult>;
+  /** The embeddings of an image. Errors: RequestError if the model reads no images, ImageError. */
+  embedImage(image: Uint8Array | string): Promise<ImageEmbedding>;
+  /** Ends all requests (ModelClosedError) and frees the memory. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,252 @@
+// Requests to a model and their options, the same for the library, the worker and every HTTP dialect.
+// Plain data that postMessage can send, except for signals.
+
+import type { GrammarRules } from "../grammar/mod.ts";
+
+/** How the next token is sampled. Order: penalties, top_k, top_p, min_p, temperature, draw. */
+export interface SamplingOptions {
+  /** 0 is greedy. Default 0.8. */
+  temperature?: number;
+  /** Keep the k most likely tokens; 0 keeps all. Default 40. */
+  topK?: number;
+  /** Keep the smallest set of tokens whose probability reaches p. Default 0.9. */
+  topP?: number;
+  /** Drop tokens less likely than p times the most likely one. Default 0. */
+  minP?: number;
+  /** Seed of the draws. The same seed gives the same text. Default: random. */
+  seed?: number;
+  /** Divides (positive) or multiplies (negative) the logits of recent tokens. Default 1. */
+  repeatPenalty?: number;
+  /** Number of recent tokens to which penalties apply; -1 means the whole window. Default 64. */
+  repeatLastN?: number;
+  /** Subtracted once from the logit of each recent token. Default 0. */
+  presencePenalty?: number;
+  /** Subtracted per occurrence from the logit of each recent token. Default 0. */
+  frequencyPenalty?: number;
+}
+
+/**
+ * The format of an answer, which a token mask enforces. "json": any JSON object. schema: a document
+ * of a JSON Schema, given as a value or as JSON text. grammar: GBNF text or rules. pattern: text
+ * that an ECMA-262 regular expression matches as a whole.
+ */
+export type OutputFormat =
+  | "json"
+  | { schema: unknown }
+  | { grammar: string | GrammarRules }
+  | { pattern: string };
+
+/** The options of the answer's format. */
+export interface FormatOptions {
+  /** Default: any text. Errors: SchemaError, GrammarError. */
+  format?: OutputFormat;
+  /**
+   * Whether objects may have keys that the schema does not mention, as in JSON Schema. Default
+   * false: only keys that the schema declares or allows are generated. Applies to the arguments of
+   * tools, too.
+   */
+  openObjects?: boolean;
+  /**
+   * Whether an answer with a format is led to its shortest end before maxTokens or the window would
+   * cut it off, so that it is complete. Default true.
+   */
+  finish?: boolean;
+}
+
+/** Load options in requests to models on other servers. */
+export interface RemoteLoadOptions {
+  /**
+   * Layers on that server's GPU. Ignored for models on this machine, where load options determine
+   * it.
+   */
+  gpuLayers?: number;
+  /** Most prompt tokens per step on that server. Ignored for models on this machine, too. */
+  prefillChunk?: number;
+}
+
+/** The window of a request. */
+export interface WindowOptions {
+  /** Most tokens of prompt and answer together. Default, and maximum: the model's window. */
+  contextLength?: number;
+}
+
+/** Limits of one answer. */
+export interface LimitOptions extends WindowOptions, RemoteLoadOptions {
+  /** Most tokens to generate. Default: until the model ends its answer or the window is full. */
+  maxTokens?: number;
+  /** Strings that end the answer. They are not part of its text. */
+  stop?: string[];
+  /**
+   * Whether to go on after the model ends its answer, up to the other limits; for measurements.
+   * Default false.
+   */
+  ignoreEnd?: boolean;
+  /**
+   * Most tokens that are drafted at a time, from earlier text or by a draft model; a step checks all
+   * of them at once. Drafts change how fast an answer comes, never what it says. 0: none. With a
+   * number, a draft model always drafts that many. Default: as many as have paid off in this answer,
+   * but at most 4 of a draft model.
+   */
+  draftTokens?: number;
+  /**
+   * Most tokens of thinking in a chat, at least one. Then the mark that ends it is inserted, and
+   * the answer follows. Default: unlimited.
+   */
+  thinkBudget?: number;
+  /**
+   * Aborting it ends the thinking of a chat, and the answer follows. A worker's client forwards it
+   * as a message.
+   */
+  answerNow?: AbortSignal;
+}
+
+/** What an answer reports besides its text. */
+export interface ReportOptions {
+  /**
+   * Number of most likely tokens to report in the place of each token, together with its own
+   * log-probability. These are the model's own: before penalties, temperature and format. Default:
+   * no report.
+   */
+  logprobs?: number;
+  /**
+   * Whether to report, with the log-probabilities, what the format allowed in the place of each
+   * token; at least one most likely token is listed. Then each token is sampled, even if only one
+   * is possible. Default false.
+   */
+  masks?: boolean;
+  /**
+   * Tokens before the prompt: the `context` at the end of an earlier answer. If it is set, even to
+   * an empty one, the answer ends with such a context.
+   */
+  context?: readonly number[];
+  /**
+   * Whether to report how much of the prompt is read, after each step that reads a part of it.
+   * Default false.
+   */
+  progress?: boolean;
+}
+
+/** A prompt to continue. */
+export interface GenerateRequest
+  extends SamplingOptions, LimitOptions, FormatOptions, ReportOptions {
+  /**
+   * Text (BOS is added as the vocabulary says, special tokens are parsed), or token ids as they
+   * are.
+   */
+  prompt: string | readonly number[];
+  /**
+   * Text after the answer: the model fills the gap between the prompt and it. Errors: RequestError
+   * if the vocabulary has no tokens for that.
+   */
+  suffix?: string;
+  /** Pictures in the prompt, as bytes of files or their base64, in order. */
+  images?: readonly (Uint8Array | string)[];
+  /**
+   * Aborting it ends the generation within one decode step. A worker's client forwards it as a
+   * message.
+   */
+  signal?: AbortSignal;
+}
+
+/** A tool call that the model made. */
+export interface ToolCall {
+  /** Id that the answer to the call refers to. */
+  id?: string;
+  /** Name and arguments of the function. */
+  function: { name: string; arguments: Record<string, unknown> };
+}
+
+/** One turn of a conversation. */
+export interface ChatMessage {
+  /** The author of the message. */
+  role: "system" | "user" | "assistant" | "tool";
+  /** The text. */
+  content: string;
+  /** Pictures in the turn, as bytes of files or their base64, in order. */
+  images?: readonly (Uint8Array | string)[];
+  /** The thinking of an assistant before its answer. */
+  thinking?: string;
+  /** Tools that an assistant called. */
+  toolCalls?: ToolCall[];
+  /** Name of the tool whose answer this is. */
+  toolName?: string;
+  /** Id of the call whose answer this is. */
+  toolCallId?: string;
+  /** What `droppedIndexes` calls it if it is left out, such as where it stands in the caller's list. */
+  index?: number;
+}
+
+/** A tool that the model may call. `parameters` is a JSON Schema, which templates get unchanged. */
+export interface Tool {
+  /** The only type there is. */
+  type: "function";
+  /** The function. */
+  function: {
+    name: string;
+    description?: string;
+    parameters?: Record<string, unknown>;
+    /**
+     * Whether to refuse the request if `parameters` cannot be enforced completely. Default false.
+     */
+    strict?: boolean;
+  };
+}
+
+/** A conversation to answer. */
+export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOptions, ReportOptions {
+  /** The conversation so far, the oldest turn first. */
+  messages: ChatMessage[];
+  /** Tools that the model may call. */
+  tools?: Tool[];
+  /**
+   * Whether calls are possible (auto, the default), required, or excluded; or the tool that must be
+   * called.
+   */
+  toolChoice?: "auto" | "required" | "none" | { name: string };
+  /** Whether an answer may call more than one tool. Default true. */
+  parallelToolCalls?: boolean;
+  /** Whether, and how hard, a thinking model thinks. Templates see it as `enable_thinking`. */
+  think?: boolean | "low" | "medium" | "high" | "max";
+  /**
+   * Whether to drop the oldest turns if the conversation does not fit the window. Default true. If
+   * false, that is a ContextLengthError.
+   */
+  truncate?: boolean;
+  /** A template in Ollama's language, instead of the model's own. Errors: RequestError. */
+  template?: string;
+  /** Aborting it ends the answer within one decode step. */
+  signal?: AbortSignal;
+}
+
+/** An input to embed: text (the special tokens of the model are added) or token ids as they are. */
+export type EmbedInput = string | readonly number[];
+
+/** The options of embeddings. */
+export interface EmbedOptions extends WindowOptions, RemoteLoadOptions {
+  /**
+   * Whether to cut off the end of an input that does not fit the window. Default true. If false,
+   * that is a ContextLengthError.
+   */
+  truncate?: boolean;
+  /**
+   * Number of elements of each vector to keep, from the first on; the rest is normalized again.
+   * Default: all.
+   */
+  dimensions?: number;
+  /** Aborting it ends the call with its reason. */
+  signal?: AbortSignal;
+}
+
+/** Inputs to embed. */
+export interface EmbedRequest extends EmbedOptions {
+  /** The inputs, each of which becomes one vector. */
+  inputs: readonly EmbedInput[];
+}
+
+/** The result of embedding. */
+export interface EmbedResult {
+  /** One unit vector per input, in order. The memory belongs to the caller. */
+  embeddings: Float32Array[];
+  /** Tokens of all inputs after cutting, including special tokens. */
+  promptTokens: number;
+}

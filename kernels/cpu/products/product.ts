@@ -1,0 +1,199 @@
+// Products of a weight matrix with int8 activations: y = W x. For few tokens the codes of a band
+// are read in place. For some more, the codes of a group are copied to a panel (panel.ts) and
+// multiplied with all tokens at once. For many, some groups are first expanded there, which all tokens
+// then read.
+
+import { forBands, forLoneTile, forTiles, PRODUCT_ARGUMENTS, type TilePlace } from "../bands.ts";
+import { i32, type Local, type ModuleBuilder } from "../wasm/mod.ts";
+import { activationBytes } from "../activations.ts";
+import { type DotMethod, dotMethodOf, type DotProduct } from "../dot_product.ts";
+import {
+  blockBytes,
+  GROUP,
+  isRowFormat,
+  maximumCode,
+  type PackedFormat,
+  STEPS,
+} from "../formats/format.ts";
+import { addKernel } from "../kernel.ts";
+import { fillPanel, stageGroup, unrollPanel, walkPanel } from "./panel.ts";
+import {
+  addStagedGroup,
+  addTile,
+  addUnrolledTile,
+  type Product,
+  type ProductMemories,
+} from "./tile.ts";
+import { walkBlocks } from "./walk.ts";
+
+/** Tokens of a tile: registers hold eight sums beside the operands. */
+const TILE = 4;
+/**
+ * Tokens of a tile whose sums over groups are in memory: registers hold those of a group alone, so that
+ * twice as many tokens share the codes that have been read.
+ */
+const LONE_TILE = 8;
+/** Groups of a panel: 1024 columns, which fit a first-level cache together with activations. */
+const PANEL_GROUPS = 32;
+/**
+ * Most groups that are read at constant addresses. With fewer, sums would be written to memory more
+ * often; with more, the code would not fit the CPU's cache of decoded instructions.
+ */
+function mostUnrolled({ kind, run }: DotMethod): number {
+  return kind === "turned" || (kind === "pairs" && run < STEPS / 2) ? 4 : 8;
+}
+/**
+ * Tokens that are multiplied with a staged group at a time: as many as fit the registers, which also hold
+ * sums of 16 bits if these are added more than once.
+ */
+function tokensOfStaged({ method: { kind, run }, format }: Product): number {
+  const steps = format.scales.halves ? STEPS / 2 : STEPS;
+  return kind === "pairs" && run < steps ? LONE_TILE / 2 : LONE_TILE;
+}
+
+/** Pages of a thread's own memory, of which attention needs most. */
+export const PANEL_PAGES = 5;
+/** Bytes for intermediate values; the tables of formats follow (walk.ts). */
+export const PANEL_BYTES = 65536 * 4;
+
+/** Whether a format's products read the second form of activations on a machine. */
+export function readsWide(format: PackedFormat, machine: DotProduct): boolean {
+  return dotMethodOf(machine, maximumCode(format)).isWide;
+}
+
+/** Whether its products of many tokens, which read panels, do so. */
+export function panelsReadWide(format: PackedFormat, machine: DotProduct, joins: boolean): boolean {
+  return panelMethod(format, machine, joins).isWide;
+}
+
+function panelMethod(format: PackedFormat, machine: DotProduct, joins: boolean): DotMethod {
+  return dotMethodOf(machine, maximumCode(format), joins ? "turned" : "magnitudes");
+}
+
+/** The name of the kernel for a number of tokens, or for pairs of this number of tokens with experts. */
+export function productKernel(tokens: number): string {
+  return tokens <= TILE ? "product_few" : tokens <= LONE_TILE ? "product_several" : "product";
+}
+
+/**
+ * Adds `product(record, first, last)` (PRODUCT_ARGUMENTS) for items `first` to `last`, bands of eight
+ * rows, `product_few` for few tokens alone, because engines optimize a small function much sooner, and
+ * `product_several` for a few more, see productKernel().
+ * Activations are int8 groups, in the form that readsWide() and panelsReadWide() tell.
+ *
+ * @param joins whether the engine joins neighbouring vectors
+ */
+export function addProduct(
+  module: ModuleBuilder,
+  memories: ProductMemories,
+  format: PackedFormat,
+  machine: DotProduct,
+  joins: boolean,
+): void {
+  const product: Product = { format, method: dotMethodOf(machine, maximumCode(format)), memories };
+  const byPanels: Product = { ...product, method: panelMethod(format, machine, joins) };
+  const groupsOfBlock = format.source.blockSize / GROUP;
+  const { work, panel } = memories;
+  const addWith = (name: "product" | "product_few" | "product_several") =>
+    addKernel(module, work, { name, takes: PRODUCT_ARGUMENTS }, (f, given, first, last) => {
+      const few = isRowFormat(format) ? 0 : TILE;
+      const items = { first, last, blockBytes: blockBytes(format), few };
+      forBands(f, memories, given, items, ({ begin, end, tokens, isFew }) => {
+        const offset = f.let(i32.const(0));
+        const strideOf = ({ method }: Product) =>
+          f.let(i32.mul(given.all, activationBytes(method.isWide)));
+        const forAllTiles = (offset: Local<"i32">, body: (tile: TilePlace) => void) =>
+          forTiles(f, panel, { tokens, offset, sizes: [TILE, 1] }, body);
+        const multiplyInPlace = () => {
+          const groupStride = strideOf(product);
+          forAllTiles(offset, (tile) =>
+            addTile(
+              f,
+              product,
+              { ...tile, groupStride },
+              (body) => walkBlocks(f, product, begin, end, body),
+            ));
+        };
+        const multiplyByPanels = () => {
+          const groupStride = strideOf(byPanels);
+          const from = f.let(begin);
+          const to = f.local("i32");
+          const rest = f.let(given.blocks);
+          const isFirst = f.let(i32.const(1));
+          const multiplyPanel = (
+            count: Local<"i32">,
+            tiles: (panelEnd: Local<"i32">) => void,
+          ) => {
+            f.set(to, i32.add(from, i32.mul(count, blockBytes(format))));
+            tiles(fillPanel(f, byPanels, from, to));
+            f.set(from, to);
+            f.increase(offset, i32.mul(count, i32.mul(groupStride, groupsOfBlock)));
+            f.set(rest, i32.sub(rest, count));
+            f.set(isFirst, 0);
+          };
+          if (joins) {
+            const most = mostUnrolled(byPanels.method);
+            const counts = [most, 2, 1];
+            for (const groups of new Set(counts.map((groups) => Math.max(groups, groupsOfBlock)))) {
+              const count = f.let(i32.const(groups / groupsOfBlock));
+              f.while(i32.ge_u(rest, count), () =>
+                multiplyPanel(count, () => {
+                  for (let first = 0; first < groups; first += most) {
+                    const end = Math.min(groups, first + most);
+                    const start = f.let(i32.add(offset, i32.mul(groupStride, first)));
+                    forAllTiles(start, (tile) =>
+                      addUnrolledTile(f, byPanels, { ...tile, isFirst, groupStride }, (body) =>
+                        unrollPanel(f, byPanels, first, end, body)));
+                    f.set(isFirst, 0);
+                  }
+                }));
+            }
+            return;
+          }
+          f.doWhile(() => {
+            const count = f.let(i32.const(PANEL_GROUPS / groupsOfBlock));
+            f.if(i32.lt_u(rest, count), () => f.set(count, rest));
+            multiplyPanel(
+              count,
+              (panelEnd) =>
+                forAllTiles(offset, (tile) =>
+                  addTile(
+                    f,
+                    byPanels,
+                    { ...tile, isFirst, groupStride },
+                    (body) => walkPanel(f, byPanels, panelEnd, body),
+                  )),
+            );
+          }, rest);
+        };
+        const multiplyStaged = () => {
+          const groupStride = strideOf(byPanels);
+          forLoneTile(
+            f,
+            panel,
+            { tokens, size: LONE_TILE },
+            (inputs, sums) =>
+              walkBlocks(f, byPanels, begin, end, (source) => {
+                const group = stageGroup(f, byPanels, source);
+                const size = tokensOfStaged(byPanels);
+                for (let t = 0; t < LONE_TILE; t += size) {
+                  const [some, their] = [inputs.slice(t, t + size), sums.slice(t, t + size)];
+                  addStagedGroup(f, byPanels, group, some, their);
+                }
+                for (const x of inputs) f.increase(x, groupStride);
+              }),
+          );
+        };
+        const multiplyMany = joins && name === "product_several"
+          ? multiplyStaged
+          : multiplyByPanels;
+        // Blocks that are slow to decode are decoded once, even for few tokens.
+        if (isRowFormat(format)) multiplyMany();
+        else if (name === "product_few") multiplyInPlace();
+        else f.if(isFew, multiplyInPlace, multiplyMany);
+      });
+    });
+  addWith("product");
+  addWith("product_few");
+  addWith("product_several");
+}

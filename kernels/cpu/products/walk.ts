@@ -1,0 +1,147 @@
+// Loops over the groups of a band in place. Codes in planes are extracted step by step; rows with the
+// blocks of the file are decoded one after the other and then transposed.
+
+import { DECODED } from "../bands.ts";
+import { type DotMethod, sumDots } from "../dot_product.ts";
+import {
+  BAND,
+  type BandFormat,
+  blockBytes,
+  GROUP,
+  groupBytes,
+  isRowFormat,
+  type Place,
+  type Quads,
+  type RowFormat,
+} from "../formats/format.ts";
+import { rowFormats } from "../formats/codebooks.ts";
+import { bytes, unpackCodes } from "../formats/planes.ts";
+import { transposed } from "../pack.ts";
+import type { GroupSource, Product } from "./tile.ts";
+import { type FunctionBuilder, i32, i8x16, type Local } from "../wasm/mod.ts";
+
+/** Address of the tables of formats in the memory of a thread: after the intermediate values. */
+const TABLES = 4 * 65536;
+
+/** The address of a format's table in the memory of each thread. */
+export function tableAddress(format: RowFormat): number {
+  const before = rowFormats.slice(0, rowFormats.indexOf(format));
+  return before.reduce((sum, { table }) => sum + (table?.length ?? 0), TABLES);
+}
+
+/** Loops over the blocks of a band in place, group by group. */
+export function walkBlocks(
+  f: FunctionBuilder,
+  product: Product,
+  begin: Local<"i32">,
+  end: Local<"i32">,
+  body: (group: GroupSource) => void,
+): void {
+  const { memories: { weights }, format } = product;
+  if (isRowFormat(format)) return walkRows(f, product, format, { begin, end }, body);
+  const { scales, source } = format;
+  const at = f.let(begin);
+  const place: Place = { memory: weights, address: at };
+  f.doWhile(() => {
+    const head = scales.loadHead(f, place);
+    if (source.blockSize === GROUP) {
+      body(blockGroup(f, product, format, { place, offset: scales.headBytes, head }));
+      return f.increase(at, blockBytes(format));
+    }
+    f.increase(at, scales.headBytes);
+    const groupsEnd = f.let(i32.add(at, blockBytes(format) - scales.headBytes));
+    f.doWhile(() => {
+      body(blockGroup(f, product, format, { place, offset: 0, head }));
+      f.increase(at, groupBytes(format));
+    }, i32.lt_u(at, groupsEnd));
+  }, i32.lt_u(at, end));
+}
+
+/** A group in place, at an offset from an address. */
+function blockGroup(
+  f: FunctionBuilder,
+  { method }: Product,
+  format: BandFormat,
+  { place: { memory, address }, offset, head }: {
+    place: Place;
+    offset: number;
+    head: readonly Local<"v128">[];
+  },
+): GroupSource {
+  const place = { memory: memory.behind(offset), address };
+  const scales = {
+    memory: memory.behind(offset + groupBytes(format) - format.scales.groupBytes),
+    address,
+  };
+  const loaded = format.scales.load(f, scales, head);
+  return {
+    load: (step) => loadCodes(f, format, method, place, step),
+    sum: sumDots,
+    scales: (half) => loaded.scales[half],
+    minimums: (half) => loaded.minimums![half],
+  };
+}
+
+/** The codes of a step as operands of dot products. */
+function loadCodes(
+  f: FunctionBuilder,
+  { bits, table, offset }: BandFormat,
+  method: DotMethod,
+  place: Place,
+  step: number,
+): Quads {
+  const codes = unpackCodes(f, bits, place, step);
+  if (!table && !method.isSigned) return codes;
+  const subtracted = method.isSigned ? offset : 0;
+  const values = f.constant(table?.map((value) => value - subtracted) ?? new Uint8Array(16));
+  const [first, second] = codes.map((quad) =>
+    f.let(table ? i8x16.swizzle(values, quad) : i8x16.sub(quad, bytes(f, subtracted)))
+  );
+  return [first, second];
+}
+
+/** Loops over rows with the blocks of the file. */
+function walkRows(
+  f: FunctionBuilder,
+  { memories: { weights, panel } }: Product,
+  format: RowFormat,
+  { begin, end }: { begin: Local<"i32">; end: Local<"i32"> },
+  body: (group: GroupSource) => void,
+): void {
+  const { source, scales: { halves } } = format;
+  const table = { memory: panel.behind(tableAddress(format)), address: i32.const(0) };
+  const block = f.let(begin);
+  f.doWhile(() => {
+    const group = f.let(i32.const(0));
+    f.forUpTo(group, source.blockSize / GROUP, 1, () => {
+      const row = f.let(block);
+      const to = f.let(i32.const(DECODED));
+      f.forUpTo(to, DECODED + BAND * GROUP, GROUP, () => {
+        const decoded = format.decode(f, { memory: weights, address: row }, group, table);
+        decoded.codes.forEach((codes, half) => f.do(panel.v128.store(to, codes, 16 * half)));
+        const scales = i32.shr_u(i32.sub(to, DECODED), 3);
+        decoded.scales.forEach((scale, half) =>
+          f.do(panel.f32.store(scales, scale, SCALES + 4 * BAND * half))
+        );
+        f.increase(row, source.blockBytes);
+      });
+      const load = (at: number) => panel.v128.load(i32.const(0), at);
+      const codes = transposed(f, (row, half) => load(DECODED + GROUP * row + 16 * half));
+      body({
+        load: (step) => [codes[2 * step]!, codes[2 * step + 1]!],
+        sum: sumDots,
+        scales: (half) => {
+          const at = SCALES + (halves ? 4 * BAND * half : 0);
+          return [load(at), load(at + 16)];
+        },
+        minimums: () => {
+          throw new RangeError(`Cannot read minimums: ${source.name} has none`);
+        },
+      });
+    });
+    f.increase(block, blockBytes(format));
+  }, i32.lt_u(block, end));
+}
+
+/** The address of the scales of decoded rows. */
+const SCALES = DECODED + BAND * GROUP;

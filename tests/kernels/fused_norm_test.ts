@@ -1,0 +1,75 @@
+// Norms that are fused with a product, and finished by the product that reads them: every kind of format, each
+// way to add up the sums of a team, and what is refused.
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { floatRows, GpuError, type Norm, quantizedRows } from "../../kernels/mod.ts";
+import { Linear, mostFusedNormRows, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import { gpuTest } from "../gpu.ts";
+import { webGpuTest } from "../adapter.ts";
+import { profileNamed } from "../profiles.ts";
+import { assertFusedNorm } from "./fused_norm_case.ts";
+import { KINDS, openPretended } from "./product_profiles.ts";
+import { formatNamed, randomMatrix } from "./weights.ts";
+
+const INTEGER = KINDS.filter((name) => formatNamed(name).kind === "integer");
+
+let opened: Promise<WebGpuDevice> | undefined;
+
+for (const format of INTEGER) {
+  const size = Math.max(96, formatNamed(format).blockSize);
+  webGpuTest(
+    `a product by ${format} has a fused norm, and the next one finishes it`,
+    async () => {
+      const device = await (opened ??= WebGpuDevice.open());
+      const shape = { format, width: size, columns: size };
+      await device.scoped("norm", async () => {
+        for (const tokens of [1, 5]) await assertFusedNorm(device, { ...shape, tokens });
+      });
+    },
+  );
+}
+
+webGpuTest("more rows than that are normed by themselves; scaled rows, and pairs", async () => {
+  const device = await (opened ??= WebGpuDevice.open());
+  const shape = { format: "Q8_0", width: 160, columns: 64 };
+  for (const tokens of [8, 9, 33]) await assertFusedNorm(device, { ...shape, tokens });
+  await assertFusedNorm(device, { ...shape, tokens: 2, affine: true });
+  await assertFusedNorm(device, { ...shape, tokens: 3, paired: true });
+});
+
+for (
+  const profile of [
+    "subgroups of 32,64, 32 KiB",
+    "subgroups of 32,32, 32 KiB",
+    "subgroups of 8,32, 16 KiB",
+    "no subgroups, 16 KiB",
+  ]
+) {
+  webGpuTest(`a fused norm with ${profile}`, async () => {
+    using device = await openPretended(profileNamed(profile));
+    const shape = { format: "Q8_0", width: 1056, columns: 96 };
+    await assertFusedNorm(device, { ...shape, tokens: 1, paired: true });
+    await assertFusedNorm(device, { ...shape, tokens: 5 });
+  });
+}
+
+gpuTest("products refuse norms that cannot be fused", async (device) => {
+  await Promise.resolve();
+  const gpu = device as WebGpuDevice;
+  const { matrix } = randomMatrix(gpu, formatNamed("Q8_0"), { rows: 64, columns: 64 });
+  const pair = randomMatrix(gpu, formatNamed("Q8_0"), { rows: 64, columns: 64, sides: 2 }).matrix;
+  assertEquals([mostFusedNormRows(matrix), mostFusedNormRows(pair)], [8, 0]);
+  assertEquals(gpu.mostFusedNormRows(matrix), gpu.capabilities.software ? 0 : 8);
+  const x = quantizedRows(gpu, "x", 1, 64);
+  const y = floatRows(gpu, "y", 1, 64);
+  const groups = quantizedRows(gpu, "normed", 1, 64, { deferredEpsilon: 1e-5 });
+  const weight = gpu.buffer("weight", 256, "test");
+  const norm = { kind: "rms" as const, epsilon: 1e-5, weight };
+  const refuse = (matrix: typeof pair, own: Norm, state: string) => {
+    const options = { norm: { norm: own, y: groups } };
+    assertThrows(() => new Linear(gpu, matrix, x, y, options), GpuError, state);
+  };
+  refuse(pair, norm, "2 sides");
+  refuse(matrix, { ...norm, kind: "layer" }, "only RMSNorms with weights");
+  refuse(matrix, { ...norm, epsilon: 1e-6 }, "readers are told of 0.00001");
+});

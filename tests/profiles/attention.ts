@@ -1,0 +1,14 @@
+// The tests of attention on GPUs that are pretended.
+
+import { testOn } from "../gpu.ts";
+import { pretendGpu } from "../pretended_gpu.ts";
+import { MEMORY_PROFILES } from "../profiles.ts";
+
+testOn(
+  MEMORY_PROFILES.map((profile) => ({
+    name: profile.name,
+    options: { gpu: pretendGpu(profile) },
+  })),
+);
+await import("../kernels/attention_options_test.ts");
+await import("../kernels/attention_test.ts");

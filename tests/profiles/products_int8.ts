@@ -1,0 +1,5 @@
+// Products with int8 activations of every kind of format, computed on all GPUs that are pretended.
+
+import { testProducts } from "./cases/products.ts";
+
+testProducts({ integer: true });
