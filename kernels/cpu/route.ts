@@ -18,6 +18,7 @@ import {
   type Local,
   type Memory,
   type ModuleBuilder,
+  type V128,
   v128,
 } from "./wasm/mod.ts";
 
@@ -112,7 +113,7 @@ function addRoute(
         );
         f.set(sums, f32x4.add(sums, probability));
         f.do(panel.v128.store(i32.add(probabilities, four.at), probability));
-        if (ranksLogits) f.do(panel.v128.store(i32.add(scores, four.at), logit));
+        if (ranksLogits) f.do(panel.v128.store(i32.add(scores, four.at), rankable(logit)));
       });
       if (gating !== "sigmoid") f.set(total, sumOfLanes(f, sums));
       if (ranksLogits && !hasBias) return;
@@ -120,8 +121,14 @@ function addRoute(
         const ranked = panel.v128.load(i32.add(ranksLogits ? scores : probabilities, four.at));
         const value = f.let(ranksLogits ? ranked : f32x4.div(ranked, f32x4.splat(total)));
         if (hasBias) f.set(value, f32x4.add(value, four.load(given.bias)));
-        f.do(panel.v128.store(i32.add(scores, four.at), value));
+        f.do(panel.v128.store(i32.add(scores, four.at), rankable(value)));
       });
+    }
+
+    /** Scores of which those that are NaN rank first: their experts are chosen, and the weights show it. */
+    function rankable(scores: Local<"v128">): V128 {
+      const infinite = f32x4.splat(f32.const(Infinity));
+      return v128.bitselect(scores, infinite, f32x4.eq(scores, scores));
     }
 
     /** Keeps the scores of the best groups; the scores of others become the lowest possible. */

@@ -14,7 +14,10 @@ export const ONE_GROUP = { count: 1, used: 1 };
  */
 export type Gating = "softmax" | "sigmoid" | "softmax of selected";
 
-/** How experts are chosen and weighted, in this order: choose, normalize, scale. */
+/**
+ * How experts are chosen and weighted, in this order: choose, normalize, scale. An expert whose score is
+ * NaN is chosen before others, so that what is damaged shows in the weights.
+ */
 export interface RouteOptions {
   gating: Gating;
   /** Biases that are added to probabilities for the choice only (DeepSeek-V3): [experts] f32. */
@@ -69,10 +72,10 @@ export function routeReference(
     gating === "sigmoid" ? 1 / (1 + Math.exp(-logit)) : Math.exp(logit - greatest) / total;
   const selected = gating === "softmax of selected";
   const ranksLogits = selected || !(bias || groups.used < groups.count);
-  const scores = Array.from(
-    logits,
-    (logit, i) => (ranksLogits ? logit : probability(logit)) + (bias?.[i] ?? 0),
-  );
+  const scores = Array.from(logits, (logit, i) => {
+    const score = (ranksLogits ? logit : probability(logit)) + (bias?.[i] ?? 0);
+    return Number.isNaN(score) ? Infinity : score;
+  });
   maskGroups(scores, groups);
   const ids = best(scores).slice(0, topK);
   const chosen = ids.map((id) => probability(logits[id]));

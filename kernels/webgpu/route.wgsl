@@ -1,6 +1,7 @@
 // The router of a mixture of experts: chooses `top_k` experts for each row by their logits, and computes
 // their weights. One workgroup per row. An expert's rank is the number of experts with a higher score,
-// or with the same score and a lower id; so nothing has to be sorted.
+// or with the same score and a lower id; so nothing has to be sorted. A score that is NaN ranks first:
+// its expert is chosen, and its weight shows what is damaged.
 // SOFTMAX, SIGMOID: an expert's weight is its probability. Neither: the softmax over the chosen ones.
 // BIASED (DeepSeek-V3, section 2.1.2): a bias is added for the choice, but not in the weight. GROUPED:
 // only experts of the `groups_used` groups with the greatest sums of their two best scores are chosen.
@@ -23,6 +24,7 @@ struct Params {
 #end
 
 const LOWEST = -3.402823e38f;
+const HIGHEST = 3.402823e38f;
 const LEAST_SUM = 6.103515625e-5f;                  // the smallest normal f16
 
 var<workgroup> scores: array<f32, EXPERTS>;         // padded with LOWEST to whole vectors
@@ -118,20 +120,19 @@ fn main(
 
   // Without a bias or groups, logits are the scores: they rank as probabilities do, and never round
   // to the same one.
-  #if PROBABLE
   for (var expert = thread; expert < experts; expert += WORKGROUP) {
-    scores[expert] = weight_of(scores[expert], greatest, total);
-  }
-  #end
-  #if BIASED
-  for (var expert = thread; expert < experts; expert += WORKGROUP) {
-    scores[expert] += bias[expert];
+    var score = scores[expert];
+    #if PROBABLE
+    score = weight_of(score, greatest, total);
+    #end
+    #if BIASED
+    score += bias[expert];
+    #end
+    scores[expert] = select(HIGHEST, score, score < 0.0 || score >= 0.0);
   }
   workgroupBarrier();
-  #end
 
   #if GROUPED
-  workgroupBarrier();
   for (var group = thread; group < params.groups; group += WORKGROUP) {
     group_scores[group] = group_score(group);
   }

@@ -48,7 +48,7 @@ async function assertRouted(device: Device, shape: Case): Promise<void> {
   assertEquals(Array.from(ids), expected.flatMap(({ ids }) => ids));
   const weights = expected.flatMap(({ weights }) => weights);
   // An exponential and a sum of them, twice where weights are normalized.
-  const spread = logits.reduce((most, logit) => Math.max(most, 2 * Math.abs(logit)), 0);
+  const spread = logits.reduce((most, logit) => Math.max(most, 2 * Math.abs(logit) || 0), 0);
   const ulps = 2 * (3 + 3 * spread) + experts / 2 + topK / 2 + 12;
   const actual = await readFloats(device, routing.weights, rows * topK);
   assertClose(actual, weights, relative(weights, ulps));
@@ -112,6 +112,22 @@ deviceTest("Route takes the lower ids of equal logits", async (device) => {
   for (const gating of ["softmax", "sigmoid", "softmax of selected"] as const) {
     const logits = new Float32Array(3 * 60).fill(0.5);
     await assertRouted(device, { experts: 60, topK: 4, gating, logits, rows: 3 });
+  }
+});
+
+deviceTest("Route chooses an expert whose logit is NaN, so that it shows", async (device) => {
+  const shape = { experts: 60, topK: 4, rows: 3 };
+  const sound = quarters(3 * 60, 5);
+  const bias = quarters(60, 13);
+  const groups = { count: 12, used: 3 };
+  for (const gating of ["softmax", "sigmoid", "softmax of selected"] as const) {
+    for (const options of [{}, { bias, groups }]) {
+      for (const damaged of [[7], [119, 62], sound.keys()]) {
+        const logits = sound.slice();
+        for (const at of damaged) logits[at] = NaN;
+        await assertRouted(device, { ...shape, ...options, gating, logits });
+      }
+    }
   }
 });
 
