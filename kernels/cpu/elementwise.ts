@@ -34,12 +34,17 @@ const POLYNOMIAL = [
   ...[4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1],
 ];
 
+/** 2^23 + 2^22: a float to which it is added is rounded to an integer, which is in the sum's low bits. */
+const ROUNDING = 2 ** 23 + 2 ** 22;
+
 /** e to the power of each lane: at least 1e-38, infinite from 88.4 on, NaN of NaN. */
 export function exponential(f: FunctionBuilder, x: V128): V128 {
   const bounded = f.let(
-    f32x4.min(f32x4.max(x, constant(f, LEAST_LOG)), constant(f, GREATEST_LOG)),
+    f32x4.pmin(f32x4.pmax(x, constant(f, LEAST_LOG)), constant(f, GREATEST_LOG)),
   );
-  const powers = f.let(f32x4.nearest(f32x4.mul(bounded, constant(f, Math.LOG2E))));
+  const product = f32x4.mul(bounded, constant(f, Math.LOG2E));
+  const rounded = f.let(f32x4.add(product, constant(f, ROUNDING)));
+  const powers = f.let(f32x4.sub(rounded, constant(f, ROUNDING)));
   const high = f32x4.sub(bounded, f32x4.mul(powers, constant(f, LN2_HIGH)));
   const rest = f.let(f32x4.sub(high, f32x4.mul(powers, constant(f, LN2_LOW))));
   const [first, ...others] = POLYNOMIAL.map((factor) => constant(f, factor));
@@ -48,7 +53,7 @@ export function exponential(f: FunctionBuilder, x: V128): V128 {
     f32x4.add(f32x4.mul(f32x4.mul(sum, rest), rest), rest),
     constant(f, 1),
   );
-  const exponent = i32x4.add(i32x4.trunc_sat_f32x4_s(powers), lanes(f, Uint32Array.of(127)));
+  const exponent = i32x4.add(rounded, lanes(f, Uint32Array.of(127)));
   return f32x4.mul(mantissa, i32x4.shl(exponent, 23));
 }
 

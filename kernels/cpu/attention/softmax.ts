@@ -176,11 +176,11 @@ export function weighScores(
 ): void {
   const load = (offset: number, i: number) => panel.v128.load(at, offset + 4 * i);
   const peaks = f.let(load(layout.scores, 0));
-  for (let i = 4; i < BLOCK; i += 4) f.set(peaks, f32x4.max(peaks, load(layout.scores, i)));
+  for (let i = 4; i < BLOCK; i += 4) f.set(peaks, f32x4.pmax(peaks, load(layout.scores, i)));
   const before = f.let(panel.v128.load32_splat(at, layout.maximum));
-  f.set(peaks, f32x4.max(peaks, before));
-  f.set(peaks, f32x4.max(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
-  f.set(peaks, f32x4.max(peaks, shuffleLanes(peaks, peaks, [1, 0, 3, 2])));
+  f.set(peaks, f32x4.pmax(peaks, before));
+  f.set(peaks, f32x4.pmax(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
+  f.set(peaks, f32x4.pmax(peaks, shuffleLanes(peaks, peaks, [1, 0, 3, 2])));
   const sum = f.let(ZERO);
   for (let i = 0; i < BLOCK; i += 4) {
     const score = f.let(load(layout.scores, i));

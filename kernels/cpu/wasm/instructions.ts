@@ -216,6 +216,9 @@ export const f32x4 = {
   div: vector2(231),
   min: vector2(232),
   max: vector2(233),
+  /** The lesser one: b < a ? b : a. Unlike min and max, these are one instruction on x86. */
+  pmin: vector2(234),
+  /** The greater one: a < b ? b : a. */
   pmax: vector2(235),
   convert_i32x4_s: vector1(250),
   /** a * b + c, rounded once or twice as the engine likes. */
