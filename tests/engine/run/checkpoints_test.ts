@@ -3,9 +3,8 @@
 
 import { Checkpoints } from "../../../engine/run/checkpoints.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
-import { until } from "../harness.ts";
 import { continuation } from "./fake_runner.ts";
-import { add, promptOf, start } from "./scheduler_runs.ts";
+import { add, promptOf, start, until } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
 
 const BLOCK = 32;

@@ -4,9 +4,8 @@
 import { attachFlags, CancelFlag, CancelledError } from "../../../engine/cancellation.ts";
 import { ModelClosedError } from "../../../engine/errors.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
-import { until } from "../harness.ts";
 import { continuation, nextToken } from "./fake_runner.ts";
-import { add, promptOf, start } from "./scheduler_runs.ts";
+import { add, promptOf, start, until } from "./scheduler_runs.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const promptsOf = (count: number, length: number, seed = 100) =>

@@ -32,12 +32,21 @@ export interface FakeRunnerOptions {
   stateCopies?: number;
 }
 
-/** The token that follows these. */
-export function nextToken(tokens: readonly number[]): number {
-  let hash = 17;
-  for (const token of tokens) hash = Math.imul(hash ^ token, 0x01000193) >>> 0;
+/** The hash of no tokens, and that of some and one more. */
+const EMPTY_HASH = 17;
+function hashWith(hash: number, token: number): number {
+  return Math.imul(hash ^ token, 0x01000193) >>> 0;
+}
+
+/** The token that follows those of a hash. */
+function tokenOf(hash: number): number {
   // Not the last bits: they depend on the last token alone, and such a text soon goes around.
   return (hash >>> 12) % VOCABULARY;
+}
+
+/** The token that follows these. */
+export function nextToken(tokens: readonly number[]): number {
+  return tokenOf(tokens.reduce(hashWith, EMPTY_HASH));
 }
 
 /** The first token from `token` on, and around, that a mask allows. */
@@ -58,9 +67,12 @@ export function continuation(prompt: readonly PromptItem[], count: number): numb
       ? item
       : Array.from({ length: item.tokens }, (_, row) => imageRow(item.key, row))
   );
-  const { length } = tokens;
-  for (let i = 0; i < count; i++) tokens.push(nextToken(tokens));
-  return tokens.slice(length);
+  let hash = tokens.reduce(hashWith, EMPTY_HASH);
+  return Array.from({ length: count }, () => {
+    const token = tokenOf(hash);
+    hash = hashWith(hash, token);
+    return token;
+  });
 }
 
 /** The runner. */
@@ -217,7 +229,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     const sampled: number[] = [];
     for (let i = 0; i < repeats; i++) sampled.push(...this.#step(plan));
     return async () => {
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await nextTask();
       return { tokens: Uint32Array.from(sampled), logits: new Map() };
     };
   }
@@ -234,7 +246,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     if (this.failure) throw this.failure;
     const following = this.#step(plan);
     this.onEvaluation(isUnwanted);
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await nextTask();
     return Float32Array.from(following);
   }
 
@@ -267,15 +279,17 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     }
     return [...outputs].map((row, output) => {
       const { position, slot } = all[row];
-      const tokens = Array.from(
-        { length: position + 1 },
-        (_, i) => this.#cache[this.#address(slot, i)],
-      );
-      const isNoted = tokens.every((token, i) =>
-        this.#history[slot][i] === (token < 0 ? IMAGE_TOKEN : token)
-      );
-      const goesOn = !this.hasStates || tokens.every((token, i) => token === this.#states[slot][i]);
-      const next = isNoted && goesOn ? this.follow(tokens) : -1;
+      const history = this.#history[slot];
+      const states = this.#states[slot];
+      const tokens: number[] = [];
+      let isSound = true;
+      for (let i = 0; i <= position; i++) {
+        const token = this.#cache[this.#address(slot, i)];
+        tokens.push(token);
+        isSound &&= history[i] === (token < 0 ? IMAGE_TOKEN : token);
+        isSound &&= !this.hasStates || states[i] === token;
+      }
+      const next = isSound ? this.follow(tokens) : -1;
       const mask = this.#masks.get(output);
       const token = mask ? allowedFrom(next, mask) : next;
       const isFinite = !tokens.includes(this.poison);
@@ -285,6 +299,6 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
   }
 
   #address(slot: number, position: number): number {
-    return this.#table[slot][Math.floor(position / BLOCK)] * BLOCK + position % BLOCK;
+    return this.#table[slot][position / BLOCK | 0] * BLOCK + position % BLOCK;
   }
 }

@@ -5,8 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { PromptPace } from "../../../engine/run/prompt_pace.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
 import { FakeRunner } from "./fake_runner.ts";
-import { add, promptOf } from "./scheduler_runs.ts";
-import { until } from "../harness.ts";
+import { add, promptOf, until } from "./scheduler_runs.ts";
 
 Deno.test("a prompt is fed in pieces of a quarter of a second while another sequence decodes", async () => {
   for (const [rowMilliseconds, most] of [[10, 24], [1, 248], [0.01, 256], [100, 8]] as const) {

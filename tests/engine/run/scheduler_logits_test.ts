@@ -3,9 +3,8 @@
 
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { Sequence, SequenceEnd } from "../../../engine/run/sequence.ts";
-import { until } from "../harness.ts";
 import { continuation } from "./fake_runner.ts";
-import { add, promptOf, start } from "./scheduler_runs.ts";
+import { add, promptOf, start, until } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
 
 /** Queues a sequence. `likeliest` are the tokens that its logits speak for. */

@@ -3,9 +3,9 @@
 
 import { type ChatRequest, loadModel } from "../../../engine/mod.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
-import { readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
+import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
 import { continuation } from "./fake_runner.ts";
-import { add, promptOf, start } from "./scheduler_runs.ts";
+import { add, promptOf, start, turns, until } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
 import { share } from "../../share.ts";
 
@@ -127,7 +127,7 @@ async function converse(stateCopies: number | undefined) {
     const texts = [1, 2, 3].map((seed) => promptOf(context, seed));
     let cached = 0;
     const ended = Array.from({ length: BESIDE }, async () => {
-      await new Promise((resolve) => setTimeout(resolve, random(60)));
+      await turns(random(60));
       const beginning = texts[random(3)].slice(0, random(context - 20));
       const prompt = [...beginning, ...promptOf(1 + random(20), random(4))].slice(0, context - 1);
       const abortAt = random(4) === 0 ? 1 + random(20) : Infinity;

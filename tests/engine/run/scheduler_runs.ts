@@ -1,5 +1,6 @@
 // Sequences on a scheduler whose runner is the fake one: what its tests share.
 
+import { nextTask } from "../../../engine/async.ts";
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
 import type { BlockTiers } from "../../../engine/run/offload.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
@@ -10,6 +11,7 @@ import type {
   TokenConstraint,
 } from "../../../engine/run/sequence.ts";
 import { allowedFrom, FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
+import { assert } from "@std/assert";
 
 /** A sequence on its way. */
 export interface Run {
@@ -68,6 +70,19 @@ export function add(
     ...more,
   });
   return { tokens, told, sequence, ended, cachedTokens: () => cachedTokens };
+}
+
+/** Waits for as many turns of the event loop: a step of the fake runner takes one. */
+export async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTask();
+}
+
+/** Waits until the condition holds, and looks after every step. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let turn = 0; !condition(); turn++) {
+    assert(turn < 100_000, "Expected the condition to come true");
+    await nextTask();
+  }
 }
 
 /** Only tokens of the place's remainder by three may come, and after every fifth one two zeros must. */

@@ -4,9 +4,8 @@
 import { ModelClosedError } from "../../../engine/errors.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { TokenConstraint } from "../../../engine/run/sequence.ts";
-import { until } from "../harness.ts";
 import { allowedFrom, continuation, nextToken } from "./fake_runner.ts";
-import { add, promptOf, start } from "./scheduler_runs.ts";
+import { add, promptOf, start, turns, until } from "./scheduler_runs.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 
 Deno.test("a sequence gets its tokens, and ends at the limit, the window or a refusal", async () => {
@@ -134,7 +133,7 @@ Deno.test("300 random sequences with aborts in a small cache get their own token
     const blocks = 2 * Math.ceil(context / 32) + random(3);
     const { scheduler } = start({ slots, context, blocks, chunkSize: 1 + random(40) });
     const ended = Array.from({ length: 50 }, async (_, i) => {
-      await new Promise((resolve) => setTimeout(resolve, random(60)));
+      await turns(random(60));
       const prompt = promptOf(1 + random(context - 1), i);
       const abortAt = random(4) === 0 ? 1 + random(20) : Infinity;
       const run = add(scheduler, prompt, 1 + random(80), (count) => {
