@@ -93,20 +93,26 @@ function outputError(shape: Case, q: Float32Array, k: Float32Array, v: Float32Ar
 const solved = new Map<string, ReturnType<typeof solve>>();
 
 /** A sequence, what the reference makes of it, and how far a device may be off. */
-function solvedSequence(shape: Case, slot: number, context: number): ReturnType<typeof solve> {
+function solvedSequence(
+  shape: Case,
+  slot: number,
+  context: number,
+  from: number,
+): ReturnType<typeof solve> {
   const { tileRows: _rows, split: _split, sequences: _sequences, quantized: _output, ...rest } =
     shape;
-  const key = JSON.stringify([rest, slot, context]);
+  const key = JSON.stringify([rest, slot, context, from]);
   let known = solved.get(key);
-  if (!known) solved.set(key, known = solve(shape, slot, context));
+  if (!known) solved.set(key, known = solve(shape, slot, context, from));
   return known;
 }
 
-function solve(shape: Case, slot: number, context: number) {
+/** `attended` has the results of the positions from `from` on. */
+function solve(shape: Case, slot: number, context: number, from: number) {
   const { q, k, v } = sequenceOf(shape, slot, context);
   const images = (shape.images ?? []).filter(([, end]) => end <= context);
   const scale = 1 / Math.sqrt(shape.headDim);
-  const attended = attentionReference(q, k, v, { ...shape, scale, images });
+  const attended = attentionReference(q, k, v, { ...shape, scale, images, from });
   return { q, k, v, images, attended, error: outputError(shape, q, k, v) };
 }
 
@@ -137,8 +143,9 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
   const tiles = QUERY_TILE.list();
   sequences.forEach(([context, rowCount], i) => {
     const slot = slotOf(i);
-    const { q, k, v, images, attended, error } = solvedSequence(shape, slot, context);
-    const unread = firstSeen(shape, context - rowCount);
+    const firstQuery = context - rowCount;
+    const { q, k, v, images, attended, error } = solvedSequence(shape, slot, context, firstQuery);
+    const unread = firstSeen(shape, firstQuery);
     for (let token = 0; token < context; token++) {
       for (let head = 0; head < kvHeads; head++) {
         const from = token * kvHeads + head;
@@ -151,7 +158,7 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
         );
       }
     }
-    for (let position = context - rowCount, row = rows.count; position < context;) {
+    for (let position = firstQuery, row = rows.count; position < context;) {
       // A tile lies in one image, or in none.
       const [first, imageEnd] = images.find(([, end]) => position < end) ?? [context, context];
       const inImage = first <= position;
@@ -162,11 +169,12 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
       position += count;
       row += count;
     }
-    for (let position = context - rowCount; position < context; position++) {
+    for (let position = firstQuery; position < context; position++) {
+      const at = (position - firstQuery) * width;
       const row = rows.count;
       const query = q.subarray(position * heads * headDim, (position + 1) * heads * headDim);
       queries.set(query, row * columns + first);
-      expected.set(attended.subarray(position * width, (position + 1) * width), row * width);
+      expected.set(attended.subarray(at, at + width), row * width);
       errors.fill(error, row * width, (row + 1) * width);
       rows.add({ token: 0, position, slot, rotaryPosition: 0 });
     }

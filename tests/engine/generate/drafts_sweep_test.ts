@@ -8,11 +8,16 @@ import {
   type ChatRequest,
   loadModel,
 } from "../../../engine/mod.ts";
+import { folder } from "../harness.ts";
 import { writeBlurred } from "./blurred_model.ts";
 import { assert, assertEquals } from "@std/assert";
 import { share } from "../../share.ts";
 
 const PROMPTS = share(3, 200);
+
+const path = new URL("../../../engine/box/quern-tiny.gguf", import.meta.url);
+const draft = `${folder}/blurred.gguf`;
+await writeBlurred(path, draft);
 
 /** Answers at a time, of other requests beside each. */
 const BESIDE = 6;
@@ -89,11 +94,6 @@ async function read(events: AsyncIterable<ChatEvent>) {
 
 for (const [kind, asked] of Object.entries(KINDS)) {
   Deno.test(`answers of ${kind} are the same with drafts and without`, async () => {
-    const path = new URL("../../../engine/box/quern-tiny.gguf", import.meta.url);
-    const draft = await Deno.makeTempFile({ suffix: ".gguf" });
-    using cleanUp = new DisposableStack();
-    cleanUp.defer(() => Deno.removeSync(draft));
-    await writeBlurred(path, draft);
     const load = { contextLength: 512, maxSequences: BESIDE };
     await using alone = await loadModel(path, load);
     await using helped = await loadModel(path, { ...load, draft });

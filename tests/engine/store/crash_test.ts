@@ -7,7 +7,7 @@ import { fakeInfo } from "../../server/fake_model.ts";
 import type { Change } from "./kill_victim.ts";
 import { blobNames, sha256 } from "./world.ts";
 
-const KILLS = Number(Deno.env.get("QUERN_KILLS") ?? 20);
+const KILLS = Number(Deno.env.get("QUERN_KILLS") ?? 8);
 /** Longest that a victim lives. In milliseconds. */
 const LIFE = 60;
 

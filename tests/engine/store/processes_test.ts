@@ -6,7 +6,7 @@ import { blobsOf, ModelStore } from "../../../engine/store/mod.ts";
 import { fakeInfo } from "../../server/fake_model.ts";
 import { blobNames, sha256 } from "./world.ts";
 
-const CHANGES = Number(Deno.env.get("QUERN_CHANGES") ?? 150);
+const CHANGES = Number(Deno.env.get("QUERN_CHANGES") ?? 60);
 
 Deno.test(`two processes make ${CHANGES} changes each to one store and lose no blob`, async () => {
   const folder = await Deno.makeTempDir();

@@ -40,8 +40,16 @@ interface Case {
   tokens: number;
 }
 
-function open(bytes: Uint8Array<ArrayBuffer>, memories: Record<string, WebAssembly.Memory>) {
-  const module = new WebAssembly.Module(bytes);
+/** Modules by what they are made for: tests share them, since building one takes longer than its work. */
+const modules = new Map<string, WebAssembly.Module>();
+
+function moduleOf(key: string, build: () => Uint8Array<ArrayBuffer>): WebAssembly.Module {
+  let module = modules.get(key);
+  if (!module) modules.set(key, module = new WebAssembly.Module(build()));
+  return module;
+}
+
+function open(module: WebAssembly.Module, memories: Record<string, WebAssembly.Memory>) {
   return new WebAssembly.Instance(module, { [IMPORTS]: memories }).exports as Record<
     string,
     Kernel
@@ -70,6 +78,17 @@ class Arena {
   }
 }
 
+/** The kernels of a format. */
+function openFormat(
+  format: PackedFormat | FloatFormat,
+  machine: DotProduct,
+  joins: boolean,
+  memories: Record<string, WebAssembly.Memory>,
+) {
+  const build = () => formatModule(format, machine, joins);
+  return open(moduleOf(`${format.source.name} ${machine} ${joins}`, build), memories);
+}
+
 /** Multiplies with the kernels, and returns that beside what plain loops give. */
 function multiply({ format, machine, joins = false, rows, blocks, tokens }: Case) {
   const { source } = format;
@@ -79,8 +98,8 @@ function multiply({ format, machine, joins = false, rows, blocks, tokens }: Case
   const floats = randomFloats(tokens * columns, 3);
   const [work, weights] = [new Arena(), new Arena()];
   const memories = { work: work.memory, weights: weights.memory, panel: panelMemory() };
-  const kernels = open(formatModule(format, machine, joins), memories);
-  const { quantize } = open(commonModule(machine), memories);
+  const kernels = openFormat(format, machine, joins, memories);
+  const { quantize } = open(moduleOf(machine, () => commonModule(machine)), memories);
 
   const bands = Math.ceil(rows / BAND);
   const stride = 4 * BAND * bands;
@@ -152,7 +171,7 @@ function multiplyFloats(format: PackedFormat | FloatFormat, tokens: number, widt
   for (let t = 0; t < tokens; t++) x.set(randomFloats(stored, t + 1), t * columns);
   const [work, weights] = [new Arena(), new Arena()];
   const memories = { work: work.memory, weights: weights.memory, panel: panelMemory() };
-  const kernels = open(formatModule(format, machine), memories);
+  const kernels = openFormat(format, machine, false, memories);
   const bands = Math.ceil(rows / BAND);
   const size = isFloatFormat(format) ? floatGroupBytes(format) : blockBytes(format);
   const matrix = weights.place(bands * blocks * size);
@@ -192,10 +211,8 @@ function assertNear(
 ): void {
   result.forEach((value, i) => {
     const allowed = magnitude[i] * 1e-5 + 1e-6;
-    assert(
-      Math.abs(value - expected[i]) <= allowed,
-      `${name}: y[${i}] ${value}, not ${expected[i]}`,
-    );
+    if (Math.abs(value - expected[i]) <= allowed) return;
+    throw new Error(`${name}: y[${i}] ${value}, not ${expected[i]}`);
   });
 }
 

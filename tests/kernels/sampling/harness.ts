@@ -106,15 +106,16 @@ export async function runBatch(
   }
 }
 
-/** The tokens that 500 draws from `logits` yield, in order. */
+/** The tokens that so many draws from `logits` yield, in order. */
 export async function drawn(
   device: Device,
   logits: Float32Array,
   options: SamplingOptions,
   mask?: Uint32Array,
+  draws = 500,
 ): Promise<number[]> {
   const cases = Array.from(
-    { length: 500 },
+    { length: draws },
     (_, position) => ({ logits, options, position, ...(mask && { mask }) }),
   );
   return [...new Set((await runBatch(device, cases)).tokens)].sort((a, b) => a - b);

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { NO_TOKEN } from "../../../kernels/mod.ts";
+import type { SamplingOptions } from "../../../kernels/ops/sampling/mod.ts";
 import { type Case, GREEDY, maskOf, modelLogits, PLAIN, range } from "./cases.ts";
 import { drawn, openDevices, runBatch } from "./harness.ts";
 
@@ -72,12 +73,11 @@ for (const { name, device } of await openDevices()) {
       const mask = maskOf(vocabulary, allowed);
       const masked = { ...PLAIN, masked: true, temperature: 4 };
       const distinct = [...new Set(allowed)];
-      assertEquals(await drawn(device, logits, masked, mask), distinct);
-      assertEquals(
-        await drawn(device, logits, { ...masked, topK: 40, topP: 0.9999 }, mask),
-        distinct,
-      );
-      assertEquals(await drawn(device, logits, { ...masked, temperature: 0 }, mask), [2]);
+      // The rarest of them comes about every seventh time.
+      const draw = (options: SamplingOptions) => drawn(device, logits, options, mask, 100);
+      assertEquals(await draw(masked), distinct);
+      assertEquals(await draw({ ...masked, topK: 40, topP: 0.9999 }), distinct);
+      assertEquals(await draw({ ...masked, temperature: 0 }), [2]);
     }
   });
 
