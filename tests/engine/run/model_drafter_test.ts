@@ -206,7 +206,11 @@ Deno.test("steps of a sequence without memory in the draft model do not wait", a
         submits++;
         if (unread++ > 0) early++;
         const read = submit.call(runner, plan, repeats);
-        return () => read().finally(() => unread--);
+        // A step takes its time, as on a device, and not one turn of the event loop.
+        return async () => {
+          await new Promise((resolve) => setTimeout(resolve, 1));
+          return await read().finally(() => unread--);
+        };
       };
       const request = draftTokens === undefined ? {} : { draftTokens };
       const only = add(scheduler, prompt, 500, undefined, undefined, request);
