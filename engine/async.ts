@@ -51,12 +51,12 @@ export async function untilAborted<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   if (!signal) return await promise;
-  signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);
   signal.addEventListener("abort", abort);
+  if (signal.aborted) abort(); // The race hears the promise all the same, in case it fails later.
   try {
-    return await Promise.race([promise, aborted.promise]);
+    return await Promise.race([aborted.promise, promise]);
   } finally {
     signal.removeEventListener("abort", abort);
   }

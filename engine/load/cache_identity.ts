@@ -31,11 +31,12 @@ export async function cacheIdentity(
   { adapters = [], projector, exact = false, cacheType, ...split }: LoadOptions,
   { device, context }: LoadFacts,
 ): Promise<string> {
-  const added = adapters.map(async ({ path, scale = 1 }) => [await fileIdentity(path), scale]);
   return JSON.stringify({
     version: VERSION,
     files: await Promise.all(gguf.shards.map(fileIdentity)),
-    adapters: await Promise.all(added),
+    adapters: await Promise.all(
+      adapters.map(async ({ path, scale = 1 }) => [await fileIdentity(path), scale]),
+    ),
     projector: projector === undefined ? null : await fileIdentity(projector),
     exact,
     context,

@@ -61,7 +61,7 @@ export class BlockTransfer implements DeviceBlocks {
       states: row === undefined ? [] : this.#states.map((part) => ({ part, at: row * part.bytes })),
     }));
     const all = pieces.flatMap(({ cached, states }) => [...cached, ...states]);
-    const copied = new Map<Device, { bytes: Promise<ArrayBuffer>; used: number }>();
+    const copied = new Map<Device, Promise<ArrayBuffer>>();
     for (const device of new Set(all.map(({ part }) => part.device))) {
       const own = all.filter(({ part }) => part.device === device);
       const size = sumOf(own.map(({ part }) => part));
@@ -73,10 +73,14 @@ export class BlockTransfer implements DeviceBlocks {
         to += bytes;
       }
       device.submit(recorder.finish());
-      copied.set(device, { bytes: readback.read(size), used: 0 });
+      copied.set(device, readback.read(size));
     }
     const sources = new Map<Device, { bytes: ArrayBuffer; used: number }>();
-    for (const [device, { bytes }] of copied) sources.set(device, { bytes: await bytes, used: 0 });
+    await Promise.all(
+      copied.entries().map(async ([device, bytes]) => {
+        sources.set(device, { bytes: await bytes, used: 0 });
+      }),
+    );
     const take = (parts: readonly { part: Part }[]): Uint8Array<SharedArrayBuffer> => {
       const taken = new Uint8Array(new SharedArrayBuffer(sumOf(parts.map(({ part }) => part))));
       let to = 0;

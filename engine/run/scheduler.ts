@@ -212,6 +212,7 @@ export class Scheduler {
         // uses the thread has had a turn, in which the device worked.
         await nextTask();
         before = submit && { submit, sampled: submit.read() };
+        before?.sampled.catch(() => {}); // It is awaited after the next drafts, and may fail before.
         if (submit) this.#steps.measure(submit, performance.now() - started);
       }
     } catch (cause) {

@@ -93,12 +93,15 @@ export class BlobCollector {
   async #sweep(graceMilliseconds: number | undefined): Promise<PruneResult> {
     const used = await this.#used();
     const noted = await this.#lock.noted();
+    const names = new Set((await entriesOf(this.#blobs.folder)).map(({ name }) => name));
     const graceOf = (name: string) => {
       if (noted.has(canonicalDigest(name) ?? "") || TEMPORARY.test(name)) return 0;
+      // What a download left that was killed when its file had just become the blob.
+      if (PARTIAL.test(name) && names.has(name.replace(PARTIAL, ""))) return 0;
       return graceMilliseconds ?? (PARTIAL.test(name) ? PARTIAL_GRACE : GRACE);
     };
     const garbage = (await this.#manifests.leftovers()).map((path) => ({ path, grace: 0 }));
-    for (const { name } of await entriesOf(this.#blobs.folder)) {
+    for (const name of names) {
       if (!GARBAGE.test(name) || used.has(canonicalDigest(name) ?? "")) continue;
       garbage.push({ path: join(this.#blobs.folder, name), grace: graceOf(name) });
     }

@@ -7,6 +7,7 @@
 
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import { untilAborted } from "../../engine/mod.ts";
 
 /** The addresses of a name, at least one. */
 export type Resolve = (hostname: string) => Promise<string[]>;
@@ -66,7 +67,7 @@ async function knownAddresses(
 ): Promise<string[]> {
   const addresses = hostAddresses(url, resolve);
   try {
-    return await (signal ? abortable(addresses, signal) : addresses);
+    return await untilAborted(addresses, signal ?? undefined);
   } catch (error) {
     if (signal?.aborted || !hasProxy(url.protocol)) throw error;
     return [];
@@ -108,17 +109,4 @@ async function fetchFrom(
 /** Whether an error occurred before anything was sent. */
 function isUnconnected(error: unknown): boolean {
   return error instanceof Error && /client error \(Connect\)/.test(`${error} ${error.cause}`);
-}
-
-/** The promise's result, or an error as soon as the signal aborts; the work itself goes on. */
-export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

@@ -1,8 +1,7 @@
 // A server that runs models, with a cache of what it told: its API, its models and facts about
 // them. Facts that are not necessary are not waited for long.
 
-import { type ChatRequest, RequestError } from "../../engine/mod.ts";
-import { abortable } from "../network/checked_fetch.ts";
+import { type ChatRequest, RequestError, untilAborted } from "../../engine/mod.ts";
 import { RemoteClient, type RemoteClientOptions } from "./client.ts";
 import { detectApi } from "./detect.ts";
 import type {
@@ -59,7 +58,7 @@ export class RemoteServer {
    */
   async dialect(signal?: AbortSignal): Promise<RemoteDialect> {
     this.#api ??= this.#detect();
-    return DIALECTS[await (signal ? abortable(this.#api, signal) : this.#api)];
+    return DIALECTS[await untilAborted(this.#api, signal)];
   }
 
   /** The facts of a model; none if the server does not answer soon. */

@@ -1,7 +1,8 @@
-// Work that many ask for at once.
+// Work that many ask for at once, and waits that end early.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { SharedRuns } from "../../engine/async.ts";
+import { SharedRuns, untilAborted } from "../../engine/async.ts";
+import { unheardDuring } from "../unheard.ts";
 
 Deno.test("who asks while a run is under way shares the next one with all who do", async () => {
   const shared = new SharedRuns<number>();
@@ -37,4 +38,16 @@ Deno.test("a run that fails fails for those who share it, and for nobody else", 
   assertEquals(all.map((result) => result.status === "rejected" && result.reason), [1, 2, 2]);
   assertEquals(await ask(), 3);
   await assertRejects(() => shared.run("b", () => Promise.reject(new Error("other"))));
+});
+
+Deno.test("untilAborted() gives an aborted signal's reason, and hears what fails after that", async () => {
+  const signal = AbortSignal.abort(new Error("gone"));
+  assertEquals(await untilAborted(Promise.resolve(1), undefined), 1);
+  await assertRejects(() => untilAborted(Promise.resolve(1), signal), Error, "gone");
+  const unheard = await unheardDuring(async () => {
+    const failing = Promise.withResolvers<never>();
+    await assertRejects(() => untilAborted(failing.promise, signal), Error, "gone");
+    failing.reject(new Error("late"));
+  });
+  assertEquals(unheard, []);
 });

@@ -17,7 +17,12 @@ export async function* mergeChoices(
   starts: readonly (() => AsyncIterable<ChatEvent>)[],
 ): AsyncGenerator<IndexedEvent> {
   const sources: AsyncIterator<ChatEvent>[] = [];
-  const next = async (choice: number) => ({ choice, result: await sources[choice]!.next() });
+  const next = (choice: number) => {
+    const event = sources[choice]!.next().then((result) => ({ choice, result }));
+    // While the reader holds an event, nobody awaits the others: a failure must not crash the program.
+    event.catch(() => {});
+    return event;
+  };
   const pending = new Map<number, ReturnType<typeof next>>();
   let usage: Usage | undefined;
   try {

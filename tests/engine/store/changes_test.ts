@@ -166,8 +166,8 @@ Deno.test("prune() removes what no manifest names once it is old enough", async 
     const store = createStore();
     await writeModel(store, "a", "one");
     const used = blobNames(folder);
-    const digits = "1".repeat(64);
-    const garbage = [`sha256-${digits}`, `sha256-${digits}-partial`, `sha256-${digits}-partial-0`];
+    const [one, two] = ["1", "2"].map((digit) => `sha256-${digit.repeat(64)}`);
+    const garbage = [one!, `${two}-partial`, `${two}-partial-0`];
     garbage.push("sha256-12345", "sha256-x-temporary");
     for (const name of garbage) await writeFile(`${folder}/blobs/${name}`, "12345");
     await writeFile(`${folder}/manifests/.quern-x-temporary`, "12345");
@@ -193,6 +193,16 @@ Deno.test("prune() removes at once what was added here and never named", async (
     assertEquals(await createStore().prune(), { removed: 1, bytes: 5 });
     assertEquals(blobNames(folder), used);
     assertEquals(await createStore().prune(), { removed: 0, bytes: 0 });
+  });
+});
+
+Deno.test("prune() removes at once what a killed download left beside its whole blob", async () => {
+  await withFiles({}, async ({ folder, createStore }) => {
+    await writeModel(createStore(), "a", "one");
+    const used = blobNames(folder);
+    await writeFile(`${folder}/blobs/${used[0]}-partial-0`, "12345");
+    assertEquals(await createStore().prune(), { removed: 1, bytes: 5 });
+    assertEquals(blobNames(folder), used);
   });
 });
 

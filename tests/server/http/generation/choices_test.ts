@@ -3,6 +3,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { ChatEvent } from "../../../../engine/types/mod.ts";
 import { mergeChoices } from "../../../../server/http/generation/choices.ts";
+import { unheardDuring } from "../../../unheard.ts";
 import { failsAfter, fakeUsage, says } from "../../fake_model.ts";
 
 const request = { prompt: "" };
@@ -52,4 +53,12 @@ Deno.test("mergeChoices() ends all where its reader leaves", async () => {
   const ended = { count: 0 };
   for await (const _ of mergeChoices([endless(ended), endless(ended)])) break;
   assertEquals(ended.count, 2);
+});
+
+Deno.test("mergeChoices() tells a failure when its reader asks, however late that is", async () => {
+  const source = () => failsAfter(["x"], new Error("lost"))(request);
+  const merged = mergeChoices([source, source]);
+  const unheard = await unheardDuring(() => merged.next().then(() => merged.next()));
+  assertEquals(unheard, []);
+  await assertRejects(() => merged.next(), Error, "lost");
 });
