@@ -33,10 +33,8 @@ export function mostTileRows(heads: HeadShape): number {
   return Math.max(1, tileSizeOf(heads).rows);
 }
 
-function tileSizeOf(
-  { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false }: HeadShape,
-) {
-  return attentionTileSize({ headDim, valueDim, sharedValues }, heads / kvHeads, PANEL_BYTES);
+function tileSizeOf({ heads, kvHeads, headDim, valueDim = headDim }: HeadShape) {
+  return attentionTileSize({ headDim, valueDim }, heads / kvHeads, PANEL_BYTES);
 }
 
 /** The positions that a query sees, from the first to before the last. */

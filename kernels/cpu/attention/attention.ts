@@ -221,7 +221,7 @@ export function addAttention(
             biasScores(f, panel, scores, work.v128.load32_splat(slope), distance);
             f.increase(slope, 4);
           });
-          weighScores(f, panel, query, layout, valueDim, shiftedValues ? HALF_SCALE : 1);
+          weighScores(f, panel, query, layout, shiftedValues ? HALF_SCALE : 1);
         });
         addValues(f, f.let(i32.add(valueBlock, i32.mul(offset, ofValues.cellBytes))), from, to);
         f.increase(position, count);
@@ -350,7 +350,7 @@ export function addAttention(
     else f.do(panel.f32.store(at, f32x4.extract_lane(sums, 0), offset));
   }
 
-  /** Adds the weighted values of a block to the results, some columns at a time. */
+  /** Adds the weighted values of a block to the corrected results, some columns at a time. */
   function addValues(
     f: FunctionBuilder,
     value: Local<"i32">,
@@ -363,9 +363,7 @@ export function addAttention(
       const place = f.let(i32.mul(column, 4));
       const quads = Array.from({ length: vectors }, (_, i) => i);
       const resultsOf = (h: number, i: number) => h * layout.bytes + layout.results + 16 * i;
-      const totals = heads.map((h) =>
-        quads.map((i) => f.let(panel.v128.load(place, resultsOf(h, i))))
-      );
+      const totals = heads.map(() => quads.map(() => f.let(ZERO)));
       const most = f.let(ZERO);
       f.set(source, i32.add(value, ofValues.bytesAt(column)));
       f.set(at, from);
@@ -382,7 +380,13 @@ export function addAttention(
       });
       markFaults(f, ofValues, most, totals.flat());
       for (const h of heads) {
-        for (const i of quads) f.do(panel.v128.store(place, totals[h][i], resultsOf(h, i)));
+        const correction = f.let(
+          panel.v128.load32_splat(origin, h * layout.bytes + layout.correction),
+        );
+        for (const i of quads) {
+          const result = madd(panel.v128.load(place, resultsOf(h, i)), correction, totals[h][i]);
+          f.do(panel.v128.store(place, result, resultsOf(h, i)));
+        }
       }
     });
   }

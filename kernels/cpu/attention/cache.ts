@@ -31,10 +31,11 @@ export function cacheKernels(
     key,
     () => {
       const module = new ModuleBuilder();
+      // The first memory's address is always in a register.
+      const panel = module.importPrivateMemory(PANEL, PANEL_PAGES);
       const [work, ofKeys, ofValues] = [WORK, KEYS, VALUES].map((name) =>
         module.importMemory(name)
       );
-      const panel = module.importPrivateMemory(PANEL, PANEL_PAGES);
       add(module, { work, keys: ofKeys, values: ofValues, panel });
       return module.bytes();
     },

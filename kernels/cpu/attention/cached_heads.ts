@@ -117,7 +117,7 @@ export class CachedHeads {
     at: Local<"i32">,
     element: number,
     scale: Local<"v128"> | undefined,
-    most: Local<"v128">,
+    most?: Local<"v128">,
   ): V128 {
     const { memory } = this;
     if (this.type === "f32") return memory.v128.load(at, 4 * element);
@@ -126,7 +126,7 @@ export class CachedHeads {
     }
     if (this.isHalf) {
       const bits = f.let(memory.v128.load16x4_s(at, 2 * element));
-      f.set(most, i32x4.max_s(most, bits));
+      if (most) f.set(most, i32x4.max_s(most, bits));
       return v128.and(i32x4.shl(bits, 13), lanes(f, Uint32Array.of(HALF_BITS)));
     }
     return f32x4.mul(f32x4.convert_i32x4_s(this.#codes(f, at, element)), scale!);
@@ -163,7 +163,7 @@ export class CachedHeads {
     at: Local<"i32">,
     vectors: number,
     scale: Local<"v128"> | undefined,
-    most: Local<"v128">,
+    most?: Local<"v128">,
   ): Local<"v128">[] {
     const loaded: Local<"v128">[] = [];
     while (loaded.length < vectors) {
@@ -174,6 +174,20 @@ export class CachedHeads {
       for (const vector of own) loaded.push(f.let(vector));
     }
     return loaded;
+  }
+
+  /** The same, with halves as the numbers that they are; infinity is NaN. */
+  loadFloats(
+    f: FunctionBuilder,
+    at: Local<"i32">,
+    vectors: number,
+    scale: Local<"v128"> | undefined,
+  ): Local<"v128">[] {
+    if (!this.isShifted) return this.loadAll(f, at, vectors, scale);
+    return Array.from(
+      { length: vectors },
+      (_, i) => f.let(halvesToFloats(f, loadFourHalves(this.memory, at, 8 * i))),
+    );
   }
 
   #codes(f: FunctionBuilder, at: Local<"i32">, element: number): V128 {

@@ -47,6 +47,8 @@ export interface QueryLayout {
   readonly scores: number;
   readonly maximum: number;
   readonly sum: number;
+  /** The factor of the results so far once a block's scores are weights. */
+  readonly correction: number;
   /** The results of the earlier parts, with their maximum and sum. */
   readonly earlier: { readonly results: number; readonly maximum: number; readonly sum: number };
   /** Bytes of a query. */
@@ -66,6 +68,7 @@ export function queryLayout(headDim: number, valueDim: number): QueryLayout {
     scores,
     maximum,
     sum: maximum + 4,
+    correction: maximum + 8,
     earlier: { results: earlier, maximum: end, sum: end + 4 },
     bytes: end + 16,
   };
@@ -162,7 +165,8 @@ export function maskScores(
 }
 
 /**
- * Converts a query's scores into weights, and rescales the earlier results to the new maximum.
+ * Converts a query's scores into weights. Results with the earlier maximum have to be multiplied by the
+ * correction that is stored.
  *
  * @param factor factor of the stored weights, a power of two; it is not part of their sum
  */
@@ -171,7 +175,6 @@ export function weighScores(
   panel: Memory,
   at: Expression<"i32">,
   layout: QueryLayout,
-  valueDim: number,
   factor = 1,
 ): void {
   const load = (offset: number, i: number) => panel.v128.load(at, offset + 4 * i);
@@ -200,12 +203,7 @@ export function weighScores(
   );
   f.do(panel.f32.store(at, f32.add(corrected, own), layout.sum));
   f.do(panel.f32.store(at, f32x4.extract_lane(peaks, 0), layout.maximum));
-  f.if(i32.ne(f32.eq(f32x4.extract_lane(correction, 0), 1), 1), () => {
-    forVectors(f, at, valueDim, (to, i) => {
-      const corrected = f32x4.mul(panel.v128.load(to, layout.results + 16 * i), correction);
-      f.do(panel.v128.store(to, corrected, layout.results + 16 * i));
-    });
-  });
+  f.do(panel.f32.store(at, f32x4.extract_lane(correction, 0), layout.correction));
 }
 
 /** The results of a softmax: unnormalized, with their maximum and sum. */

@@ -1,0 +1,164 @@
+// The two products of a tile's attention: scores of queries and keys, and values times weights. A
+// step of keys or values is in the thread's memory, in which lanes are positions or columns, so that
+// nothing is summed across lanes; several queries are multiplied with it at once. It is at constant
+// addresses, where V8 joins neighbouring vectors (../README.md, "Vectors of 256 bits"). Sums are
+// made in the order of attention.ts.
+
+import { joinsVectors } from "../engine_features.ts";
+import {
+  f32x4,
+  type FunctionBuilder,
+  i32,
+  type Local,
+  type Memory,
+  type V128,
+  v128,
+} from "../wasm/mod.ts";
+import type { QueryLayout } from "./softmax.ts";
+import { BLOCK } from "../../ops/kv_cache.ts";
+
+/** Positions of keys, or columns of values, of a step. */
+export const STEP = 16;
+
+const VECTORS = STEP / 4;
+const ZERO = v128.const(new Uint8Array(16));
+
+/** The most queries that are multiplied at once, for which memory is set aside. */
+export const MOST_QUERIES_AT_ONCE = 4;
+
+/** Bytes for the sums of a step. */
+export const SUM_BYTES = 4 * STEP * MOST_QUERIES_AT_ONCE;
+
+/** Where the operands of a tile are in a thread's memory. */
+export interface TileLayout extends QueryLayout {
+  /** A step of keys: [headDim, STEP]. */
+  readonly keys: number;
+  /** A step of values: [BLOCK, STEP]. */
+  readonly values: number;
+  /** Sums of a step: [queries at once, STEP]. */
+  readonly sums: number;
+  /** The first query. */
+  readonly queries: number;
+}
+
+/** The products of tiles of some shape. */
+export class TileProducts {
+  readonly #panel: Memory;
+  readonly #layout: TileLayout;
+  readonly #madd: (a: V128, b: V128, c: V128) => V128;
+  /** With vectors of 128 bits, registers hold the sums of two queries; with 256 bits, of four. */
+  readonly #atOnce = joinsVectors() ? MOST_QUERIES_AT_ONCE : 2;
+
+  constructor(
+    panel: Memory,
+    layout: TileLayout,
+    madd: (a: V128, b: V128, c: V128) => V128,
+  ) {
+    this.#panel = panel;
+    this.#layout = layout;
+    this.#madd = madd;
+  }
+
+  /** Writes the scores of a step of keys, the first of which is byte `first` of the scores. */
+  score(
+    f: FunctionBuilder,
+    headDim: number,
+    queriesEnd: Local<"i32">,
+    first: Local<"i32">,
+  ): void {
+    const { keys, scores } = this.#layout;
+    this.#forQueries(f, queriesEnd, (queries) => {
+      // As lanes of single rows are summed: columns 0, 4, 8 ... and 2, 6, ..., then those between.
+      const sums = [0, 2, 1, 3].map((column) =>
+        this.#sums(f, queries, { at: keys, first: column, count: headDim, step: 4 })
+      );
+      const add = (some: Sums, others: Sums) =>
+        some.map((own, q) => own.map((sum, i) => f.let(f32x4.add(sum, others[q]![i]!))));
+      this.#store(add(add(sums[0]!, sums[1]!), add(sums[2]!, sums[3]!)), f);
+      queries.forEach((query, q) => {
+        const to = f.let(i32.add(query, first));
+        this.#loadSums(q).forEach((sum, i) =>
+          f.do(this.#panel.v128.store(to, sum, scores + 16 * i))
+        );
+      });
+    });
+  }
+
+  /** Adds a step of weighted values, from byte `column` of the results on, to the corrected results. */
+  addValues(f: FunctionBuilder, queriesEnd: Local<"i32">, column: Local<"i32">): void {
+    const panel = this.#panel;
+    const { values, scores, results, correction } = this.#layout;
+    this.#forQueries(f, queriesEnd, (queries) => {
+      const weights = { at: values, first: 0, count: BLOCK, step: 1 };
+      this.#store(this.#sums(f, queries, weights, scores), f);
+      queries.forEach((query, q) => {
+        const factor = f.let(panel.v128.load32_splat(query, correction));
+        const to = f.let(i32.add(query, column));
+        this.#loadSums(q).forEach((sum, i) => {
+          const result = this.#madd(panel.v128.load(to, results + 16 * i), factor, sum);
+          f.do(panel.v128.store(to, result, results + 16 * i));
+        });
+      });
+    });
+  }
+
+  /** Runs `body` for several queries at a time; the last of them may be past the end. */
+  #forQueries(
+    f: FunctionBuilder,
+    queriesEnd: Local<"i32">,
+    body: (queries: readonly Local<"i32">[]) => void,
+  ): void {
+    const { queries, bytes } = this.#layout;
+    const first = f.let(i32.const(queries));
+    f.forUpTo(first, queriesEnd, bytes * this.#atOnce, () => {
+      // A pointer for each: accesses with the same offset share the arithmetic of their bounds checks.
+      body(Array.from({ length: this.#atOnce }, (_, q) => f.let(i32.add(first, bytes * q))));
+    });
+  }
+
+  /**
+   * The sums over rows of a step, from `first` up to before `count`, of the row times a float of each
+   * query. The floats begin at an offset from the query.
+   */
+  #sums(
+    f: FunctionBuilder,
+    queries: readonly Local<"i32">[],
+    rows: { at: number; first: number; count: number; step: number },
+    offset = this.#layout.query,
+  ): Sums {
+    const sums = queries.map(() => Array.from({ length: VECTORS }, () => f.let(ZERO)));
+    for (let row = rows.first; row < rows.count; row += rows.step) {
+      const at = rows.at + 4 * STEP * row;
+      const vectors = Array.from(
+        { length: VECTORS },
+        (_, i) => f.let(this.#panel.v128.load(i32.const(0), at + 16 * i)),
+      );
+      queries.forEach((query, q) => {
+        const factor = f.let(this.#panel.v128.load32_splat(query, offset + 4 * row));
+        vectors.forEach((vector, i) =>
+          f.set(sums[q]![i]!, this.#madd(factor, vector, sums[q]![i]!))
+        );
+      });
+    }
+    return sums;
+  }
+
+  /** Stores sums at constant addresses. */
+  #store(sums: Sums, f: FunctionBuilder): void {
+    sums.flat().forEach((sum, i) =>
+      f.do(this.#panel.v128.store(i32.const(0), sum, this.#layout.sums + 16 * i))
+    );
+  }
+
+  /** The sums of a query, from where they were stored. */
+  #loadSums(query: number): V128[] {
+    const at = this.#layout.sums + 4 * STEP * query;
+    return Array.from(
+      { length: VECTORS },
+      (_, i) => this.#panel.v128.load(i32.const(0), at + 16 * i),
+    );
+  }
+}
+
+/** The sums of a step: vectors of each query. */
+type Sums = readonly (readonly Local<"v128">[])[];
