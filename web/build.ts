@@ -1,6 +1,7 @@
 // Bundles the page into the files that the server hands out: server/http/web/assets. The same sources
-// and the same Deno give the same bytes, which a test checks. Each file is named by what is in it, so
-// that browsers may keep it for ever, and lies there compressed with Brotli.
+// and the same Deno give the same bytes in every folder and on every machine, which a test checks.
+// Each file is named by what is in it, so that browsers may keep it for ever, and lies there
+// compressed with Brotli.
 
 import { createHash } from "node:crypto";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -23,11 +24,11 @@ export async function buildPage(): Promise<Asset[]> {
     const worker = named("pdf-worker", ".js", await Deno.readFile(join(folder, "pdf_worker.js")));
     await Deno.remove(join(folder, "pdf_worker.js"));
     await bundle(folder, ["main.tsx", "docs.tsx", "guide.tsx"], ["--code-splitting"]);
-    const bundled: Asset[] = [];
+    const texts = new Map<string, string>();
     for await (const { name } of Deno.readDir(folder)) {
-      bundled.push([name, await Deno.readFile(join(folder, name))]);
+      texts.set(name, await Deno.readTextFile(join(folder, name)));
     }
-    bundled.sort(([a], [b]) => a < b ? -1 : 1);
+    const bundled = nameChunks(texts);
     const style = named("style", ".css", encode(await readStyles()));
     const icon = named("icon", ".svg", await Deno.readFile(join(WEB, "icon.svg")));
     const entries = bundled.filter(([name]) => /^(?:docs|guide|main)\.js$/.test(name));
@@ -60,7 +61,30 @@ export async function buildPage(): Promise<Asset[]> {
   }
 }
 
-/** Bundles entries into a folder. Chunks get names with hashes of their own. */
+/**
+ * Names chunks by what is in them, sorted by their names. The bundler's own hashes depend on where
+ * packages and sources lie. Chunks may import each other in circles, so the hash of each is taken
+ * with no names in it first, and then again and again with those of the round before, until every
+ * name depends on all chunks that can be reached from it.
+ */
+export function nameChunks(bundled: ReadonlyMap<string, string>): Asset[] {
+  const chunkName = /\b([a-z_]+)-[0-9A-Z]{8}\.js\b/g;
+  const names = new Map(
+    [...bundled.keys()].map((name) => [name, name.replace(chunkName, "$1.js")]),
+  );
+  const rename = (text: string) => text.replace(chunkName, (name) => names.get(name) ?? name);
+  const chunks = [...bundled].filter(([name]) => names.get(name) !== name);
+  for (let round = 0; round <= chunks.length; round++) {
+    const renamed = chunks.map(([name, text]) =>
+      [name, named(name.replace(chunkName, "$1"), ".js", encode(rename(text)))[0]] as const
+    );
+    for (const [name, next] of renamed) names.set(name, next);
+  }
+  return [...bundled].map(([name, text]): Asset => [names.get(name)!, encode(rename(text))])
+    .sort(([a], [b]) => a < b ? -1 : 1);
+}
+
+/** Bundles entries into a folder. */
 async function bundle(folder: string, entries: string[], args: string[]): Promise<void> {
   const lock = join(ROOT, "tests/deno.lock");
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {

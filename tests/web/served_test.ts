@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { buildPage } from "../../web/build.ts";
+import { buildPage, nameChunks } from "../../web/build.ts";
 import { createTestApp } from "../server/test_app.ts";
 
 const ASSETS = new URL("../../server/http/web/assets/", import.meta.url);
@@ -35,6 +35,27 @@ Deno.test("the files of the page are those that its sources give, byte by byte",
   for (const [name, content] of built) {
     const there = brotliDecompressSync(Deno.readFileSync(new URL(`${name}.br`, ASSETS)));
     assert(there.equals(content), `${name}: ${message}`);
+  }
+});
+
+Deno.test("names of chunks depend on what is in them, and not on the bundler's hashes", () => {
+  // Two chunks that import each other, and a third that only one of them imports.
+  const bundle = (a: string, b: string, c: string, text = "1") =>
+    nameChunks(
+      new Map([
+        ["main.js", `import"./view-${a}.js"`],
+        [`view-${a}.js`, `import("./chunk-${b}.js");import"./chunk-${c}.js"`],
+        [`chunk-${b}.js`, `import"./view-${a}.js"`],
+        [`chunk-${c}.js`, text],
+      ]),
+    ).map(([name, content]) => [name, new TextDecoder().decode(content)]);
+  const bundled = bundle("AAAAAAAA", "BBBBBBBB", "CCCCCCCC");
+  assertEquals(bundle("00000009", "00000007", "00000008"), bundled);
+  const other = bundle("AAAAAAAA", "BBBBBBBB", "CCCCCCCC", "2");
+  const names = new Set(bundled.map(([name]) => name));
+  assertEquals(other.map(([name]) => name).filter((name) => names.has(name!)), ["main.js"]);
+  for (const [, text] of bundled) {
+    for (const [name] of text!.matchAll(/\w+-\w+\.js/g)) assert(names.has(name), name);
   }
 });
 
