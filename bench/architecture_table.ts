@@ -16,9 +16,11 @@ export function withArchitectureTable(page: string): string {
 
 /** Columns are as wide as their longest cell, as the formatter has it. */
 function table(): string {
-  const rows = [...architectures].sort(([a], [b]) => a < b ? -1 : 1).map(([name, entry]) => [
+  const rows = [...architectures].sort(([a], [b]) => a < b ? -1 : 1).map((
+    [name, { models, isEncoder }],
+  ) => [
     `\`${name}\``,
-    entry.encoder ? `${entry.models} (embeddings)` : entry.models,
+    isEncoder ? `${models[name]} (embeddings)` : models[name],
   ]);
   const all = [["architecture", "models"], ...rows];
   const widths = [0, 1].map((i) => Math.max(...all.map((cells) => cells[i].length)));

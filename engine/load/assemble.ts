@@ -92,7 +92,7 @@ export async function assemble(
   const { top: device } = placement;
   const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
   const { architecture } = info;
-  const { encoder } = architectureOf(architecture);
+  const { isEncoder: encoder = false } = architectureOf(architecture);
   const config = new Config(new MetadataReader(gguf), gguf.path, architecture);
   checkLayers(gguf, config);
   poolingOf(config);

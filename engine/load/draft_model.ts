@@ -45,7 +45,7 @@ export async function loadDraftModel(
   const draft = viewAsDecoder(await readGguf(path));
   const metadata = new MetadataReader(draft);
   const architecture = metadata.string("general.architecture");
-  if (architectureOf(architecture).encoder) {
+  if (architectureOf(architecture).isEncoder) {
     throw refusal(gguf, draft, "it is a model for embeddings, which writes no text");
   }
   const vocabulary = commonVocabulary(gguf, draft);

@@ -43,7 +43,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   const metadata = new MetadataReader(gguf);
   const architecture = metadata.string("general.architecture");
   const entry = architectures.get(architecture);
-  const isEncoder = entry?.encoder ?? false;
+  const isEncoder = entry?.isEncoder ?? false;
   const tensors = [...gguf.tensors.values()];
   const weights = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
   const template = gguf.metadata["tokenizer.chat_template"];
@@ -61,7 +61,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     callsTools: answers.calls !== undefined,
     thinks: answers.thinking !== undefined,
     fillsInMiddle: findFillInMiddleTokens(gguf.metadata) !== undefined,
-    readsImages: entry?.encoder === false && visionFault(gguf, projector) === undefined,
+    readsImages: entry !== undefined && !isEncoder && visionFault(gguf, projector) === undefined,
     isEmbeddingModel: isEncoder ||
       metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
   };

@@ -3,17 +3,30 @@
 // biases.
 
 import type { AttentionConfig, ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /** Embeddings that tell the first text of a pair from the second. */
 const TYPES = "token_types.weight";
 
-/** Loads a BERT. */
-export function loadBert(model: ModelBuilder): Promise<void> {
+/** BERT. */
+export const bert: Architecture = {
+  models: { "bert": "BERT, MiniLM, BGE, E5, Snowflake Arctic Embed, mxbai-embed-large" },
+  isEncoder: true,
+  load: loadBert,
+};
+
+function loadBert(model: ModelBuilder): Promise<void> {
   return loadPostNormEncoder(model, { rotary: false });
 }
 
-/** Loads a Nomic BERT. */
-export function loadNomicBert(model: ModelBuilder): Promise<void> {
+/** Nomic BERT. */
+export const nomicBert: Architecture = {
+  models: { "nomic-bert": "nomic-embed-text v1 and v1.5" },
+  isEncoder: true,
+  load: loadNomicBert,
+};
+
+function loadNomicBert(model: ModelBuilder): Promise<void> {
   return loadPostNormEncoder(model, { rotary: true });
 }
 

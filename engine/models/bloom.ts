@@ -4,17 +4,28 @@
 
 import { UnsupportedModelError } from "../errors.ts";
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /** ALiBi's largest bias, the same in all BLOOM models. Their files do not contain it. */
 const MAX_BIAS = 8;
 
-/** Loads a BLOOM. */
-export async function loadBloom(model: ModelBuilder): Promise<void> {
+/** BLOOM. */
+export const bloom: Architecture = {
+  models: { "bloom": "BLOOM, BLOOMZ" },
+  load: loadBloom,
+};
+
+async function loadBloom(model: ModelBuilder): Promise<void> {
   await load(model, MAX_BIAS, "required");
 }
 
-/** Loads an MPT. Errors: UnsupportedModelError for one that clamps queries, keys and values. */
-export async function loadMpt(model: ModelBuilder): Promise<void> {
+/** MPT. Loading one that clamps queries, keys and values is an UnsupportedModelError. */
+export const mpt: Architecture = {
+  models: { "mpt": "MPT" },
+  load: loadMpt,
+};
+
+async function loadMpt(model: ModelBuilder): Promise<void> {
   const { config, top } = model;
   if (config.numberOr("attention.clamp_kqv", 0) > 0 || top.has("position_embd.weight")) {
     throw new UnsupportedModelError(

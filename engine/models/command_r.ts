@@ -4,9 +4,15 @@
 // everything without positions.
 
 import type { AttentionConfig, ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Command R. */
-export function loadCommandR(model: ModelBuilder): Promise<void> {
+/** Command R. */
+export const commandR: Architecture = {
+  models: { "command-r": "Command R and R+, Aya 23 and Expanse" },
+  load: loadCommandR,
+};
+
+function loadCommandR(model: ModelBuilder): Promise<void> {
   const rope = model.rope({ pairs: "adjacent" });
   const attention = {
     rope,
@@ -18,8 +24,13 @@ export function loadCommandR(model: ModelBuilder): Promise<void> {
   return loadParallelDecoder(model, () => attention);
 }
 
-/** Loads a Cohere 2. */
-export function loadCohere2(model: ModelBuilder): Promise<void> {
+/** Cohere 2. */
+export const cohere2: Architecture = {
+  models: { "cohere2": "Command R7B, Command A" },
+  load: loadCohere2,
+};
+
+function loadCohere2(model: ModelBuilder): Promise<void> {
   model.applyFeedForwardScales();
   const { config } = model;
   const local = {

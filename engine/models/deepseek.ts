@@ -2,9 +2,15 @@
 // layers except the first few. The weights of a row's experts are not normalized.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a DeepSeekMoE. */
-export async function loadDeepSeek(model: ModelBuilder): Promise<void> {
+/** DeepSeekMoE. */
+export const deepSeek: Architecture = {
+  models: { "deepseek": "DeepSeek-MoE 16B" },
+  load: loadDeepSeek,
+};
+
+async function loadDeepSeek(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "adjacent" }) };
   const dense = config.countOr("leading_dense_block_count", 0);

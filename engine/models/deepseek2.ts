@@ -3,10 +3,26 @@
 // an attention temperature that grows with the position.
 
 import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 import { type AddLayer, loadMtpHead, type MtpHead } from "./mtp_head.ts";
 
-/** Loads a DeepSeek-V2 or later, or a Mistral of that design. */
-export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
+/** DeepSeek-V2 and later, and Mistrals of that design. */
+export const deepSeek2: Architecture = {
+  models: {
+    "deepseek2":
+      "DeepSeek-V2, V3, R1 and their Lite and Coder versions, Kimi K2, GLM-4.7-Flash, Mistral Large 3",
+  },
+  load: loadDeepSeek2,
+  loadMtpHead: loadDeepSeek2Mtp,
+};
+
+/** Mistral Small 4, which is built the same way. */
+export const mistral4: Architecture = {
+  models: { "mistral4": "Mistral Small 4" },
+  load: loadDeepSeek2,
+};
+
+async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
   const addLayer = layersOf(model);
   const x = await model.embed();
   for (const layer of model.layers()) await addLayer(layer, x);
@@ -14,7 +30,7 @@ export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
 }
 
 /** Loads the MTP head of a DeepSeek-V3 or later. */
-export function loadDeepSeek2Mtp(model: ModelBuilder): Promise<MtpHead> {
+function loadDeepSeek2Mtp(model: ModelBuilder): Promise<MtpHead> {
   return loadMtpHead(model, layersOf(model));
 }
 

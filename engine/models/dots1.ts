@@ -4,6 +4,7 @@
 // with another name of the second norm.
 
 import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 import { type AddLayer, loadMtpHead, type MtpHead } from "./mtp_head.ts";
 
 /** What differs between these models. */
@@ -16,18 +17,32 @@ interface Variant {
 const DOTS1: Variant = { feedForwardNorm: "ffn_norm", optional: false };
 const GLM4_MOE: Variant = { feedForwardNorm: "post_attention_norm", optional: true };
 
-/** Loads a dots.llm1 or a BailingMoE 2. */
-export function loadDots1(model: ModelBuilder): Promise<void> {
+/** dots.llm1 and BailingMoE 2. */
+export const dots1: Architecture = {
+  models: {
+    "bailingmoe2": "Ling 2.0 and Ring 2.0 (lite, flash)",
+    "dots1": "dots.llm1",
+  },
+  load: loadDots1,
+};
+
+function loadDots1(model: ModelBuilder): Promise<void> {
   return load(model, DOTS1);
 }
 
-/** Loads a GLM-4.5. */
-export function loadGlm4Moe(model: ModelBuilder): Promise<void> {
+/** GLM-4.5. */
+export const glm4Moe: Architecture = {
+  models: { "glm4moe": "GLM-4.5, 4.6 and 4.7, GLM-4.5-Air" },
+  load: loadGlm4Moe,
+  loadMtpHead: loadGlm4MoeMtp,
+};
+
+function loadGlm4Moe(model: ModelBuilder): Promise<void> {
   return load(model, GLM4_MOE);
 }
 
 /** Loads the MTP head of a GLM-4.5. */
-export function loadGlm4MoeMtp(model: ModelBuilder): Promise<MtpHead> {
+function loadGlm4MoeMtp(model: ModelBuilder): Promise<MtpHead> {
   return loadMtpHead(model, layersOf(model, GLM4_MOE));
 }
 

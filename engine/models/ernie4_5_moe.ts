@@ -2,9 +2,15 @@
 // on, chosen by their softmax with a bias.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads an ERNIE 4.5 MoE. */
-export async function loadErnieMoe(model: ModelBuilder): Promise<void> {
+/** ERNIE 4.5 MoE. */
+export const ernieMoe: Architecture = {
+  models: { "ernie4_5-moe": "ERNIE 4.5 21B-A3B, 300B-A47B" },
+  load: loadErnieMoe,
+};
+
+async function loadErnieMoe(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   model.ignore(/\battn_output\.bias$/);
   const attention = { ...model.heads(), rope: model.rope({ pairs: "adjacent" }) };

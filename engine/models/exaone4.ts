@@ -3,12 +3,18 @@
 // have positions.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /** Number of layers of the 32B, whose files need not say which layers have windows. */
 const LAYERS_WITH_WINDOWS = 64;
 
-/** Loads an EXAONE 4. */
-export async function loadExaone4(model: ModelBuilder): Promise<void> {
+/** EXAONE 4. */
+export const exaone4: Architecture = {
+  models: { "exaone4": "EXAONE 4" },
+  load: loadExaone4,
+};
+
+async function loadExaone4(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const isLocal = config.slidingLayers(config.layers === LAYERS_WITH_WINDOWS ? 4 : 1);
   const attention = { ...model.heads(), queryKeyNorm: "head" } as const;

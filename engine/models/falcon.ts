@@ -3,9 +3,15 @@
 // have a norm for each of the two.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Falcon. */
-export async function loadFalcon(model: ModelBuilder): Promise<void> {
+/** Falcon. */
+export const falcon: Architecture = {
+  models: { "falcon": "Falcon 7B, 40B" },
+  load: loadFalcon,
+};
+
+async function loadFalcon(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();

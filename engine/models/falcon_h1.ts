@@ -3,9 +3,15 @@
 // the weights in GGUF files.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Falcon-H1. */
-export async function loadFalconH1(model: ModelBuilder): Promise<void> {
+/** Falcon-H1. */
+export const falconH1: Architecture = {
+  models: { "falcon-h1": "Falcon-H1" },
+  load: loadFalconH1,
+};
+
+async function loadFalconH1(model: ModelBuilder): Promise<void> {
   const { network } = model;
   model.ignore(/^rope_freqs\./);
   model.ignore(/\battn_output\.bias$/);

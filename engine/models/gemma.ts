@@ -2,9 +2,15 @@
 // scaled by the root of the width. Its norms multiply by 1 + weight; GGUF files have the sum.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Gemma. */
-export async function loadGemma(model: ModelBuilder): Promise<void> {
+/** Gemma. */
+export const gemma: Architecture = {
+  models: { "gemma": "Gemma 1, CodeGemma" },
+  load: loadGemma,
+};
+
+async function loadGemma(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed({ scale: Math.sqrt(config.width) });

@@ -2,6 +2,7 @@
 // other layer, and soft caps on scores and logits.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /**
  * Number of layers of the 27B, whose attention scale is 1 / sqrt(width / heads) instead of 1 /
@@ -9,8 +10,13 @@ import type { ModelBuilder } from "../nn/mod.ts";
  */
 const LAYERS_OF_27B = 46;
 
-/** Loads a Gemma 2. */
-export async function loadGemma2(model: ModelBuilder): Promise<void> {
+/** Gemma 2. */
+export const gemma2: Architecture = {
+  models: { "gemma2": "Gemma 2" },
+  load: loadGemma2,
+};
+
+async function loadGemma2(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const heads = model.heads();
   const perHead = config.layers === LAYERS_OF_27B ? config.width / heads.heads : heads.headDim;

@@ -3,6 +3,7 @@
 // without scaling. The rows of an image attend to each other in both directions.
 
 import { type ModelBuilder, type Rope } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /**
  * Number of layers of the 27B, whose attention scale is 1 / sqrt(width / heads) instead of 1 /
@@ -10,8 +11,13 @@ import { type ModelBuilder, type Rope } from "../nn/mod.ts";
  */
 const LAYERS_OF_27B = 62;
 
-/** Loads a Gemma 3. */
-export async function loadGemma3(model: ModelBuilder): Promise<void> {
+/** Gemma 3. */
+export const gemma3: Architecture = {
+  models: { "gemma3": "Gemma 3, MedGemma (images)" },
+  load: loadGemma3,
+};
+
+async function loadGemma3(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const heads = model.heads();
   const perHead = config.layers === LAYERS_OF_27B ? config.width / heads.heads : heads.headDim;

@@ -12,9 +12,15 @@ import {
   perLayerInputs,
   perLayerUpdate,
 } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Gemma 3n. */
-export async function loadGemma3n(model: ModelBuilder): Promise<void> {
+/** Gemma 3n. */
+export const gemma3n: Architecture = {
+  models: { "gemma3n": "Gemma 3n (text)" },
+  load: loadGemma3n,
+};
+
+async function loadGemma3n(model: ModelBuilder): Promise<void> {
   const { network, config, top } = model;
   const isLocal = config.slidingLayers(5);
   // Files converted by Ollama have another name for the base of the local layers.

@@ -13,6 +13,7 @@ import {
   perLayerUpdate,
 } from "../nn/mod.ts";
 import type { FloatRows, LayerCache } from "../../kernels/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /** Tensors of the per-layer embeddings. */
 const LAYER_INPUTS = ["token_embd", "model_proj", "proj_norm"].map((name) =>
@@ -24,8 +25,13 @@ function hasLayerInputs(config: Config): boolean {
   return config.countOr("embedding_length_per_layer_input", 0) > 0;
 }
 
-/** Loads a Gemma 4. */
-export async function loadGemma4(model: ModelBuilder): Promise<void> {
+/** Gemma 4. */
+export const gemma4: Architecture = {
+  models: { "gemma4": "Gemma 4 (images): dense, with experts, E2B and E4B" },
+  load: loadGemma4,
+};
+
+async function loadGemma4(model: ModelBuilder): Promise<void> {
   model.applyFeedForwardScales();
   const { network, config, weights, top } = model;
   model.ignore(/\bffn_gate_inp\.scale$/); // scales the router's input, see addFeedForward

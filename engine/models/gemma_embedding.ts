@@ -4,9 +4,16 @@
 
 import type { ModelBuilder } from "../nn/mod.ts";
 import type { Stack } from "../weights/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads an EmbeddingGemma. */
-export async function loadGemmaEmbedding(model: ModelBuilder): Promise<void> {
+/** EmbeddingGemma. */
+export const gemmaEmbedding: Architecture = {
+  models: { "gemma-embedding": "EmbeddingGemma" },
+  isEncoder: true,
+  load: loadGemmaEmbedding,
+};
+
+async function loadGemmaEmbedding(model: ModelBuilder): Promise<void> {
   const { network, config, top } = model;
   const heads = model.heads();
   const isLocal = config.slidingLayers(6);

@@ -3,9 +3,15 @@
 // images have M-RoPE, and then pairs are halves instead of neighbours.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a GLM-4. */
-export async function loadGlm4(model: ModelBuilder): Promise<void> {
+/** GLM-4. */
+export const glm4: Architecture = {
+  models: { "glm4": "GLM-4-0414, GLM-Z1" },
+  load: loadGlm4,
+};
+
+async function loadGlm4(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const multimodal = config.numbers("rope.dimension_sections").some((pairs) => pairs > 0);
   const attention = {

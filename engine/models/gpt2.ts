@@ -2,9 +2,15 @@
 // and GELU.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a GPT-2. */
-export async function loadGpt2(model: ModelBuilder): Promise<void> {
+/** GPT-2. */
+export const gpt2: Architecture = {
+  models: { "gpt2": "GPT-2" },
+  load: loadGpt2,
+};
+
+async function loadGpt2(model: ModelBuilder): Promise<void> {
   const { network, config, top } = model;
   const attention = { ...model.heads(), biases: "all" } as const;
   const x = await model.embed();

@@ -2,9 +2,15 @@
 // logits; attention sinks; a sliding window in every other layer.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a gpt-oss. */
-export async function loadGptOss(model: ModelBuilder): Promise<void> {
+/** gpt-oss. */
+export const gptOss: Architecture = {
+  models: { "gpt-oss": "gpt-oss 20B, 120B" },
+  load: loadGptOss,
+};
+
+async function loadGptOss(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const rope = model.rope({ pairs: "half" });
   const attention = { ...model.heads(), rope, biases: "all", sinks: true } as const;

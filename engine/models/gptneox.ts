@@ -3,9 +3,15 @@
 // parallel and their results are added.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a GPT-NeoX. */
-export async function loadGptNeox(model: ModelBuilder): Promise<void> {
+/** GPT-NeoX. */
+export const gptNeox: Architecture = {
+  models: { "gptneox": "GPT-NeoX, Pythia" },
+  load: loadGptNeox,
+};
+
+async function loadGptNeox(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const rope = model.rope({ pairs: "half" });
   const attention = { ...model.heads(), rope, biases: "all" } as const;

@@ -4,9 +4,19 @@
 // of attention.
 
 import { type AttentionConfig, type ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Granite. */
-export async function loadGranite(model: ModelBuilder): Promise<void> {
+/** Granite. */
+export const granite: Architecture = {
+  models: {
+    "granite": "Granite 3.x, Granite 4 (dense)",
+    "granitehybrid": "Granite 4 (hybrid: Micro, Tiny, Small)",
+    "granitemoe": "Granite 3.x MoE",
+  },
+  load: loadGranite,
+};
+
+async function loadGranite(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const gain = config.numberOr("residual_scale", 1);
   const rope = model.rope({ pairs: "adjacent" });

@@ -2,9 +2,15 @@
 // rotation.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Hunyuan. */
-export async function loadHunyuan(model: ModelBuilder): Promise<void> {
+/** Hunyuan. */
+export const hunyuan: Architecture = {
+  models: { "hunyuan-dense": "Hunyuan 0.5B to 7B" },
+  load: loadHunyuan,
+};
+
+async function loadHunyuan(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const attention = {
     ...model.heads(),

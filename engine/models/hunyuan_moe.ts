@@ -1,9 +1,15 @@
 // Hunyuan-A13B (Tencent Hunyuan Team 2025): Hunyuan with experts, and a shared one, in every layer.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Hunyuan MoE. */
-export async function loadHunyuanMoe(model: ModelBuilder): Promise<void> {
+/** Hunyuan MoE. */
+export const hunyuanMoe: Architecture = {
+  models: { "hunyuan-moe": "Hunyuan-A13B" },
+  load: loadHunyuanMoe,
+};
+
+async function loadHunyuanMoe(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const attention = {
     ...model.heads(),

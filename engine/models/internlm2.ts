@@ -2,9 +2,15 @@
 // GGUF files.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 import { buildLlama } from "./llama.ts";
 
-/** Loads an InternLM 2. */
-export function loadInternLm2(model: ModelBuilder): Promise<void> {
+/** InternLM 2. */
+export const internLm2: Architecture = {
+  models: { "internlm2": "InternLM 2 and 2.5" },
+  load: loadInternLm2,
+};
+
+function loadInternLm2(model: ModelBuilder): Promise<void> {
   return buildLlama(model, { head: "required" });
 }

@@ -2,9 +2,15 @@
 // layers have attention, without positions. Some layers have a mixture of experts.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Jamba. */
-export async function loadJamba(model: ModelBuilder): Promise<void> {
+/** Jamba. */
+export const jamba: Architecture = {
+  models: { "jamba": "Jamba" },
+  load: loadJamba,
+};
+
+async function loadJamba(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const x = await model.embed();
   for (const layer of model.layers()) {

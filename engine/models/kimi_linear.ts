@@ -3,9 +3,15 @@
 // chosen by a sigmoid with a bias, and a shared one.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Kimi Linear. */
-export async function loadKimiLinear(model: ModelBuilder): Promise<void> {
+/** Kimi Linear. */
+export const kimiLinear: Architecture = {
+  models: { "kimi-linear": "Kimi Linear 48B-A3B" },
+  load: loadKimiLinear,
+};
+
+async function loadKimiLinear(model: ModelBuilder): Promise<void> {
   const { network } = model;
   model.ignore(/\battn_[qkv]\.bias$/);
   model.ignore(/(?<!\battn_output)\.scale$/);

@@ -3,9 +3,18 @@
 // dense layers.
 
 import { type AttentionConfig, type ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads an LFM2, dense or of experts. */
-export async function loadLfm2(model: ModelBuilder): Promise<void> {
+/** LFM2, dense or of experts. */
+export const lfm2: Architecture = {
+  models: {
+    "lfm2": "LFM2",
+    "lfm2moe": "LFM2-8B-A1B",
+  },
+  load: loadLfm2,
+};
+
+async function loadLfm2(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const rope = model.rope({ pairs: "half" });
   const size = config.countOr("attention.sliding_window", 0);

@@ -3,9 +3,18 @@
 // mixture of experts. Biases, tied embeddings and RoPE scaling are applied if the file has them.
 
 import type { ModelBuilder, OutputConfig } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Llama. */
-export function loadLlama(model: ModelBuilder): Promise<void> {
+/** Llama. */
+export const llama: Architecture = {
+  models: {
+    "llama":
+      "Llama 1 to 3.3, Mistral, Mixtral, SmolLM, TinyLlama, Yi and more; LLaVA, SmolVLM, Pixtral (images)",
+  },
+  load: loadLlama,
+};
+
+function loadLlama(model: ModelBuilder): Promise<void> {
   model.applyFeedForwardScales();
   return buildLlama(model);
 }

@@ -4,11 +4,17 @@
 // one, too.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 const CHUNK = 8192;
 
-/** Loads a Llama 4. */
-export async function loadLlama4(model: ModelBuilder): Promise<void> {
+/** Llama 4. */
+export const llama4: Architecture = {
+  models: { "llama4": "Llama 4 Scout, Maverick (images)" },
+  load: loadLlama4,
+};
+
+async function loadLlama4(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const rope = model.rope({ pairs: "adjacent" });
   const isChunked = config.slidingLayers(4);

@@ -2,14 +2,25 @@
 // models. Their layers are only mixers: no attention, no feed-forward blocks, no positions.
 
 import type { Layer, ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Mamba or a FalconMamba. */
-export function loadMamba(model: ModelBuilder): Promise<void> {
+/** Mamba and FalconMamba. */
+export const mamba: Architecture = {
+  models: { "mamba": "Mamba, FalconMamba" },
+  load: loadMamba,
+};
+
+function loadMamba(model: ModelBuilder): Promise<void> {
   return load(model, (layer) => layer.mamba());
 }
 
-/** Loads a Mamba 2. */
-export function loadMamba2(model: ModelBuilder): Promise<void> {
+/** Mamba 2. */
+export const mamba2: Architecture = {
+  models: { "mamba2": "Mamba 2, Codestral Mamba" },
+  load: loadMamba2,
+};
+
+function loadMamba2(model: ModelBuilder): Promise<void> {
   return load(model, (layer) => layer.mamba2());
 }
 

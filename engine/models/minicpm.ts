@@ -3,12 +3,18 @@
 // MiniCPM-2B.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /** Width of the model whose hyperparameters were tuned; muP transfers them to wider models. */
 const BASE_WIDTH = 256;
 
-/** Loads a MiniCPM. */
-export async function loadMiniCpm(model: ModelBuilder): Promise<void> {
+/** MiniCPM. */
+export const miniCpm: Architecture = {
+  models: { "minicpm": "MiniCPM" },
+  load: loadMiniCpm,
+};
+
+async function loadMiniCpm(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const gain = config.numberOr("residual_scale", 1.4 / Math.sqrt(config.layers));
   const rope = model.longRope({ pairs: "adjacent" });

@@ -2,9 +2,15 @@
 // keys are normed over all heads, and half of each head is rotated.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a MiniMax-M2. */
-export async function loadMiniMaxM2(model: ModelBuilder): Promise<void> {
+/** MiniMax-M2. */
+export const miniMaxM2: Architecture = {
+  models: { "minimax-m2": "MiniMax-M2" },
+  load: loadMiniMaxM2,
+};
+
+async function loadMiniMaxM2(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const attention = {
     ...model.heads(),

@@ -3,9 +3,15 @@
 // Dense or a mixture of experts.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Mistral 3. */
-export async function loadMistral3(model: ModelBuilder): Promise<void> {
+/** Mistral 3. */
+export const mistral3: Architecture = {
+  models: { "mistral3": "Ministral 3 (images)" },
+  load: loadMistral3,
+};
+
+async function loadMistral3(model: ModelBuilder): Promise<void> {
   model.applyFeedForwardScales();
   const { network } = model;
   const rope = model.rope({ pairs: "adjacent" });

@@ -2,9 +2,16 @@
 // in two of three layers. The first layer has no norm before its attention: the embeddings have one.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a ModernBERT. */
-export async function loadModernBert(model: ModelBuilder): Promise<void> {
+/** ModernBERT. */
+export const modernBert: Architecture = {
+  models: { "modern-bert": "ModernBERT, gte-modernbert, Granite Embedding R2" },
+  isEncoder: true,
+  load: loadModernBert,
+};
+
+async function loadModernBert(model: ModelBuilder): Promise<void> {
   const { network, config, top } = model;
   const period = config.countOr("attention.sliding_window_pattern", 3);
   const window = {

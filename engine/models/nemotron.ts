@@ -2,9 +2,15 @@
 // LayerNorm, RoPE on half of each head, and a feed-forward block of squared ReLU without a gate.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Nemotron. */
-export async function loadNemotron(model: ModelBuilder): Promise<void> {
+/** Nemotron. */
+export const nemotron: Architecture = {
+  models: { "nemotron": "Nemotron, Minitron" },
+  load: loadNemotron,
+};
+
+async function loadNemotron(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();

@@ -3,9 +3,18 @@
 // feed-forward blocks are mixtures of experts.
 
 import type { Layer, ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Nemotron-H, dense or of experts. */
-export async function loadNemotronH(model: ModelBuilder): Promise<void> {
+/** Nemotron-H, dense or of experts. */
+export const nemotronH: Architecture = {
+  models: {
+    "nemotron_h": "Nemotron-H, Nemotron Nano 2",
+    "nemotron_h_moe": "Nemotron 3 Nano",
+  },
+  load: loadNemotronH,
+};
+
+async function loadNemotronH(model: ModelBuilder): Promise<void> {
   model.applyFeedForwardScales();
   const { network } = model;
   const x = await model.embed();

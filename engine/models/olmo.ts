@@ -4,9 +4,15 @@
 // experts whose softmax weights are not normalized.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads an OLMo 2 or 3. */
-export async function loadOlmo2(model: ModelBuilder): Promise<void> {
+/** OLMo 2 and 3. */
+export const olmo2: Architecture = {
+  models: { "olmo2": "OLMo 2, OLMo 3" },
+  load: loadOlmo2,
+};
+
+async function loadOlmo2(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const heads = { ...model.heads(), queryKeyNorm: "row" } as const;
   const size = config.countOr("attention.sliding_window", 0);
@@ -25,8 +31,13 @@ export async function loadOlmo2(model: ModelBuilder): Promise<void> {
   await model.output(x, model.top.norm("output_norm"), { head: "required" });
 }
 
-/** Loads an OLMoE. */
-export async function loadOlmoe(model: ModelBuilder): Promise<void> {
+/** OLMoE. */
+export const olmoe: Architecture = {
+  models: { "olmoe": "OLMoE" },
+  load: loadOlmoe,
+};
+
+async function loadOlmoe(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const rope = model.rope({ pairs: "half" });
   const attention = { ...model.heads(), rope, queryKeyNorm: "row" } as const;

@@ -3,9 +3,15 @@
 // biases everywhere, also on the logits.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Phi-2. */
-export async function loadPhi2(model: ModelBuilder): Promise<void> {
+/** Phi-2. */
+export const phi2: Architecture = {
+  models: { "phi2": "Phi-1, Phi-1.5, Phi-2" },
+  load: loadPhi2,
+};
+
+async function loadPhi2(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const rope = model.rope({ pairs: "half" });
   const attention = { ...model.heads(), rope, biases: "all" } as const;

@@ -4,14 +4,25 @@
 // not applied, as in llama.cpp, because they do not say which layers have it.
 
 import type { Layer, ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Phi-3. */
-export function loadPhi3(model: ModelBuilder): Promise<void> {
+/** Phi-3. */
+export const phi3: Architecture = {
+  models: { "phi3": "Phi-3, Phi-3.5, Phi-4, Phi-4-mini" },
+  load: loadPhi3,
+};
+
+function loadPhi3(model: ModelBuilder): Promise<void> {
   return load(model, "optional", (layer) => layer.feedForward({ gate: "joined" }));
 }
 
-/** Loads a Phi-3.5-MoE. */
-export function loadPhiMoe(model: ModelBuilder): Promise<void> {
+/** Phi-3.5-MoE. */
+export const phiMoe: Architecture = {
+  models: { "phimoe": "Phi-3.5-MoE" },
+  load: loadPhiMoe,
+};
+
+function loadPhiMoe(model: ModelBuilder): Promise<void> {
   return load(model, "required", (layer) => layer.experts({ gating: "softmax", normalize: true }));
 }
 

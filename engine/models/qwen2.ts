@@ -4,15 +4,32 @@
 // sigmoid gate.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads the language model of a Qwen2-VL. */
-export async function loadQwen2Vl(model: ModelBuilder): Promise<void> {
+/** The language model of Qwen2-VL. */
+export const qwen2Vl: Architecture = {
+  models: {
+    "qwen25vl": "Qwen2.5-VL (images), as Ollama converts it",
+    "qwen2vl": "Qwen2-VL (text), Qwen2.5-VL (images)",
+  },
+  load: loadQwen2Vl,
+};
+
+async function loadQwen2Vl(model: ModelBuilder): Promise<void> {
   model.ignore(/^output\.bias$/);
   await loadQwen2(model);
 }
 
-/** Loads a Qwen2, dense or of experts. */
-export async function loadQwen2(model: ModelBuilder): Promise<void> {
+/** Qwen2, dense or of experts. */
+export const qwen2: Architecture = {
+  models: {
+    "qwen2": "Qwen 1.5, 2 and 2.5, QwQ, DeepSeek-R1-Distill-Qwen",
+    "qwen2moe": "Qwen1.5-MoE, Qwen2-57B-A14B",
+  },
+  load: loadQwen2,
+};
+
+async function loadQwen2(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const rope = model.rope({ pairs: "half", multiSection: "contiguous" });
   const attention = { ...model.heads(), rope, biases: "qkv" } as const;

@@ -3,15 +3,32 @@
 // sections, and its first layers add more of an image to its rows (deepstack).
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Qwen3, dense or of experts. */
-export function loadQwen3(model: ModelBuilder): Promise<void> {
+/** Qwen3, dense or of experts. */
+export const qwen3: Architecture = {
+  models: {
+    "qwen3": "Qwen3, Qwen3-Embedding",
+    "qwen3moe": "Qwen3-30B-A3B, 235B-A22B, Qwen3-Coder",
+  },
+  load: loadQwen3,
+};
+
+function loadQwen3(model: ModelBuilder): Promise<void> {
   model.applyFeedForwardScales();
   return loadQwen3Vl(model);
 }
 
-/** Loads the language model of a Qwen3-VL, dense or of experts. */
-export async function loadQwen3Vl(model: ModelBuilder): Promise<void> {
+/** The language model of Qwen3-VL, dense or of experts. */
+export const qwen3Vl: Architecture = {
+  models: {
+    "qwen3vl": "Qwen3-VL (images)",
+    "qwen3vlmoe": "Qwen3-VL MoE (images)",
+  },
+  load: loadQwen3Vl,
+};
+
+async function loadQwen3Vl(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const deepstackLayers = config.countOr("n_deepstack_layers", 0);
   const rope = model.rope({ pairs: "half", multiSection: "interleaved" });

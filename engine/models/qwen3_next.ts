@@ -3,21 +3,37 @@
 // shared one with a gate of its own. Qwen3.5 orders the key heads differently, and has M-RoPE.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 import { type AddLayer, loadMtpHead, type MtpHead } from "./mtp_head.ts";
 
-/** Loads a Qwen3-Next. */
-export function loadQwen3Next(model: ModelBuilder): Promise<void> {
+/** Qwen3-Next. */
+export const qwen3Next: Architecture = {
+  models: { "qwen3next": "Qwen3-Next, Qwen3-Coder-Next" },
+  load: loadQwen3Next,
+  loadMtpHead: loadQwen3NextMtp,
+};
+
+function loadQwen3Next(model: ModelBuilder): Promise<void> {
   model.ignore(/\b(ssm_\w+|attn_qkv|attn_gate)\.scale$/);
   return load(model, { tiledHeads: false });
 }
 
-/** Loads a Qwen3.5, dense or of experts. */
-export function loadQwen35(model: ModelBuilder): Promise<void> {
+/** Qwen3.5, dense or of experts. */
+export const qwen35: Architecture = {
+  models: {
+    "qwen35": "Qwen3.5 (dense)",
+    "qwen35moe": "Qwen3.5 MoE",
+  },
+  load: loadQwen35,
+  loadMtpHead: loadQwen3NextMtp,
+};
+
+function loadQwen35(model: ModelBuilder): Promise<void> {
   return load(model, { tiledHeads: true });
 }
 
 /** Loads the MTP head of a Qwen3-Next or a Qwen3.5. Its layer has attention. */
-export function loadQwen3NextMtp(model: ModelBuilder): Promise<MtpHead> {
+function loadQwen3NextMtp(model: ModelBuilder): Promise<MtpHead> {
   return loadMtpHead(model, layersOf(model, { tiledHeads: false }));
 }
 

@@ -2,9 +2,15 @@
 // pairs.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a Seed-OSS. */
-export async function loadSeedOss(model: ModelBuilder): Promise<void> {
+/** Seed-OSS. */
+export const seedOss: Architecture = {
+  models: { "seed_oss": "Seed-OSS 36B" },
+  load: loadSeedOss,
+};
+
+async function loadSeedOss(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();

@@ -2,12 +2,18 @@
 // attention. Three of four layers rotate and have a sliding window; the first of four has neither.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /** The first of each four layers attends to everything, without positions. */
 const PERIOD = 4;
 
-/** Loads a SmallThinker. */
-export async function loadSmallThinker(model: ModelBuilder): Promise<void> {
+/** SmallThinker. */
+export const smallThinker: Architecture = {
+  models: { "smallthinker": "SmallThinker" },
+  load: loadSmallThinker,
+};
+
+async function loadSmallThinker(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const heads = model.heads();
   const rope = model.rope({ pairs: "half" });

@@ -2,12 +2,18 @@
 // "Rope to Nope and Back Again").
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
 /** Every fourth layer is not rotated. Files do not say so. */
 const UNROTATED_STEP = 4;
 
-/** Loads a SmolLM3. */
-export async function loadSmolLm3(model: ModelBuilder): Promise<void> {
+/** SmolLM3. */
+export const smolLm3: Architecture = {
+  models: { "smollm3": "SmolLM3" },
+  load: loadSmolLm3,
+};
+
+async function loadSmolLm3(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const heads = model.heads();
   const rope = model.rope({ pairs: "adjacent" });

@@ -3,9 +3,15 @@
 // feed-forward block read the same norm.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a StableLM. */
-export async function loadStableLm(model: ModelBuilder): Promise<void> {
+/** StableLM. */
+export const stableLm: Architecture = {
+  models: { "stablelm": "StableLM 2, StableLM 3B" },
+  load: loadStableLm,
+};
+
+async function loadStableLm(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const rope = model.rope({ pairs: "half" });
   const norms = {

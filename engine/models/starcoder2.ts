@@ -2,9 +2,15 @@
 // feed-forward block of GELU without a gate, and biases everywhere.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Architecture } from "./architecture.ts";
 
-/** Loads a StarCoder2. */
-export async function loadStarCoder2(model: ModelBuilder): Promise<void> {
+/** StarCoder2. */
+export const starCoder2: Architecture = {
+  models: { "starcoder2": "StarCoder2" },
+  load: loadStarCoder2,
+};
+
+async function loadStarCoder2(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const rope = model.rope({ pairs: "half" });
   const attention = { ...model.heads(), rope, biases: "all" } as const;
