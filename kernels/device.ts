@@ -122,14 +122,14 @@ export interface DeviceProfile {
   readonly maxBufferSize: number;
 }
 
-/** A kind of device. */
-export type DeviceKind = "webgpu" | "dawn" | "cpu";
-
 /**
  * The kinds of devices, by their names in QUERN_DEVICE: the runtime's own WebGPU, Dawn's
  * (webgpu/dawn.ts), and the CPU.
  */
-export const DEVICE_KINDS = ["webgpu", "dawn", "cpu"] as const satisfies DeviceKind[];
+export const DEVICE_KINDS = ["webgpu", "dawn", "cpu"] as const;
+
+/** A kind of device. */
+export type DeviceKind = typeof DEVICE_KINDS[number];
 
 /** The options of openDevice(). */
 export interface DeviceOptions {

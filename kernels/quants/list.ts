@@ -1,0 +1,30 @@
+// The weight formats. A new one is a file beside this one with its WGSL, and a line here.
+
+export { bf16 } from "./bf16.ts";
+export { f16 } from "./f16.ts";
+export { f32 } from "./f32.ts";
+export { iq1_m } from "./iq1_m.ts";
+export { iq1_s } from "./iq1_s.ts";
+export { iq2_s } from "./iq2_s.ts";
+export { iq2_xs } from "./iq2_xs.ts";
+export { iq2_xxs } from "./iq2_xxs.ts";
+export { iq3_s } from "./iq3_s.ts";
+export { iq3_xxs } from "./iq3_xxs.ts";
+export { iq4_nl } from "./iq4_nl.ts";
+export { iq4_xs } from "./iq4_xs.ts";
+export { mxfp4 } from "./mxfp4.ts";
+export { nvfp4 } from "./nvfp4.ts";
+export { q1_0 } from "./q1_0.ts";
+export { q2_0 } from "./q2_0.ts";
+export { q2_k } from "./q2_k.ts";
+export { q3_k } from "./q3_k.ts";
+export { q4_0 } from "./q4_0.ts";
+export { q4_1 } from "./q4_1.ts";
+export { q4_k } from "./q4_k.ts";
+export { q5_0 } from "./q5_0.ts";
+export { q5_1 } from "./q5_1.ts";
+export { q5_k } from "./q5_k.ts";
+export { q6_k } from "./q6_k.ts";
+export { q8_0 } from "./q8_0.ts";
+export { tq1_0 } from "./tq1_0.ts";
+export { tq2_0 } from "./tq2_0.ts";
