@@ -8,6 +8,7 @@ import { type GenerateRequest, loadModel, type Usage } from "../engine/mod.ts";
 import { ModelDrafter } from "../engine/run/mod.ts";
 import { load, median, print } from "./report.ts";
 import { LLAMA_3_2_1B, SMOLLM2_135M, writeSyntheticLlama } from "./synthetic_model.ts";
+import { temporaryFolder } from "./temporary.ts";
 
 const TOKENS = 64;
 
@@ -21,55 +22,51 @@ const SHARES = [0, 0.5, 0.8];
 export async function benchDraftModel(
   { threads, pairs }: { threads: number; pairs: number },
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  const [path, draft] = [`${folder}/1b.gguf`, `${folder}/135m.gguf`];
+  using folder = temporaryFolder();
+  const [path, draft] = [`${folder.path}/1b.gguf`, `${folder.path}/135m.gguf`];
   const { vocabulary } = SMOLLM2_135M;
   await writeSyntheticLlama(path, { ...LLAMA_3_2_1B, vocabulary }, { type: "Q8_0" });
   await writeSyntheticLlama(draft, SMOLLM2_135M, { type: "Q8_0", seed: 2 });
-  try {
-    const device = { kind: "cpu" as const, threads };
-    const options = { contextLength: 1024, maxSequences: 1, device };
-    await using model = await loadModel(path, { ...options, draft });
-    const prompt = Array.from({ length: 64 }, (_, i) => (i * 7919 + 5) % vocabulary);
-    // Drawn, so that nothing repeats and the text itself gives no drafts.
-    const drawn = { prompt, temperature: 1, topK: 0, topP: 1, seed: 3, ignoreEnd: true };
-    const run = async (request: GenerateRequest) => {
-      const tokens: number[] = [];
-      let usage: Usage | undefined;
-      for await (const event of model.generate({ ...request, maxTokens: TOKENS })) {
-        if (event.type === "text") tokens.push(...event.tokens);
-        if (event.type === "done") usage = event.usage;
-      }
-      const { completionTokens, completionMilliseconds } = usage!;
-      return {
-        tokens,
-        usage: usage!,
-        rate: (completionTokens - 1) / completionMilliseconds * 1000,
-      };
-    };
-    const { tokens: answer } = await run({ ...drawn, draftTokens: 0 });
-    for (const share of SHARES) {
-      using _ = forceShare(answer, share);
-      const [plain, drafted]: number[][] = [[], []];
-      let [proposed, accepted] = [0, 0];
-      for (let pair = 0; pair < pairs; pair++) {
-        plain.push((await run({ ...drawn, draftTokens: 0 })).rate);
-        const { rate, usage } = await run({ ...drawn, draftTokens: DRAFT });
-        drafted.push(rate);
-        proposed += usage.draftedTokens ?? 0;
-        accepted += usage.acceptedTokens ?? 0;
-      }
-      const ratio = median(drafted.map((rate, pair) => rate / plain[pair]));
-      print(
-        `1B with 135M, ${100 * share} % right: ${
-          median(plain).toFixed(2)
-        } tokens/s without drafts, ` +
-          `${median(drafted).toFixed(2)} with ${DRAFT} at a time (${ratio.toFixed(2)}); ` +
-          `${accepted} of ${proposed} drafted tokens came; load ${load()}`,
-      );
+  const device = { kind: "cpu" as const, threads };
+  const options = { contextLength: 1024, maxSequences: 1, device };
+  await using model = await loadModel(path, { ...options, draft });
+  const prompt = Array.from({ length: 64 }, (_, i) => (i * 7919 + 5) % vocabulary);
+  // Drawn, so that nothing repeats and the text itself gives no drafts.
+  const drawn = { prompt, temperature: 1, topK: 0, topP: 1, seed: 3, ignoreEnd: true };
+  const run = async (request: GenerateRequest) => {
+    const tokens: number[] = [];
+    let usage: Usage | undefined;
+    for await (const event of model.generate({ ...request, maxTokens: TOKENS })) {
+      if (event.type === "text") tokens.push(...event.tokens);
+      if (event.type === "done") usage = event.usage;
     }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+    const { completionTokens, completionMilliseconds } = usage!;
+    return {
+      tokens,
+      usage: usage!,
+      rate: (completionTokens - 1) / completionMilliseconds * 1000,
+    };
+  };
+  const { tokens: answer } = await run({ ...drawn, draftTokens: 0 });
+  for (const share of SHARES) {
+    using _ = forceShare(answer, share);
+    const [plain, drafted]: number[][] = [[], []];
+    let [proposed, accepted] = [0, 0];
+    for (let pair = 0; pair < pairs; pair++) {
+      plain.push((await run({ ...drawn, draftTokens: 0 })).rate);
+      const { rate, usage } = await run({ ...drawn, draftTokens: DRAFT });
+      drafted.push(rate);
+      proposed += usage.draftedTokens ?? 0;
+      accepted += usage.acceptedTokens ?? 0;
+    }
+    const ratio = median(drafted.map((rate, pair) => rate / plain[pair]));
+    print(
+      `1B with 135M, ${100 * share} % right: ${
+        median(plain).toFixed(2)
+      } tokens/s without drafts, ` +
+        `${median(drafted).toFixed(2)} with ${DRAFT} at a time (${ratio.toFixed(2)}); ` +
+        `${accepted} of ${proposed} drafted tokens came; load ${load()}`,
+    );
   }
 }
 

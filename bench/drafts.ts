@@ -1,14 +1,15 @@
-// `deno task bench:drafts [--threads 2] [--pairs 5] [--only lookup|model]`: decoding with drafts beside decoding without them, in
-// turns, on the CPU device and a 135M model with random weights. One text goes around, as what such a
-// model says of itself does, so that all drafts are right; the other one is drawn at random and repeats
-// nothing. Prints medians of tokens per second, and of
-// the ratio within a pair. Then draft_model.ts measures a draft model.
+// `deno task bench:drafts [--threads 2] [--pairs 5] [--only lookup|model]`: decoding with drafts beside
+// decoding without them, in turns, on the CPU device and a 135M model with random weights. One text goes
+// around, as what such a model says of itself does, so that all drafts are right; the other one is drawn
+// at random and repeats nothing. Prints medians of tokens per second, and of the ratio within a pair. Then
+// draft_model.ts measures a draft model.
 
 import { parseArgs } from "node:util";
 import { type GenerateRequest, loadModel, type Usage } from "../engine/mod.ts";
 import { benchDraftModel } from "./draft_model.ts";
 import { load, median, print } from "./report.ts";
 import { SMOLLM2_135M, writeSyntheticLlama } from "./synthetic_model.ts";
+import { temporaryFolder } from "./temporary.ts";
 
 const TOKENS = 128;
 
@@ -24,9 +25,10 @@ if (values.only === "model") {
   await benchDraftModel({ threads, pairs: Number(values.pairs) });
   Deno.exit();
 }
-const path = await Deno.makeTempFile({ suffix: ".gguf" });
-await writeSyntheticLlama(path, SMOLLM2_135M, { type: "Q8_0" });
-try {
+{
+  using folder = temporaryFolder();
+  const path = `${folder.path}/model.gguf`;
+  await writeSyntheticLlama(path, SMOLLM2_135M, { type: "Q8_0" });
   await using model = await loadModel(path, {
     contextLength: 2048,
     maxSequences: 1,
@@ -75,7 +77,5 @@ try {
         `(${ratio}); ${accepted} of ${proposed} drafted tokens came`,
     );
   }
-} finally {
-  await Deno.remove(path);
 }
 if (values.only === undefined) await benchDraftModel({ threads, pairs: Number(values.pairs) });

@@ -17,6 +17,7 @@ import {
   SMOLLM2_135M,
   writeSyntheticLlama,
 } from "./synthetic_model.ts";
+import { temporaryFolder } from "./temporary.ts";
 import { openWllama } from "./wllama.ts";
 
 const PEERS: Record<string, typeof openWllama> = {
@@ -232,12 +233,9 @@ print(
     : `type     prefill: quern  ${options.peer}  ratio   decode: quern  ${options.peer}  ratio`,
 );
 for (const type of positionals.length > 0 ? positionals : ["Q8_0", "Q4_0", "Q4_K", "Q6_K"]) {
-  const path = await Deno.makeTempFile({ suffix: ".gguf" });
-  try {
-    await writeSyntheticLlama(path, shape, { type });
-    await (sequences > 1 ? compareSequences : compareEngines)(path, type);
-  } finally {
-    await Deno.remove(path);
-  }
+  using folder = temporaryFolder();
+  const path = `${folder.path}/model.gguf`;
+  await writeSyntheticLlama(path, shape, { type });
+  await (sequences > 1 ? compareSequences : compareEngines)(path, type);
 }
 Deno.exit(0);

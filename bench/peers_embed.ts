@@ -11,6 +11,7 @@ import type { StepTrace } from "../engine/run/mod.ts";
 import { openLlamaCpp } from "./llama_cpp.ts";
 import { randomWeights } from "./random_weights.ts";
 import { load, median, print } from "./report.ts";
+import { temporaryFolder } from "./temporary.ts";
 
 const LAYERS = 12;
 const WIDTH = 384;
@@ -177,35 +178,30 @@ const threads = Number(options.threads);
 print(`bge-small's shape, ${TEXTS} texts of 100 to 200 tokens, ${threads} threads`);
 print("type   quern ms  llama.cpp ms  ratio of speeds  least cosine");
 for (const type of positionals.length > 0 ? positionals : ["F16", "Q8_0"]) {
-  const path = await Deno.makeTempFile({ suffix: ".gguf" });
-  try {
-    await writeGguf(path, metadata(), tensors(type));
-    await using own = await openQuern(path, threads);
-    await using peer = options.alone ? undefined : await openPeer(path, threads);
-    const times: [number, number][] = [];
-    let least = 1;
-    for (let pair = 0; pair <= Number(options.pairs); pair++) {
-      const given = texts(pair);
-      const ours = await own.embed(given);
-      const theirs = await peer?.embed(given);
-      for (const [i, embedding] of ours.embeddings.entries()) {
-        if (theirs) least = Math.min(least, cosine(embedding, theirs.embeddings[i]!));
-      }
-      if (pair > 0) times.push([ours.time, theirs?.time ?? NaN]); // the first is warm-up
+  using folder = temporaryFolder();
+  const path = `${folder.path}/model.gguf`;
+  await writeGguf(path, metadata(), tensors(type));
+  await using own = await openQuern(path, threads);
+  await using peer = options.alone ? undefined : await openPeer(path, threads);
+  const times: [number, number][] = [];
+  let least = 1;
+  for (let pair = 0; pair <= Number(options.pairs); pair++) {
+    const given = texts(pair);
+    const ours = await own.embed(given);
+    const theirs = await peer?.embed(given);
+    for (const [i, embedding] of ours.embeddings.entries()) {
+      if (theirs) least = Math.min(least, cosine(embedding, theirs.embeddings[i]!));
     }
-    const [ours, theirs] = [
-      median(times.map(([own]) => own)),
-      median(times.map(([, peer]) => peer)),
-    ];
-    print(
-      `${type.padEnd(6)} ${ours.toFixed(0)}  ${theirs.toFixed(0)}  ${
-        (theirs / ours).toFixed(2)
-      }  ` +
-        `${least.toFixed(6)}  (load ${load()})`,
-    );
-    if (options.operations) await printOperations(own);
-  } finally {
-    await Deno.remove(path);
+    if (pair > 0) times.push([ours.time, theirs?.time ?? NaN]); // the first is warm-up
   }
+  const [ours, theirs] = [
+    median(times.map(([own]) => own)),
+    median(times.map(([, peer]) => peer)),
+  ];
+  print(
+    `${type.padEnd(6)} ${ours.toFixed(0)}  ${theirs.toFixed(0)}  ${(theirs / ours).toFixed(2)}  ` +
+      `${least.toFixed(6)}  (load ${load()})`,
+  );
+  if (options.operations) await printOperations(own);
 }
 Deno.exit(0);
