@@ -32,7 +32,7 @@ export interface BlockTiers {
   readonly memory: { bytes: number; limit: number };
   /** The files on disk when they were last measured; missing if nothing is kept there. */
   readonly onDisk?: { bytes: number; limit: number } | undefined;
-  /** Measures the files on disk. */
+  /** Measures the files on disk; resolves once they have been measured at all. */
   measureDisk?(): Promise<void>;
 }
 

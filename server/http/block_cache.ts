@@ -19,6 +19,7 @@ export class BlockCache {
   #memory: Promise<MemoryStore> | undefined;
   #known: MemoryStore | undefined;
   #diskBytes = 0;
+  #firstMeasurement: Promise<void> | undefined;
   #measured = -Infinity;
 
   /** @param warn hears of damaged files and full disks */
@@ -42,12 +43,19 @@ export class BlockCache {
     return disk && { bytes: this.#diskBytes, limit: disk.bytes };
   }
 
-  /** Measures the files on disk, at most every few seconds. */
+  /**
+   * Measures the files on disk, at most every few seconds. Only the first measurement can be waited for,
+   * so that nobody hears of an empty folder that is none; a large one takes a while.
+   */
   async measureDisk(): Promise<void> {
     const { cacheDisk: disk } = this.#settings;
-    if (!disk || performance.now() < this.#measured + MEASURING_INTERVAL) return;
-    this.#measured = performance.now();
-    this.#diskBytes = await measureBlocks(disk.folder).catch(() => this.#diskBytes);
+    if (disk && performance.now() >= this.#measured + MEASURING_INTERVAL) {
+      this.#measured = performance.now();
+      const measuring = measureBlocks(disk.folder)
+        .then((bytes) => void (this.#diskBytes = bytes), () => {});
+      this.#firstMeasurement ??= measuring;
+    }
+    await this.#firstMeasurement;
   }
 
   /** How a model keeps what leaves its KV cache. */

@@ -51,8 +51,8 @@ export function operationsRoutes(
     });
   });
 
-  app.get("/metrics", (context) => {
-    void blocks?.measureDisk?.(); // For the next time: a large folder takes a while.
+  app.get("/metrics", async (context) => {
+    await blocks?.measureDisk?.();
     return context.body(metrics.text(), 200, { "content-type": EXPOSITION_TYPE });
   });
 
