@@ -28,12 +28,14 @@ export function ownModelfile({ modelfile }: ShowAnswer): string | undefined {
 /** All sections that are not empty, with a blank line between them. */
 export function formatSections(answer: ShowAnswer, { style, verbose }: SectionOptions): string {
   const { capabilities = [], parameters = "", system = "", license = "" } = answer;
-  const { projector_info: projector = {}, model_info: info = {}, tensors = [] } = answer;
+  const { projector_info: projector = {}, draft_info: draft = {} } = answer;
+  const { model_info: info = {}, tensors = [] } = answer;
   const textLines = verbose ? Infinity : TEXT_LINES;
   const sections: [title: string, rows: Row[]][] = [
     ["Model", modelRows(answer)],
     ["Capabilities", capabilities.map((capability) => [capability])],
     ["Projector", projectorRows(projector)],
+    ["Draft model", draftRows(draft)],
     ["Parameters", linesOf(parameters).map(splitParameter)],
     ["System", textRows(system, textLines)],
     ["License", textRows(license, textLines)],
@@ -52,27 +54,37 @@ export function formatSections(answer: ShowAnswer, { style, verbose }: SectionOp
 function modelRows(answer: ShowAnswer): Row[] {
   const { details = {}, model_info: info = {} } = answer;
   const architecture = info["general.architecture"] ?? details.family;
-  const count = info["general.parameter_count"];
   return withValues([
     ["remote model", answer.remote_model],
     ["remote address", answer.remote_host],
     ["architecture", textOf(architecture)],
-    ["parameters", typeof count === "number" ? formatCount(count) : details.parameter_size],
+    ["parameters", countOf(info) ?? details.parameter_size],
     ["context length", textOf(info[`${architecture}.context_length`])],
     ["embedding length", textOf(info[`${architecture}.embedding_length`])],
     ["quantization", details.quantization_level],
+    ["KV cache", answer.kv_cache_type],
     ["requires", answer.requires],
   ]);
 }
 
 function projectorRows(info: Record<string, unknown>): Row[] {
-  const count = info["general.parameter_count"];
   return withValues([
-    ["architecture", textOf(info["general.architecture"])],
-    ["parameters", typeof count === "number" ? formatCount(count) : undefined],
+    ...draftRows(info),
     ["embedding length", textOf(info["clip.vision.embedding_length"])],
     ["dimensions", textOf(info["clip.vision.projection_dim"])],
   ]);
+}
+
+/** Of a draft model, and what any file has. */
+function draftRows(info: Record<string, unknown>): Row[] {
+  return withValues([
+    ["architecture", textOf(info["general.architecture"])],
+    ["parameters", countOf(info)],
+  ]);
+}
+
+function countOf({ "general.parameter_count": count }: Record<string, unknown>) {
+  return typeof count === "number" ? formatCount(count) : undefined;
 }
 
 function withValues(rows: Row[]): Row[] {

@@ -126,6 +126,7 @@ export const showAnswerSchema = record({
   ...remote,
   model_info: header,
   projector_info: header,
+  draft_info: { ...object, description: "Quern's own: metadata of the draft model's file." },
   tensors: list(record({ name: text, type: text, shape: list(count) })),
   requires: text,
 });

@@ -26,6 +26,7 @@ import { type ShowBody, showSchema } from "./schema.ts";
 export interface ShownHeaders {
   model?: FileHeader;
   projector?: FileHeader;
+  draft?: FileHeader;
 }
 
 const CHAT_TEMPLATE = "tokenizer.chat_template";
@@ -54,6 +55,7 @@ function toShow(
     ...(source.kind === "remote" && { remote_model: source.model, remote_host: source.host }),
     ...(headers.model && { model_info: toInfo(headers.model) }),
     ...(headers.projector && { projector_info: toInfo(headers.projector) }),
+    ...(headers.draft && { draft_info: toInfo(headers.draft) }),
     ...(headers.model && { tensors: headers.model.tensors }),
     capabilities: capabilitiesOf(info),
     ...(headers.model && { kv_cache_type: keys === values ? keys : `${keys}/${values}` }),
@@ -107,5 +109,6 @@ async function readHeaders({ source }: StoreEntry, isVerbose: boolean): Promise<
   return {
     model: await readHeader(source.path, options),
     ...(source.projector && { projector: await readHeader(source.projector, options) }),
+    ...(source.draft && { draft: await readHeader(source.draft, options) }),
   };
 }

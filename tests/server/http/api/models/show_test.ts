@@ -65,6 +65,12 @@ Deno.test("POST /api/show tells all of a model, by either word for its name", as
   });
 });
 
+Deno.test("POST /api/show tells of a draft model", async () => {
+  await ask("/api/create", { model: "helped", from: "tiny", draft: "tiny", stream: false });
+  const { draft_info: info } = await ask("/api/show", { model: "helped" });
+  assertEquals((info as Record<string, unknown>)["general.parameter_count"], 124_736);
+});
+
 Deno.test("POST /api/show gives long arrays only where it is to be verbose", async () => {
   const { model_info: info } = await ask("/api/show", { model: "tiny", verbose: true });
   assertEquals(((info as Record<string, unknown>)["tokenizer.ggml.tokens"] as []).length, 300);
