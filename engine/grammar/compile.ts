@@ -7,7 +7,7 @@ import { TokenTable } from "./machine/tokens/token_table.ts";
 import { NumberError } from "./number/mod.ts";
 import { readSchema, SchemaError, type SchemaOptions, schemaValue } from "./schema/mod.ts";
 
-/** How documents are written, and what binds. */
+/** Options: how documents are written, and which keywords bind. */
 export interface CompileOptions {
   /**
    * Spaces: none; at most one after a colon or comma (the default); or white space wherever JSON
@@ -19,19 +19,22 @@ export interface CompileOptions {
   /** Whether numbers may be spelled in any way, as in 1.0 or 1e2, to check given documents. Default false. */
   readonly anyNumbers?: boolean;
   /**
-   * Whether `format` binds, which JSON Schema leaves open: all that are known, the default; "standard",
-   * those of JSON Schema but not those that only OpenAPI and ajv-formats have; or none.
+   * Which formats `format` enforces, since JSON Schema leaves that open: all that are known (the
+   * default), "standard" for those of JSON Schema without those that only OpenAPI and ajv-formats
+   * have, or none.
    */
   readonly formats?: boolean | "standard";
   /**
-   * Whether objects whose schema declares keys, and says nothing of others, may have others too, as JSON
-   * Schema has it. Default: only where given documents are checked, as anyOrder and anyNumbers tell; what
-   * is written anew has the declared keys alone.
+   * Whether an object may have keys that its schema does not declare, if the schema declares some
+   * and does not mention others. JSON Schema allows them. Default: only where given documents are
+   * checked (anyOrder, anyNumbers); new documents have the declared keys alone.
    */
   readonly openObjects?: boolean;
-  /** Steps of work for a mask, beyond which tokens are left out: fewer than by default, for tests. */
+  /**
+   * Steps of work for a mask, beyond which tokens are left out. Tests set fewer than the default.
+   */
   readonly maskWork?: number;
-  /** The share of what masks may keep of what they find that they do keep, for tests. */
+  /** The fraction of the usual memory in which masks may keep their results, for tests. */
   readonly keptShare?: number;
 }
 
@@ -39,36 +42,43 @@ export interface CompileOptions {
 export interface Matcher {
   /** Whether the document could end here. */
   readonly isComplete: boolean;
-  /** Whether an end token has come: no token may follow. */
+  /** Whether an end token was accepted: no token may follow. */
   readonly isEnded: boolean;
   /**
-   * The tokens that may come: bit t of word t >> 5 for token t, end tokens where the document may
-   * end. Never empty before the end. Valid until the next call.
+   * The tokens that may come next: bit t of word t >> 5 is token t. End tokens are included if the
+   * document may end here. Never empty before the end. Valid until the next call.
    *
-   * @param options remaining: tokens that can still come, an end token among them; leads to an end
+   * @param options remaining: number of tokens that can still come, an end token included; the mask
+   *   then leads to an end in time
    */
   mask(options?: { readonly remaining?: number }): Uint32Array<ArrayBuffer>;
-  /** Takes a token. False, and no change, where it may not come. */
+  /** Accepts a token. Returns false, and changes nothing, if the token is not allowed. */
   accept(token: number): boolean;
-  /** Bytes that must come next, up to where there is a choice or the document may end. */
+  /** The bytes that must come next, up to where there is a choice or the document may end. */
   forced(): Uint8Array;
-  /** Short bytes that finish the document; undefined where they are too many, or take too long to find. */
+  /**
+   * A short text that completes the document; undefined if it would be too long or takes too long
+   * to find.
+   */
   completion(): Uint8Array | undefined;
-  /** Whether the document might end within so many tokens. */
+  /** Whether the document might end within this number of tokens. */
   mayEndWithin(tokens: number): boolean;
-  /** A matcher of a document that begins with all that came, to look ahead with. */
+  /** A copy of this matcher, to look ahead with. */
   fork(): Matcher;
 }
 
-/** A schema that is ready to be enforced, any number of times. */
+/** A compiled schema, which can be enforced any number of times. */
 export interface CompiledSchema {
   /** Begins a document. */
   matcher(): Matcher;
-  /** Steps of work, of some 300 ns, that compiling and all documents took so far. */
+  /** Steps of work, of some 300 ns each, that compiling and all documents have taken so far. */
   readonly steps: number;
 }
 
-/** Sorting a vocabulary takes a third of a second: once for each. */
+/**
+ * The tables of vocabularies. Sorting a vocabulary takes a third of a second, so each is sorted
+ * once.
+ */
 const tables = new WeakMap<Tokenizer, TokenTable>();
 
 /**
@@ -99,7 +109,7 @@ export function compileSchema(
   }
 }
 
-/** How schemas are read for documents that are written in a way. */
+/** The reader's options for documents that are written with these options. */
 export function schemaOptions(
   { formats = true, anyOrder = false, anyNumbers = false, openObjects }: CompileOptions,
 ): SchemaOptions {

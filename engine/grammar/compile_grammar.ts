@@ -61,7 +61,8 @@ export function compileGrammar(
  */
 export function compilePattern(source: string, tokenizer: Tokenizer): CompiledSchema {
   try {
-    // By itself first, lest a parenthesis of it close the one around it.
+    // The pattern is parsed alone first: otherwise an unbalanced parenthesis could close the group
+    // around it.
     new Languages().pattern(source);
   } catch (error) {
     throw error instanceof Error ? new GrammarError(error.message) : error;

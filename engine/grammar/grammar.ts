@@ -1,16 +1,21 @@
-// A grammar as plain data: what GBNF text, the answer formats of model families and tool calls are
-// written in. It knows no tokens and no bytes; machine/ runs it, JSON Schemas within it included.
+// A grammar as plain data, for GBNF texts, the answer formats of model families, and tool calls. It
+// knows no tokens and no bytes; machine/ runs it, and the JSON Schemas in it.
 
 /** Texts that a {@linkcode GrammarRules} allows at a place. */
 export type Grammar =
-  /** These characters. A piece that is a control token of the vocabulary means that token. */
+  /**
+   * A literal text. If it is the name of a control token of the vocabulary, it means that token.
+   */
   | { readonly type: "literal"; readonly text: string }
   /**
-   * A token by its number, or a control token by its piece; one of text means its text. Negated, of
-   * control tokens only: any character of text instead.
+   * A token by its id, or a control token by its name. An id of a text token means its text. A
+   * negated control token means any character of text instead.
    */
   | { readonly type: "token"; readonly token: number | string; readonly negated?: boolean }
-  /** One character of these ranges of code points, ends included; or none of them. */
+  /**
+   * One character within these ranges of code points, both ends included; negated: one outside of
+   * them.
+   */
   | {
     readonly type: "characters";
     readonly ranges: readonly (readonly [number, number])[];
@@ -18,19 +23,21 @@ export type Grammar =
   }
   | { readonly type: "sequence"; readonly parts: readonly Grammar[] }
   | { readonly type: "choice"; readonly options: readonly Grammar[] }
-  /** A part over and over; max may be Infinity. */
+  /** A repetition; `max` may be Infinity. */
   | { readonly type: "repeat"; readonly part: Grammar; readonly min: number; readonly max: number }
   | { readonly type: "rule"; readonly name: string }
-  /** Any text, empty too, in which none of these strings occurs; control tokens are no text. */
+  /** Any text, even empty, that contains none of these strings. Control tokens are not text. */
   | { readonly type: "text"; readonly without: readonly string[] }
-  /** Text that an ECMA-262 pattern matches, anywhere unless it is anchored, as in JSON Schema. */
+  /**
+   * A text that an ECMA-262 pattern matches: anywhere, as in JSON Schema, unless it has anchors.
+   */
   | { readonly type: "pattern"; readonly source: string }
-  /** A JSON document of a schema. */
+  /** A JSON document that fits a schema. */
   | { readonly type: "json"; readonly schema: unknown };
 
-/** A grammar with rules that it names. */
+/** A grammar and the rules that it names. */
 export interface GrammarRules {
-  /** What the text is. */
+  /** The grammar of the whole text. */
   readonly root: Grammar;
   /** The rules by name. */
   readonly rules?: ReadonlyMap<string, Grammar>;
@@ -41,22 +48,22 @@ export function literal(text: string): Grammar {
   return { type: "literal", text };
 }
 
-/** One after the other. */
+/** A sequence. */
 export function sequence(...parts: readonly Grammar[]): Grammar {
   return { type: "sequence", parts };
 }
 
-/** Any one of them. */
+/** A choice. */
 export function choice(...options: readonly Grammar[]): Grammar {
   return { type: "choice", options };
 }
 
-/** Over and over. */
+/** A repetition. */
 export function repeat(part: Grammar, min = 0, max = Infinity): Grammar {
   return { type: "repeat", part, min, max };
 }
 
-/** Once or not at all. */
+/** An optional part. */
 export function optional(part: Grammar): Grammar {
   return repeat(part, 0, 1);
 }

@@ -1,5 +1,5 @@
-// What is thrown when a grammar cannot be enforced: its text is malformed, a rule is missing, or
-// there is no text that it allows.
+// The error of grammars that cannot be enforced: the text is malformed, a rule is missing, or no
+// text fits.
 
 import { EngineError } from "../errors.ts";
 
@@ -21,9 +21,9 @@ export class GrammarError extends EngineError {
   readonly column: number | undefined;
 
   /**
-   * Says where and why.
+   * An error that says where and why.
    *
-   * @param reason what is so
+   * @param reason what is wrong
    * @param place where in the text of the grammar, if it is known
    * @param rule the rule at fault, if it is known
    */

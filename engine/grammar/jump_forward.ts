@@ -1,14 +1,13 @@
-// Jump-forward: where a document can go on in one way only, its text becomes tokens at once instead
-// of one by one. Tokens that a longer one could take the place of are left to the model, so that the
-// answer has a spelling in tokens that it would have had anyway (SGLang, Zheng et al. 2024, and the
-// chopping of llguidance).
+// Jump-forward: where a document can continue in one way only, that text becomes tokens at once.
+// The last of them are left to the model if a longer token could replace them, so that the answer
+// is split into tokens as the model would have done it (SGLang, Zheng et al. 2024; llguidance).
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { type Matcher, tokenTableOf } from "./compile.ts";
 import type { TokenTable } from "./machine/tokens/token_table.ts";
 
 /**
- * The tokens that a model would certainly write next, at most `most`: none where there is a choice.
+ * The tokens that a model would certainly write next, at most `most`; none if there is a choice.
  *
  * @param matcher is not changed
  */
@@ -23,7 +22,7 @@ export function forcedTokens(matcher: Matcher, tokenizer: Tokenizer, most: numbe
   let start = 0;
   for (const token of tokens) {
     const spelled = tokenizer.tokenBytes(token);
-    // Some vocabularies begin a text with a space: then these are not the bytes that were asked for.
+    // Some vocabularies put a space before a text. Then the bytes differ from those that must come.
     if (!table.isText(token) || !startsWith(whole.subarray(start), spelled)) break;
     start += spelled.length;
     sure.push(token);
@@ -32,7 +31,7 @@ export function forcedTokens(matcher: Matcher, tokenizer: Tokenizer, most: numbe
   return sure.slice(0, Math.min(sureLength, most));
 }
 
-/** Length of the whole characters in UTF-8 that some bytes begin with. */
+/** The number of bytes that are whole characters in UTF-8, from the beginning. */
 function wholeCharacters(bytes: Uint8Array): number {
   let start = bytes.length;
   while (start > 0 && (bytes[start - 1]! & 0xC0) === 0x80) start--;
@@ -46,7 +45,7 @@ function startsWith(bytes: Uint8Array, beginning: Uint8Array): boolean {
   return beginning.length > 0 && beginning.every((byte, i) => bytes[i] === byte);
 }
 
-/** Whether a token begins with all of these bytes and is longer. */
+/** Whether some token begins with all of these bytes and is longer. */
 function isBeginning({ bytes: steps, ends }: TokenTable, bytes: Uint8Array): boolean {
   let node = 0;
   for (const byte of bytes) {

@@ -2,7 +2,7 @@
 
 import { GrammarError, type TextPlace } from "../grammar_error.ts";
 
-/** Where the reading of a grammar is. */
+/** A position in the text of a grammar. */
 export class GrammarReader {
   readonly #text: string;
   #offset = 0;
@@ -11,12 +11,12 @@ export class GrammarReader {
     this.#text = text;
   }
 
-  /** Whether everything is read. */
+  /** Whether the whole text is read. */
   get isAtEnd(): boolean {
     return this.#offset >= this.#text.length;
   }
 
-  /** Where this is, in UTF-16 units from the beginning. */
+  /** The offset in UTF-16 units. */
   get offset(): number {
     return this.#offset;
   }
@@ -27,7 +27,7 @@ export class GrammarReader {
     return { line: lines.length, column: lines.at(-1)!.length + 1 };
   }
 
-  /** What is next, for messages. */
+  /** The next character, for messages. */
   get next(): string {
     return this.isAtEnd ? "its end" : JSON.stringify(String.fromCodePoint(this.#codePoint()));
   }
@@ -61,7 +61,7 @@ export class GrammarReader {
     return codePoint;
   }
 
-  /** Reads spaces and comments, and line ends where these separate nothing. */
+  /** Skips spaces and comments, and ends of lines where they do not separate rules. */
   space(withLineEnds: boolean): void {
     this.match(withLineEnds ? /(?:[ \t\r\n]|#[^\r\n]*)*/y : /(?:[ \t]|#[^\r\n]*)*/y);
   }

@@ -1,5 +1,6 @@
-// Reads GBNF: rules of sequences and alternatives of literals, classes, tokens, groups and names,
-// with counts after them. What the rules mean together is not looked at but for missing ones.
+// Reads GBNF: rules made of sequences and alternatives of literals, classes, tokens, groups and
+// names, with counts after them. It checks that every rule that is named exists, but not what the
+// rules mean together.
 
 import type { Grammar, GrammarRules } from "../grammar.ts";
 import type { TextPlace } from "../grammar_error.ts";
@@ -12,17 +13,17 @@ const MAX_DEPTH = 100;
 /** Longest grammar, in UTF-16 units. */
 const MAX_LENGTH = 1_000_000;
 
-/** A grammar, and where its rules are. */
+/** A grammar, and the offsets of its rules. */
 export interface ParsedGrammar {
   readonly grammar: GrammarRules;
-  /** Where a rule begins; undefined: it has no place in a text. */
+  /** The offset at which a rule begins; undefined if it is in no text. */
   readonly placeOf: (rule: string) => TextPlace | undefined;
 }
 
-/** What is known of a text as it is read. */
+/** The state of reading a text. */
 interface Reading {
   readonly reader: GrammarReader;
-  /** Where each rule is named first. */
+  /** The offset at which each rule is first named. */
   readonly named: Map<string, number>;
 }
 
@@ -66,7 +67,7 @@ function readName(reader: GrammarReader): string | undefined {
   return reader.match(/[A-Za-z0-9_-]+/y);
 }
 
-/** Reads alternatives; within a group they may stand on several lines. */
+/** Reads alternatives. Within a group they may be on several lines. */
 function readChoice(reading: Reading, depth: number): Grammar {
   const { reader } = reading;
   const options = [readSequence(reading, depth)];
@@ -96,7 +97,7 @@ function readSequence(reading: Reading, depth: number): Grammar {
   return parts.length === 1 ? parts[0]! : { type: "sequence", parts };
 }
 
-/** Reads what counts may follow; undefined where there is none. */
+/** Reads an item and its count; undefined if there is no item. */
 function readSymbol(reading: Reading, depth: number): Grammar | undefined {
   const { reader, named } = reading;
   if (reader.take('"')) return readLiteral(reader);
@@ -126,7 +127,7 @@ function readGroup(reading: Reading, depth: number): Grammar {
   return group;
 }
 
-/** Reads how often something comes; undefined where nothing says so. */
+/** Reads a count; undefined if there is none. */
 function readCounts(
   reader: GrammarReader,
   isNested: boolean,

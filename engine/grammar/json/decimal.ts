@@ -1,10 +1,10 @@
-// Exact decimal numbers, as JSON has them (RFC 8259, section 6): an integer times a power of ten.
-// What needs the digits of large exponents written out takes care of its size itself: here 1e999999
-// is as small as 1.
+// Exact decimal numbers as in JSON (RFC 8259, section 6): an integer times a power of ten, so that
+// 1e999999 takes no more memory than 1. Code that writes the digits out has to limit their number
+// itself.
 
 import { JsonError } from "./errors.ts";
 
-/** Digits and exponents beyond these only serve to exhaust memory. */
+/** Limits of digits and exponents. Larger ones are only written to exhaust memory. */
 const MAX_DIGITS = 10_000;
 const MAX_EXPONENT = 1_000_000;
 
@@ -58,7 +58,7 @@ export class Decimal {
     return Decimal.parse(Object.is(value, -0) ? "0" : String(value));
   }
 
-  /** Whether this is an integer, whatever it was written as. */
+  /** Whether this is an integer, however it was written. */
   get isInteger(): boolean {
     return this.exponent >= 0;
   }

@@ -1,4 +1,4 @@
-// The error of the JSON reader: which text, or which plain value, is no JSON of a reasonable size.
+// The error of the JSON reader: a text or plain value that is not JSON, or too large.
 
 /** A text or a value that cannot be read as JSON. */
 export class JsonError extends Error {

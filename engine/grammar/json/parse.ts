@@ -1,5 +1,6 @@
-// Reads JSON texts (RFC 8259), strictly, into values that keep the order of keys and exact numbers.
-// What is open is kept on a stack of its own: however deep the text, the caller's stack is safe.
+// Reads JSON texts (RFC 8259) strictly into values that keep the order of keys and exact numbers.
+// Containers that are open are on a stack of its own, so that deep nesting cannot overflow the
+// caller's stack.
 
 import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "./decimal.ts";
@@ -47,7 +48,7 @@ class Reader {
     }
   }
 
-  /** Reads up to the end of a scalar or an empty container, or into a container: undefined. */
+  /** Reads a scalar or an empty container; enters any other container and returns undefined. */
   #begin(): JsonValue | undefined {
     pollCancellation();
     if (++this.#values > MAX_VALUES) throw this.#error(`more than ${MAX_VALUES} values`);

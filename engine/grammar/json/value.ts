@@ -14,11 +14,11 @@ export type JsonArray = readonly JsonValue[];
 /** A JSON object. */
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
-/** Deepest nesting; deeper values are refused, so that recursion over values is safe. */
+/** Deepest nesting. Deeper values are refused, so that functions can recurse over values. */
 export const MAX_DEPTH = 512;
 /**
- * Values in all, ten times as many as the largest schemas that people use have: what is larger would
- * take more than a second, and a plain value may hold another one twice, and that again.
+ * Most values, ten times as many as the largest schemas in use have. More would take over a second;
+ * and a plain value can contain another one several times, so that its size grows exponentially.
  */
 export const MAX_VALUES = 160_000;
 

@@ -1,31 +1,31 @@
-// Brings alternatives nearer to a normal form: otherwise derivatives would find equal languages again and
-// again as different expressions.
+// Simplifies sets of alternatives towards a normal form. Without this, derivatives would create
+// ever new expressions for equal languages.
 
 import { type Expression, type ExpressionStore, Flag, Kind } from "./expression_store.ts";
 
-/** The constructors of expressions that joining uses. */
+/** The constructors of expressions that are used here. */
 export interface Constructors {
-  /** Where the nodes are. */
+  /** The store of the nodes. */
   readonly store: ExpressionStore;
   /** The empty text. */
   readonly epsilon: Expression;
-  /** Body and counts of a repetition; anything else is there once. */
+  /** The body and counts of a repetition; any other expression counts as repeated once. */
   times(expression: Expression): [body: Expression, min: number, max: number];
-  /** What a Concat begins with; anything else begins with itself. */
+  /** The first part of a Concat; of any other expression, itself. */
   head(expression: Expression): Expression;
-  /** What a Concat goes on with. */
+  /** The rest of a Concat. */
   tail(expression: Expression): Expression;
   /** `body` from `min` to `max` times. */
   repeat(body: Expression, min: number, max: number): Expression;
   /** `first`, then `rest`. */
   concat(first: Expression, rest: Expression): Expression;
-  /** Any of them. */
+  /** The union of some expressions. */
   or(alternatives: readonly Expression[], shared?: number): Expression;
 }
 
 /**
- * Joins what can be joined in a set of alternatives, in place.
- * @param shared to how many characters beginnings that are equal are joined
+ * Joins alternatives where that is possible, in place.
+ * @param shared number of characters up to which equal beginnings are joined
  */
 export function simplifyAlternatives(
   expressions: Constructors,
@@ -37,7 +37,9 @@ export function simplifyAlternatives(
   dropEpsilon(expressions, items);
 }
 
-/** Joins x{a,b}y and x{c,d}y where the counts overlap or touch, lest sets of counters grow. */
+/**
+ * Joins x{a,b}y and x{c,d}y if the counts overlap or touch. Otherwise sets of counters would grow.
+ */
 function joinRepeats(expressions: Constructors, items: Set<Expression>): void {
   const { kinds } = expressions.store;
   const seen = new Map<string, Expression>();

@@ -62,7 +62,7 @@ export function invertSet(set: CharacterSet): CharacterSet {
   return intersectSets(gaps, ANY_CHARACTER);
 }
 
-/** The last code point of a text before a place. */
+/** The last code point before an offset of a text. */
 export function lastCodePoint(text: string, end: number): number {
   const unit = text.charCodeAt(end - 1);
   const codePoint = end > 1 && unit >= 0xdc00 && unit <= 0xdfff ? text.codePointAt(end - 2)! : unit;

@@ -1,6 +1,7 @@
-// Derivatives: what may follow once a character is read, after Brzozowski (1964), with the rest of
-// the text as a continuation, so that assertions anywhere see all of it. An Ahead becomes part of an
-// intersection; a Behind is carried along and derived by every character that is read.
+// Derivatives: the language that remains after a character is read (Brzozowski 1964). The rest of
+// the text is passed along as a continuation, so that assertions anywhere can refer to it. An Ahead
+// becomes part of an intersection; a Behind is kept in the expression and derived by every
+// character that is read.
 
 import { ANY_CHARACTER, hasCharacter, intersectSets } from "./character_set.ts";
 import { LanguageError } from "./errors.ts";
@@ -10,13 +11,13 @@ import { firstSets, partition } from "./partition.ts";
 import { type Piece, SegmentCache, segmentOf, type Transitions } from "./segments.ts";
 import type { Work } from "./work.ts";
 
-/** Steps of work that each part of an expression takes which a derivative goes through. */
+/** Steps of work for each part of an expression that is derived. */
 const PART_STEPS = 4;
 
 /** Most steps of one derivative while a schema is compiled. */
 const MAX_STEPS = 20_000;
 
-/** Most segments that all transitions kept have together: some 100 MB. */
+/** Most segments of all cached transitions together: some 100 MB. */
 const MAX_SEGMENTS = 4_000_000;
 
 /** Derivatives of the expressions of one store, cached for classes of characters. */
@@ -24,7 +25,7 @@ export class Derivatives {
   readonly #expressions: Expressions;
   readonly #transitions: (Transitions | undefined)[] = [];
   readonly #cache: SegmentCache;
-  /** Counts what is done. */
+  /** Counts the work. */
   readonly work: Work;
   #segments = 0;
   #steps = 0;
@@ -35,20 +36,20 @@ export class Derivatives {
     this.#cache = new SegmentCache(expressions.empty, this.work);
   }
 
-  /** Whether masks find no more. */
+  /** Whether the caches are full, so that masks may add nothing. */
   get isFull(): boolean {
     return this.work.isFull(this.#segments, MAX_SEGMENTS);
   }
 
   /**
-   * What follows `expression`, a whole language, for every character.
-   * @throws {LanguageError | OutOfWork} if that is not known yet, and takes too long to find out
+   * The derivatives of `expression`, a whole language, for every character.
+   * @throws {LanguageError | OutOfWork} if they are not known yet and take too long to compute
    */
   transitions(expression: Expression): Transitions {
     return this.#transitions[expression] ??= this.#compute(expression);
   }
 
-  /** What follows `expression` once `codePoint` is read. */
+  /** The derivative of `expression` by a character. */
   derive(expression: Expression, codePoint: number): Expression {
     const { starts, targets } = this.transitions(expression);
     return targets[segmentOf(starts, codePoint)]!;
@@ -67,7 +68,10 @@ export class Derivatives {
     return transitions;
   }
 
-  /** Of a list part by part, as parts come again; of what looks around it for each class of characters. */
+  /**
+   * Computes derivatives: of a list part by part, since parts recur in other lists; of an
+   * expression that looks behind, for each class of characters.
+   */
   #find(expression: Expression): Transitions {
     const e = this.#expressions;
     const { kinds, first } = e.store;
@@ -101,7 +105,7 @@ export class Derivatives {
     }
   }
 
-  /** What characters lead to: of each once, if they are to be `apart`. */
+  /** The targets of characters, each listed once if `apart` is set. */
   #pieces(expression: Expression, apart = false): readonly Piece[] {
     if (apart || !this.#isClosed(expression)) {
       return this.#cache.piecesOf(this.transitions(expression));
@@ -111,7 +115,7 @@ export class Derivatives {
     return pieces;
   }
 
-  /** Whether nothing in it looks back. */
+  /** Whether an expression contains no Behind. */
   #isClosed(expression: Expression): boolean {
     return !this.#expressions.store.has(expression, Flag.Behind);
   }
@@ -135,8 +139,9 @@ export class Derivatives {
   }
 
   /**
-   * Adds what follows `expression`, in which nothing looks back, and then `next`: Antimirov's linear form.
-   * What is there `already` comes once, though many ways lead to it.
+   * Adds the derivatives of `expression` followed by `next`, in Antimirov's linear form. The
+   * expression must not look behind. What is in `already` is added once only, however many paths
+   * lead to it.
    */
   #addPieces(
     expression: Expression,
@@ -177,7 +182,7 @@ export class Derivatives {
         const max = third[expression] === -1 ? Infinity : third[expression]!;
         const after = (least: number) => e.concat(e.repeat(body, least, max - 1), next);
         this.#addPieces(body, after(Math.max(min - 1, 0)), out, already);
-        // Where the body can match nothing, all rounds that are still required can do so here.
+        // If the body can match nothing, all required rounds that remain can do so here.
         const skip = min > 1 ? this.#skipping(body) : e.empty;
         if (skip === e.empty) return;
         const begin = out.length;
@@ -199,7 +204,7 @@ export class Derivatives {
     }
   }
 
-  /** Leaves of the pieces from `begin` on what a whole language allows besides. */
+  /** Restricts the pieces from `begin` on to what another whole language allows. */
   #restrict(pieces: Piece[], begin: number, language: Expression): void {
     const e = this.#expressions;
     if (pieces.length === begin) return;
@@ -246,7 +251,9 @@ export class Derivatives {
     return this.#advance(expression, character, this.#expressions.epsilon);
   }
 
-  /** The rest of `expression` followed by `next`, once `character` is read within `expression`. */
+  /**
+   * What remains of `expression` followed by `next`, after `character` is read within `expression`.
+   */
   #advance(expression: Expression, character: number, next: Expression): Expression {
     this.#count();
     const e = this.#expressions;
@@ -305,12 +312,12 @@ export class Derivatives {
     const counted = this.#advance(body, character, after(Math.max(min - 1, 0)));
     const skip = min > 1 ? this.#skipping(body) : e.empty;
     if (skip === e.empty) return counted;
-    // Where the body can match nothing, all rounds that are still required can do so here.
+    // If the body can match nothing, all required rounds that remain can do so here.
     const skipped = this.#advance(body, character, after(0));
     return e.or([counted, e.and([this.#derive(skip, character), skipped])]);
   }
 
-  /** The rests of the text for which `expression` may match nothing here. */
+  /** The languages of the rest of the text under which `expression` matches nothing here. */
   #skipping(expression: Expression): Expression {
     const e = this.#expressions;
     const { store } = e;
@@ -332,7 +339,9 @@ export class Derivatives {
     }
   }
 
-  /** The same expression, one character further into the text. */
+  /**
+   * The same expression one character later in the text: what it knows of earlier text is updated.
+   */
   #shift(expression: Expression, character: number): Expression {
     const e = this.#expressions;
     const { kinds, first, second, third } = e.store;

@@ -1,5 +1,5 @@
-// How far an expression is from its shortest text, found by A* over derivatives with the lengths
-// noted in the nodes as the lower bound. Infinitely far means empty, so this decides emptiness too.
+// The length of the shortest text of an expression, found by A* over derivatives. Lengths that are
+// noted in the nodes are the lower bound. An infinite length means that the language is empty.
 
 import type { Derivatives } from "./derivatives.ts";
 import { LanguageError } from "./errors.ts";
@@ -8,7 +8,7 @@ import type { Expressions } from "./expressions.ts";
 import { cheapestCharacter, type Writing } from "./json_escapes.ts";
 import { PlainLengths } from "./plain_lengths.ts";
 
-/** Most expressions that one search looks at. */
+/** Most expressions that one search visits. */
 const MAX_VISITED = 100_000;
 
 /** Most steps of one search: a third of a second. */
@@ -19,37 +19,37 @@ const TOO_BIG = new LanguageError(
   "Searching a language for its shortest text: too many states to look at",
 );
 
-/** Most characters of a shortest text; no answer is that long. */
+/** Most characters of a shortest text. No answer is that long. */
 const MAX_LENGTH = 2 ** 28;
 
 const TOO_LONG = new LanguageError(
   `Searching a language for its shortest text: it is over ${MAX_LENGTH} characters long`,
 );
 
-/** One character on the way to acceptance. */
+/** A step on the way to acceptance: one character. */
 interface Step {
   readonly character: number;
   readonly next: Expression;
 }
 
-/** How an expression was reached. */
+/** The step by which an expression was reached. */
 interface Visit {
   cost: number;
   readonly from: Expression;
   readonly character: number;
 }
 
-/** Distances to acceptance, in characters or in bytes of text that is written in some way. */
+/** Distances to acceptance, in characters, or in bytes of a way of writing text. */
 export class Distances {
   readonly #expressions: Expressions;
   readonly #derivatives: Derivatives;
-  /** Undefined: in characters. */
+  /** Undefined: distances are in characters. */
   readonly #writing: Writing | undefined;
   readonly #known: (number | undefined)[] = [];
   readonly #plain: PlainLengths;
   readonly #steps: (Step | undefined)[] = [];
 
-  /** Counts the bytes of a way of writing, or characters where none is given. */
+  /** Counts the bytes of a way of writing; without one, characters. */
   constructor(expressions: Expressions, derivatives: Derivatives, writing?: Writing) {
     this.#expressions = expressions;
     this.#derivatives = derivatives;
@@ -59,7 +59,7 @@ export class Distances {
 
   /**
    * The length of the shortest text of `expression`; Infinity if it has none.
-   * @throws {LanguageError} if that takes too long to find out
+   * @throws {LanguageError} if finding it takes too long
    */
   of(expression: Expression): number {
     const length = this.#exact(expression) ?? this.#search(expression);
@@ -67,7 +67,7 @@ export class Distances {
     return length;
   }
 
-  /** Whether {@linkcode of} and {@linkcode text} need no search, however long ago it was. */
+  /** Whether {@linkcode of} and {@linkcode text} know the answer already, without a search. */
   isKnown(expression: Expression): boolean {
     return this.#known[expression] !== undefined ||
       this.#expressions.store.has(expression, Flag.Nullable);
@@ -79,7 +79,7 @@ export class Distances {
     const text: number[] = [];
     for (;;) {
       if (this.of(expression) === 0) return text;
-      // The length may be known although the characters are not.
+      // The length may be known even if the characters are not.
       if (!this.#steps[expression] && !this.#findStep(expression)) this.#search(expression);
       const step = this.#steps[expression]!;
       text.push(step.character);
@@ -87,7 +87,7 @@ export class Distances {
     }
   }
 
-  /** The distance, where no search is needed. */
+  /** The distance, if it is known without a search. */
   #exact(expression: Expression): number | undefined {
     const { store } = this.#expressions;
     if (store.has(expression, Flag.Nullable)) return 0;
@@ -100,7 +100,7 @@ export class Distances {
   #search(start: Expression): number {
     const { store } = this.#expressions;
     const visits = new Map<Expression, Visit>([[start, { cost: 0, from: -1, character: -1 }]]);
-    // One bucket for each lower bound of the total length, counted from the bound of the first expression.
+    // A bucket for each lower bound of the total length, counted from the first expression's bound.
     const least = this.#exact(start) ?? store.min[start]!;
     const queue: Expression[][] = [[start]];
     let bucket = 0;
@@ -126,7 +126,10 @@ export class Distances {
     return Infinity;
   }
 
-  /** Notes the next character of the shortest text where all lengths are known. */
+  /**
+   * Notes the next character of the shortest text, if the lengths of all expressions after it are
+   * known.
+   */
   #findStep(from: Expression): boolean {
     const length = this.#exact(from);
     const { starts, targets } = this.#derivatives.transitions(from);

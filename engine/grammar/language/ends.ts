@@ -1,5 +1,5 @@
-// How far a text that has begun is from its end, as far as that can be found in time. Automata ask this
-// of each state. Running into limits is no error here: what is not found counts as infinitely far.
+// How far a text that has begun is from its end, as far as that can be found in time. Automata ask
+// this for each state. Exceeding a limit is no error here: such a distance counts as infinite.
 
 import type { Derivatives } from "./derivatives.ts";
 import type { Distances } from "./distances.ts";
@@ -9,20 +9,20 @@ import type { Expressions } from "./expressions.ts";
 import type { Writing } from "./json_escapes.ts";
 import type { OpenEnds } from "./open_ends.ts";
 
-/** What the questions about languages are answered with. */
+/** What answers questions about languages. */
 export interface LanguageTools {
   readonly expressions: Expressions;
   readonly derivatives: Derivatives;
   readonly characters: Distances;
-  /** In bytes, by how texts are written. */
+  /** In bytes, for each way of writing. */
   readonly bytes: Readonly<Record<Writing, Distances>>;
-  /** What texts without line separators lack, in characters. */
+  /** In characters, for texts without line separators. */
   readonly openEnds: OpenEnds;
 }
 
 /**
- * Whether a text may go on to a language: either its form proves that it has an end, and the next step is
- * known, or the shortest end is found, and with it all steps to it.
+ * Whether a text may continue with a language. It may if the language's form proves that it has an
+ * end and its next step is known, or if the shortest end and all steps to it are found.
  */
 export function canEnd(tools: LanguageTools, writing: Writing, language: Expression): boolean {
   const distances = tools.bytes[writing];
@@ -37,7 +37,10 @@ export function bytesLeft(tools: LanguageTools, writing: Writing, language: Expr
   return inTime(() => tools.bytes[writing].of(language), () => Infinity);
 }
 
-/** Fewest characters to the end; if that takes too long to find, those of the end with the fewest bytes. */
+/**
+ * Fewest characters to the end; if finding them takes too long, those of the end with the fewest
+ * bytes.
+ */
 export function charactersLeft(
   { characters, bytes }: LanguageTools,
   writing: Writing,

@@ -1,5 +1,5 @@
-// What can go wrong with regular languages: a pattern that is wrong or cannot be decided, and a
-// language that outgrows its limits.
+// The errors of regular languages: a pattern that is invalid or not regular, and a language that
+// exceeds its limits.
 
 /** A pattern that is not ECMA-262 syntax, or no regular language (back-references). */
 export class PatternError extends Error {
@@ -7,22 +7,22 @@ export class PatternError extends Error {
   override name = "PatternError";
 }
 
-/** A language that takes more states or steps than allowed to decide. */
+/** A language that needs more states or steps than are allowed. */
 export class LanguageError extends Error {
   /** Name of the class. */
   override name = "LanguageError";
 }
 
 /**
- * What all languages of a schema may take together is used up. That says nothing about the language
- * which is looked at just then, so no one may go on as if it were empty.
+ * The limit of all languages of a schema together is reached. This says nothing about the language
+ * that is being examined, so it must not be treated as empty.
  */
 export class LanguageLimitError extends LanguageError {
   /** Name of the class. */
   override name = "LanguageLimitError";
 }
 
-/** What is found, or what stands for it where that takes more than one language may. */
+/** The result of `find`, or a substitute if that exceeds the limits of one language. */
 export function inTime<T>(find: () => T, otherwise: () => T): T {
   try {
     return find();

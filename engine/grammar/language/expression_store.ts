@@ -1,5 +1,5 @@
-// Hash-consed regular expressions in flat columns: equal nodes have equal ids. Beside its operands a
-// node carries what derivatives ask all the time. Knows no algebra; expressions.ts does.
+// Hash-consed regular expressions in flat columns: equal nodes have equal ids. Beside its operands
+// a node has facts that derivatives need often. The algebra is in expressions.ts.
 
 import { LanguageError } from "./errors.ts";
 import { Work } from "./work.ts";
@@ -20,27 +20,29 @@ export const Kind = {
   Or: 5,
   And: 6,
   Not: 7,
-  /** Matches nothing, where the rest of the text is in a language. */
+  /** Matches nothing, if the rest of the text is in a language. */
   Ahead: 8,
-  /** Matches nothing, where the text read from now on up to there is in a language. */
+  /** Matches nothing, if the text from now on up to the place of the assertion is in a language. */
   Behind: 9,
 } as const;
 
 /** Bits of {@linkcode ExpressionStore.flags}. */
 export const Flag = {
-  /** The empty text matches, when nothing follows. */
+  /** The empty text matches if nothing follows. */
   Nullable: 1,
-  /** Made of sets, Concat, Or and Repeat only: not empty, and of exactly the lengths noted. */
+  /**
+   * Consists of sets, Concat, Or and Repeat only: it is not empty, and its noted lengths are exact.
+   */
   Plain: 2,
-  /** Holds an Ahead or Behind that looks beyond the node itself. */
+  /** Contains an Ahead or Behind that refers to text beyond the node itself. */
   Open: 4,
-  /** Holds a Behind anywhere. */
+  /** Contains a Behind. */
   Behind: 8,
   /** May match nothing, perhaps under conditions. */
   Skippable: 16,
 } as const;
 
-/** What is noted of a node besides its operands. */
+/** The facts of a node besides its operands. */
 export interface NodeFacts {
   readonly flags: number;
   /** Fewest and most characters, as bounds. */
@@ -52,13 +54,13 @@ export interface NodeFacts {
 /** Most nodes that masks and compilers may make: some 50 MB. */
 const MAX_NODES = 400_000;
 
-/** A number that no node has, with whatever is added for a token. */
+/** A number above all nodes, also after a token is added to one. */
 export const BEYOND_NODES = 1 << 24;
 
-/** Deepest nesting, where lists count once; recursion follows it. */
+/** Deepest nesting, in which a list counts once. Functions recurse to this depth. */
 const MAX_DEPTH = 400;
 
-/** What is noted of each node. */
+/** The columns of facts. */
 const COLUMNS = ["kinds", "first", "second", "third", "flags", "min", "max", "depth"] as const;
 
 /** The nodes. Columns are public for reading. */
@@ -74,13 +76,16 @@ export class ExpressionStore {
   readonly min: number[] = [];
   readonly max: number[] = [];
   readonly depth: number[] = [];
-  /** Counts the nodes that are asked for: how long all that is done with expressions takes. */
+  /** Counts the nodes that are requested, which measures the time of all work on expressions. */
   readonly work: Work;
   #slots: Int32Array = new Int32Array(1024);
-  /** The nodes before it stand for what a schema says; later ones were found on the way. */
+  /**
+   * Nodes below this number belong to the schema; later ones were made during masks, and may be
+   * dropped.
+   */
   #base = 0;
 
-  /** @param of a store whose base this one begins with */
+  /** @param of a store whose base is copied */
   constructor(work: Work, of?: ExpressionStore) {
     this.work = work;
     if (!of) return;
@@ -91,7 +96,7 @@ export class ExpressionStore {
     do this.#grow(); while (2 * this.size > this.#slots.length);
   }
 
-  /** Notes that all nodes are of use from now on, however much is found besides. */
+  /** Makes all nodes so far part of the base. */
   settle(): void {
     this.#base = this.size;
   }
@@ -101,7 +106,7 @@ export class ExpressionStore {
     return this.#base;
   }
 
-  /** Whether masks find no more. */
+  /** Whether the store is full, so that masks may add nothing. */
   get isFull(): boolean {
     return this.work.isFull(this.size - this.#base, MAX_NODES);
   }

@@ -19,7 +19,9 @@ import {
 } from "./expression_store.ts";
 import { Work } from "./work.ts";
 
-/** How far alternatives that begin alike are joined, where a language is made. */
+/**
+ * Number of characters up to which equal beginnings of alternatives are joined in a new language.
+ */
 export const SHARED_BEGINNING = 64;
 
 /** Constructors of expressions. Each returns the normal form of what it is named for. */
@@ -34,7 +36,7 @@ export class Expressions {
   readonly epsilon: Expression;
   readonly everything: Expression;
 
-  /** @param of expressions whose base these begin with */
+  /** @param of expressions whose base is copied */
   constructor(work = new Work(), of?: Expressions) {
     this.store = new ExpressionStore(work, of?.store);
     of?.sets.forEach((set) => this.#indexOf(set));
@@ -60,7 +62,7 @@ export class Expressions {
     return index;
   }
 
-  /** An expression of others, with whose base these began. */
+  /** The same expression in this store, whose base was copied from the other one. */
   adopt(others: Expressions, expression: Expression): Expression {
     const { kinds, first } = others.store;
     const known = new Map<Expression, Expression>();
@@ -110,7 +112,7 @@ export class Expressions {
     return rest;
   }
 
-  /** One character, or none that is a surrogate. */
+  /** A set of characters, or the empty language if the set has only surrogates. */
   #character(codePoint: number): Expression {
     return this.#characters[codePoint] ??= this.set(characterSet([codePoint, codePoint]));
   }
@@ -125,7 +127,7 @@ export class Expressions {
     return result;
   }
 
-  /** `body` from `min` to `max` times; Infinity: without end. */
+  /** `body` repeated `min` to `max` times; `max` may be Infinity. */
   repeat(body: Expression, min: number, max: number): Expression {
     const { kinds, first, second, third } = this.store;
     if (max === 0 || body === this.epsilon) return this.epsilon;
@@ -151,9 +153,9 @@ export class Expressions {
   }
 
   /**
-   * What matches any of `alternatives`.
-   * @param shared to how many characters equal beginnings are joined, which pays where languages are
-   * made, and not where they are derived
+   * The union of `alternatives`.
+   * @param shared number of characters up to which equal beginnings are joined: useful for new
+   *   languages, but too slow for derivatives
    */
   or(alternatives: readonly Expression[], shared = 0): Expression {
     const { kinds } = this.store;
@@ -177,7 +179,7 @@ export class Expressions {
     return this.#list(Kind.Or, [...items], this.empty);
   }
 
-  /** The texts that match all of `parts`, each of them a whole language. */
+  /** The intersection of `parts`, each of which is a whole language. */
   and(parts: readonly Expression[]): Expression {
     const { kinds, first, min, max } = this.store;
     const items = new Set<Expression>();
@@ -201,7 +203,7 @@ export class Expressions {
       most = Math.min(most, max[item]!);
     }
     if (fewest > most) return this.empty;
-    // What a Behind lets pass is known only where the text has got there.
+    // What a Behind allows is only known once the text has reached it.
     const settled = [...items].every((item) => !this.store.has(item, Flag.Behind));
     if (most === 0 && items.size > 0 && settled) {
       return [...items].every((item) => this.store.has(item, Flag.Nullable))
@@ -211,7 +213,7 @@ export class Expressions {
     return this.#list(Kind.And, [...items], this.everything);
   }
 
-  /** The texts that `body`, a whole language, does not hold. */
+  /** The complement of `body`, a whole language. */
   not(body: Expression): Expression {
     if (body === this.empty) return this.everything;
     if (body === this.everything) return this.empty;
@@ -246,7 +248,7 @@ export class Expressions {
     return items;
   }
 
-  /** Body and counters of a repetition; anything else is there once. */
+  /** The body and counts of a repetition; any other expression counts as repeated once. */
   times(expression: Expression): [body: Expression, min: number, max: number] {
     const { kinds, first, second, third } = this.store;
     if (kinds[expression] !== Kind.Repeat) return [expression, 1, 1];
@@ -254,13 +256,13 @@ export class Expressions {
     return [first[expression]!, second[expression]!, max === -1 ? Infinity : max];
   }
 
-  /** What a Concat begins with; anything else begins with itself. */
+  /** The first part of a Concat; of any other expression, itself. */
   head(expression: Expression): Expression {
     const { kinds, first } = this.store;
     return kinds[expression] === Kind.Concat ? first[expression]! : expression;
   }
 
-  /** What a Concat goes on with. */
+  /** The rest of a Concat. */
   tail(expression: Expression): Expression {
     const { kinds, second } = this.store;
     return kinds[expression] === Kind.Concat ? second[expression]! : this.epsilon;
@@ -290,7 +292,7 @@ export class Expressions {
     return characters.length === 0 ? set : uniteSets(characters, set);
   }
 
-  /** A Concat of an item that is none, counting x{a,b}x{c,d} as x{a+c,b+d}. */
+  /** A Concat whose first item is no Concat; x{a,b}x{c,d} becomes x{a+c,b+d}. */
   #link(item: Expression, rest: Expression): Expression {
     const { kinds } = this.store;
     const head = this.head(rest);
@@ -333,7 +335,7 @@ export class Expressions {
       const shared = (both & Plain) | (either & (Nullable | Open | Behind | Skippable));
       return { flags: shared, min: Math.min(a, b), max: Math.max(c, d), depth: nested };
     }
-    // A conjunction is a whole language: what its assertions look at is inside it.
+    // A conjunction is a whole language, so its assertions only refer to text within it.
     const shared = both & Nullable ? Nullable | Skippable : 0;
     return {
       flags: shared | (either & Behind),
