@@ -22,10 +22,10 @@ export const IPV6 = "(?:" + [
 ].join("|") + ")";
 
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?";
-/** A label with hyphens third and fourth means something only if it is in Punycode. */
+/** A label with hyphens as third and fourth characters only has a meaning in Punycode. */
 export const HOST_LABEL = `(?!(?!xn)[^.]{2}--)${LABEL}`;
 const HOSTNAME = `${HOST_LABEL}(?:\\.${HOST_LABEL})*`;
-/** Characters of a mailbox's local part, as they stand in a class. */
+/** Characters of a mailbox's local part, as in a class. */
 export const ATOM_CHARACTERS = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-";
 const ATOM = `[${ATOM_CHARACTERS}]+`;
 const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\.)+${LABEL}`;

@@ -1,6 +1,6 @@
-// The formats of international host names and mailboxes as patterns: labels in the scripts that are in wide
-// use beside ASCII, with the rules of RFC 5892 and RFC 5893 for characters in context and for scripts that
-// are written from right to left. The Punycode of labels is not decoded.
+// The formats of international host names and mailboxes as patterns: labels in ASCII and in other
+// widely used scripts, with the rules of RFC 5892 and RFC 5893 for characters in context and for
+// scripts that are written from right to left. The Punycode of labels is not decoded.
 
 import { ATOM_CHARACTERS, HOST_LABEL } from "./format_hosts.ts";
 
@@ -22,7 +22,7 @@ const MARKS = raw`\u0300-\u036F\u0900-\u0903\u093A-\u0957\u0962\u0963\u0981-\u09
   raw`\u0F71-\u0F84\u102B-\u103E\u17B4-\u17D3\u3099\u309A`;
 const VIRAMA = raw`[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D4D\u0DCA]`;
 
-/** Characters that are allowed only beside certain others, with these (RFC 5892, appendix A). */
+/** Characters that are allowed only next to certain others, and these (RFC 5892, appendix A). */
 const IN_CONTEXT = raw`l(?:\u00B7l)+|\u0375[\u0370-\u0373\u03AC-\u03CE]|${VIRAMA}[\u200C\u200D]`;
 const UNIT = `(?:[${LETTERS}${HAN_AND_KANA}${DIGITS}${MARKS}]|${IN_CONTEXT})`;
 const FIRST = `(?:[${LETTERS}${HAN_AND_KANA}${DIGITS}]|l(?:\\u00B7l)+)`;
@@ -40,7 +40,7 @@ const rightToLeft = (digits: string) =>
 const RIGHT_TO_LEFT = `(?:${rightToLeft(raw`0-9\u06F0-\u06F9`)}|${
   rightToLeft(raw`\u0660-\u0669`)
 })`;
-/** If any label of a name is written from right to left, no label begins with a digit. */
+/** If any label of a name is written from right to left, no label may begin with a digit. */
 const BESIDE = `(?:${RIGHT_TO_LEFT}|[a-z](?:-?[a-z0-9]){0,62}|[${LETTERS}](?:-?${UNIT})${LENGTH})`;
 const HOSTNAME = `(?:${LEFT_TO_RIGHT}(?:${DOT}${LEFT_TO_RIGHT})*|${BESIDE}(?:${DOT}${BESIDE})*)`;
 

@@ -1,5 +1,6 @@
-// The formats of references as patterns: URIs (RFC 3986), IRIs (RFC 3987), templates of URIs (RFC 6570) and
-// JSON pointers (RFC 6901), and addresses of the public web, kept to what ajv-formats accepts as well where it knows them.
+// The formats of references as patterns: URIs (RFC 3986), IRIs (RFC 3987), URI templates (RFC
+// 6570), JSON pointers (RFC 6901), and addresses of the public web. They are restricted to what
+// ajv-formats accepts as well, if it knows the format.
 
 import { HEX, IPV4, IPV6 } from "./format_hosts.ts";
 
@@ -7,7 +8,10 @@ const raw = String.raw;
 const ESCAPED = `%${HEX}{2}`;
 const UNRESERVED = raw`A-Za-z0-9\-._~`;
 const DELIMITERS = raw`!$&'()*+,;=`;
-/** Characters beyond ASCII that IRIs have anywhere, and those that they have in queries only. */
+/**
+ * Characters beyond ASCII that are allowed anywhere in IRIs, and those that are allowed in queries
+ * only.
+ */
 const INTERNATIONAL = raw`\u00A0-\uD7FF\uF900-\uFDCF\uFDF0-\uFFEF` + Array.from(
   { length: 14 },
   (_, plane) => raw`\u{${(plane + 1).toString(16)}0000}-\u{${(plane + 1).toString(16)}FFFD}`,
@@ -39,12 +43,12 @@ const TEMPLATE = `(?:${LITERAL}|${ESCAPED}|${EXPRESSION})*`;
 const POINTER = "(?:/(?:[^~/]|~[01])*)*";
 const POINTER_FRAGMENT = `#(?:/(?:[A-Za-z0-9\\-._!$&'()*+,;=:@]|${ESCAPED}|~[01])*)*`;
 
-/** Letters beyond ASCII, roughly: what separates words, or is private, is left out. */
+/** Letters beyond ASCII, roughly: without separators and private characters. */
 const MORE_LETTERS = raw`\u00A1-\u167F\u1681-\u1FFF\u2C00-\u2FFF\u3001-\uD7FF\uF900-\uFDCF` +
   raw`\uFDF0-\uFEFE\uFF01-\uFFEF`;
 const WORD = `[A-Za-z0-9${MORE_LETTERS}]+`;
 const DOMAIN = `(?:${WORD}(?:-${WORD})*\\.)+[A-Za-z${MORE_LETTERS}]{2,}`;
-/** Addresses of private networks, and those without a host, are not public. */
+/** Addresses of private networks and addresses without a host are not public. */
 const PUBLIC_IPV4 = raw`(?!(?:10|127|0)\.|169\.254\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)` +
   raw`(?!(?:22[4-9]|2[345]\d)\.|(?:\d+\.){3}(?:0|255)(?!\d))${IPV4}`;
 const URL_PATTERN = `(?:[Hh][Tt][Tt][Pp][Ss]?|[Ff][Tt][Pp])://` +

@@ -1,9 +1,9 @@
-// The format of regular expressions as a pattern: a part of ECMA-262 that every version takes. A regular
-// language cannot count, so groups nest only so deep.
+// The format of regular expressions as a pattern: a part of ECMA-262 that every version accepts.
+// Since a regular language cannot count, the depth of groups is limited.
 
 import { HEX } from "./format_hosts.ts";
 
-/** Deepest nesting of groups: a regular language cannot count how many are open. */
+/** Deepest nesting of groups. */
 const REGEX_DEPTH = 3;
 
 /** Patterns without back-references and named groups, in strict ECMA-262 syntax. */
@@ -12,9 +12,9 @@ function regexPattern(): string {
   const escape =
     `\\\\(?:[dDwWsStnvfr^$\\\\.*+?()[\\]{}|/]|0(?!\\d)|c[A-Za-z]|x${hex}{2}|u${hex}{4}` +
     "|[pP]\\{(?:L|Lu|Ll|Lt|Lm|Lo|M|N|Nd|P|S|Z|Letter|Script=(?:Latin|Greek|Cyrillic|Han))\\})";
-  // The ends of a range are in order: both in one of these rows, or the second in a later row.
+  // The ends of a range must be in order: both in one of these rows, or the second in a later row.
   const range = orderedRanges();
-  // A hyphen is not a member, so after one there is the end of a range or of the class.
+  // A hyphen is not a member: after one comes the end of a range or of the class.
   const member = `(?:${range}|[^\\\\\\]\\-^\\n\\r]|${escape}|\\\\-)`;
   const characterClass = `\\[\\^?(?:-?${member}+|${member}*)-?\\]`;
   const atom = `(?:[^\\\\^$.*+?()[\\]{}|/\\n\\r]|\\.|/|${escape}|${characterClass})`;
@@ -40,7 +40,10 @@ function orderedRanges(): string {
   return `(?:${ranges.join("|")})`;
 }
 
-/** Two counts in order, where that is easy to say: of one digit each, or the second of more digits. */
+/**
+ * Two counts in order, as far as a pattern can express that: of one digit each, or the second of
+ * more digits.
+ */
 function orderedCounts(): string {
   const digits = Array.from({ length: 10 }, (_, digit) => `${digit},[${digit}-9]`);
   return [...digits, "\\d,[1-9]\\d{1,3}", "[1-9]\\d,[1-9]\\d{2,3}"].join("|");

@@ -1,5 +1,5 @@
-// The formats of dates, times and durations as patterns (RFC 3339): with the days of each month, leap
-// years and leap seconds. Knows nothing of what they are used in.
+// The formats of dates, times and durations as patterns (RFC 3339), with the days of each month,
+// leap years and leap seconds.
 
 /** Days of each month. Every fourth year is a leap year, except centuries that 400 does not divide. */
 const LEAP_YEAR = "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)";
@@ -8,7 +8,7 @@ const DATE = `(?:(?!0000)(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01]
 const SECOND_FRACTION = "(?:\\.\\d{1,20})?";
 const HOUR_MINUTE = "(?:[01]\\d|2[0-3]):[0-5]\\d";
 const OFFSET = `(?:[Zz]|[+\\-]${HOUR_MINUTE})`;
-/** A leap second only where it can be: at the end of a day in UTC. */
+/** A leap second is only allowed at the end of a day in UTC. */
 const TIME = `(?:${HOUR_MINUTE}:[0-5]\\d${SECOND_FRACTION}${OFFSET}|${leapSecond()})`;
 /** ISO 8601 as ajv-formats reads it: the offset may be shorter, or missing. */
 const ISO_TIME = `(?:${TIME}|${HOUR_MINUTE}:[0-5]\\d${SECOND_FRACTION}` +
@@ -18,7 +18,10 @@ const DURATION_DATE = "(?:\\d+Y(?:\\d+M(?:\\d+D)?)?|\\d+M(?:\\d+D)?|\\d+D)";
 const DURATION_TIME = "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)";
 const DURATION = `P(?:${DURATION_DATE}(?:${DURATION_TIME})?|${DURATION_TIME}|\\d+W)`;
 
-/** The times of leap seconds: 23:59:60 and the offset, where that is of whole quarters of an hour. */
+/**
+ * The times of leap seconds: 23:59:60 plus the offset, if that is a multiple of a quarter of an
+ * hour.
+ */
 function leapSecond(): string {
   const second = `60${SECOND_FRACTION}`;
   const two = (value: number) => String(value).padStart(2, "0");

@@ -1,5 +1,5 @@
-// The formats of JSON Schema by name, as patterns: the grammars of their RFCs, kept to what ajv-formats
-// accepts as well. A string of a format matches all patterns given for it.
+// The formats of JSON Schema by name, as patterns: the grammars of their RFCs, restricted to what
+// ajv-formats accepts as well. A string of a format matches all of its patterns.
 
 import { HEX, HOST_FORMATS } from "./format_hosts.ts";
 import { NAME_FORMATS } from "./format_names.ts";

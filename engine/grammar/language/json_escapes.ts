@@ -1,7 +1,10 @@
-// How a JSON string's content spells a character: UTF-8, with the escapes of JSON.stringify and no
-// others (RFC 8259, section 7). Plain text spells them without escapes.
+// The spelling of characters in a JSON string: UTF-8, with the escapes of JSON.stringify and no
+// others (RFC 8259, section 7). Plain text has no escapes.
 
-/** What follows the backslash, by code point; other controls take u00 and two digits. */
+/**
+ * The characters after the backslash, by code point. Other control characters take u00 and two
+ * digits.
+ */
 export const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map([
   [0x22, '"'],
   [0x5c, "\\"],
@@ -12,7 +15,7 @@ export const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map([
   [0x09, "t"],
 ]);
 
-/** Inclusive ranges of characters with one length in bytes, those that read best first. */
+/** Inclusive ranges of characters with the same length in bytes, the most readable ones first. */
 const LENGTHS: readonly (readonly [low: number, high: number, bytes: number])[] = [
   [0x61, 0x7a, 1],
   [0x30, 0x39, 1],
@@ -30,13 +33,13 @@ const LENGTHS: readonly (readonly [low: number, high: number, bytes: number])[] 
   [0x00, 0x1f, 6],
 ];
 
-/** A character and how many bytes it takes. */
+/** A character and its number of bytes. */
 export interface Spelling {
   readonly character: number;
   readonly bytes: number;
 }
 
-/** The same of plain text. */
+/** The same for plain text. */
 const PLAIN_LENGTHS: typeof LENGTHS = [
   [0x61, 0x7a, 1],
   [0x30, 0x39, 1],
@@ -48,10 +51,10 @@ const PLAIN_LENGTHS: typeof LENGTHS = [
   [0x10000, 0x10ffff, 4],
 ];
 
-/** How the characters of a language are written: as the content of a JSON string, or as they are. */
+/** A way of writing characters: as the content of a JSON string, or as plain text. */
 export type Writing = "json" | "plain";
 
-/** The shortest to spell of the characters from `low` to `high`. */
+/** The character from `low` to `high` with the fewest bytes. */
 export function cheapestCharacter(low: number, high: number, writing: Writing): Spelling {
   for (const [from, to, bytes] of writing === "json" ? LENGTHS : PLAIN_LENGTHS) {
     if (low <= to && high >= from) return { character: Math.max(low, from), bytes };

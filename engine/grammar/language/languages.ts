@@ -23,12 +23,18 @@ import { StringAutomaton } from "./string_automaton.ts";
 import { StringStates } from "./string_states.ts";
 import { Work } from "./work.ts";
 
-/** A language of one {@linkcode Languages}; equal construction gives equal ids. */
+/**
+ * A language of a {@linkcode Languages}. Languages that are constructed in the same way have equal
+ * ids.
+ */
 export type LanguageId = number;
 
-/** The languages of a schema. Methods that must explore one throw LanguageError if it is too big. */
+/**
+ * The languages of a schema. Methods that have to explore a language throw LanguageError if it is
+ * too large.
+ */
 export class Languages {
-  /** Counts what is done for these languages, and limits it. */
+  /** Counts the work for these languages, and limits it. */
   readonly work: Work;
   readonly #expressions: Expressions;
   readonly #tools: LanguageTools;
@@ -38,7 +44,7 @@ export class Languages {
   readonly #automata = new Map<LanguageId, StringAutomaton>();
   readonly #plainAutomata = new Map<LanguageId, StringAutomaton>();
 
-  /** Begins with no languages, or with those that others had when they were settled. */
+  /** An empty collection, or one with the languages that another had when it was settled. */
   constructor(of?: Languages) {
     this.work = of?.work ?? new Work();
     this.#expressions = new Expressions(this.work, of && of.#expressions);
@@ -58,12 +64,12 @@ export class Languages {
     this.#plainStates = new StringStates(this.#tools, "plain");
   }
 
-  /** Notes that the languages so far are of use from now on; what is found of them may be dropped. */
+  /** Marks all languages so far as those to keep. What is found about them later may be dropped. */
   settle(): void {
     this.#expressions.store.settle();
   }
 
-  /** Whether so much was found that masks find no more. */
+  /** Whether so many results are kept that masks may add nothing. */
   get isFull(): boolean {
     return this.#expressions.store.isFull || this.#tools.derivatives.isFull ||
       this.#states.isFull || this.#plainStates.isFull;
@@ -79,12 +85,15 @@ export class Languages {
     return this.#expressions.empty;
   }
 
-  /** One string; none if `text` has lone surrogates. */
+  /** The language of one string; empty if `text` has lone surrogates. */
   literal(text: string): LanguageId {
     return this.#expressions.literal(text);
   }
 
-  /** The strings of one character of ranges of code points, ends included; or of any other. */
+  /**
+   * The strings of one character within ranges of code points, both ends included; or outside of
+   * them.
+   */
   character(
     ranges: readonly (readonly [low: number, high: number])[],
     negated = false,
@@ -100,9 +109,9 @@ export class Languages {
   }
 
   /**
-   * The strings in which a pattern is found.
+   * The strings that contain a match of a pattern.
    * @param source in the syntax of ECMA-262 with the u flag
-   * @throws {PatternError} if it is no such pattern, or has back-references
+   * @throws {PatternError} if the pattern is invalid or has back-references
    */
   pattern(source: string): LanguageId {
     let language = this.#patterns.get(source);
@@ -119,44 +128,47 @@ export class Languages {
     return patterns && this.#expressions.and(patterns.map((source) => this.pattern(source)));
   }
 
-  /** The strings in any of them. */
+  /** The union of languages. */
   union(...languages: readonly LanguageId[]): LanguageId {
     return this.#expressions.or(languages, SHARED_BEGINNING);
   }
 
-  /** A string of each, one after the other; of languages that {@linkcode isClosed} holds of. */
+  /** The concatenation of languages that are closed ({@linkcode isClosed}). */
   sequence(...languages: readonly LanguageId[]): LanguageId {
     const e = this.#expressions;
     return languages.reduceRight((rest, language) => e.concat(language, rest), e.epsilon);
   }
 
-  /** Strings of a closed language one after the other. @param max Infinity: any number */
+  /** Repetitions of a closed language. @param max Infinity: any number */
   repeat(language: LanguageId, min: number, max: number): LanguageId {
     return this.#expressions.repeat(language, min, max);
   }
 
-  /** Whether its strings may be parts of longer ones: no assertion looks beyond them. */
+  /**
+   * Whether its strings may be parts of longer ones, because no assertion refers to text beyond
+   * them.
+   */
   isClosed(language: LanguageId): boolean {
     return !this.#expressions.store.has(language, Flag.Open) &&
       !this.#expressions.store.has(language, Flag.Behind);
   }
 
-  /** The strings in all of them. */
+  /** The intersection of languages. */
   intersect(...languages: readonly LanguageId[]): LanguageId {
     return this.#expressions.and(languages);
   }
 
-  /** The strings that are not in it. */
+  /** The complement of a language. */
   complement(language: LanguageId): LanguageId {
     return this.#expressions.not(language);
   }
 
-  /** Whether there is no string in it. */
+  /** Whether a language has no strings. */
   isEmpty(language: LanguageId): boolean {
     return this.#tools.characters.of(language) === Infinity;
   }
 
-  /** Whether a string is in it. */
+  /** Whether a string belongs to a language. */
   contains(language: LanguageId, text: string): boolean {
     if (language === this.#expressions.everything) return text.isWellFormed();
     for (const character of text) {
@@ -166,7 +178,10 @@ export class Languages {
     return this.#expressions.store.has(language, Flag.Nullable);
   }
 
-  /** All strings in it, the shortest first, if there are at most `limit` and they are easily found. */
+  /**
+   * All strings of a language, the shortest first, if there are at most `limit` and they are easily
+   * found.
+   */
   finite(language: LanguageId, limit: number): string[] | undefined {
     return inTime(() => finiteMembers(this.#tools, language, limit), () => undefined);
   }
@@ -177,28 +192,32 @@ export class Languages {
     return text?.map((codePoint) => String.fromCodePoint(codePoint)).join("");
   }
 
-  /** Fewest and most characters; `max` is an upper bound where exactness takes too long. */
+  /**
+   * Fewest and most characters. `max` is an upper bound if the exact number takes too long to find.
+   */
   lengths(language: LanguageId): Lengths {
     return memberLengths(this.#tools, language);
   }
 
   /**
-   * A language without a count of characters at its end, and that count: its members from `min` to
-   * `max` characters are those of `language`. Its automaton has fewer states, which masks profit by.
+   * A language without the count of characters at its end, and that count as numbers: the members
+   * are those of `language` with `min` to `max` characters. Its automaton has fewer states, so
+   * masks take less work.
    */
   withoutCount(language: LanguageId): CountedLanguage {
     return withoutCount(this.#tools, language);
   }
 
   /**
-   * Its strings as the contents of JSON strings. Equal states of two automata are the same.
-   * @throws {LanguageError} if none of them is found in time
+   * The automaton of a language's strings as contents of JSON strings. Equal states of two automata
+   * are the same.
+   * @throws {LanguageError} if no string is found in time
    */
   automaton(language: LanguageId): StringAutomaton {
     return automatonOf(this.#automata, this.#states, language);
   }
 
-  /** Its strings as they are, in UTF-8. */
+  /** The automaton of its strings as plain UTF-8. */
   plainAutomaton(language: LanguageId): StringAutomaton {
     return automatonOf(this.#plainAutomata, this.#plainStates, language);
   }

@@ -5,7 +5,7 @@ import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
 
-/** Most expressions to look at before a question is given up. */
+/** Most expressions that are visited before a question is given up. */
 const MAX_VISITED = 2_000;
 
 /** Most steps of derivation for one question. */
@@ -29,7 +29,9 @@ export interface CountedLanguage {
   readonly max: number;
 }
 
-/** The ways on from `language` that end somewhere, with their inclusive ranges of code points. */
+/**
+ * The transitions from `language` that lead to an end, with their inclusive ranges of code points.
+ */
 function* waysOn(
   { expressions, derivatives, characters }: LanguageTools,
   language: Expression,
@@ -84,7 +86,10 @@ export function memberLengths(tools: LanguageTools, language: Expression): Lengt
   return { min, max: inTime(() => longest(tools, language), () => undefined) ?? bound };
 }
 
-/** The length of the longest member; Infinity if there is none, undefined if there is no telling. */
+/**
+ * The length of the longest member; Infinity if there is none, undefined if it cannot be
+ * determined.
+ */
 function longest(tools: LanguageTools, language: Expression): number | undefined {
   const lengths = new Map<Expression, number>();
   const open = new Set<Expression>([language]);
@@ -117,8 +122,8 @@ function longest(tools: LanguageTools, language: Expression): number | undefined
 }
 
 /**
- * Takes a count of single characters at the end of a language out of it, so that its automaton need
- * not count: x{2,9} is x* of 2 to 9 characters. The members of `language` from `min` to `max`
+ * Removes a count of single characters from the end of a language, so that its automaton need not
+ * count: x{2,9} becomes x* with 2 to 9 characters. The members of the result with `min` to `max`
  * characters are the members of the original.
  */
 export function withoutCount(tools: LanguageTools, language: Expression): CountedLanguage {

@@ -1,6 +1,6 @@
-// Languages in which no plain text is a dead end: whatever was written so far, something completes it.
-// Tells by how much at most, from the form of an expression alone, so it may miss some languages, and
-// the number may be greater than needed.
+// Languages in which no plain text is a dead end: every text that has been written can be
+// completed. This module finds how much is missing at most, from the form of an expression alone.
+// So it may miss some languages, and the number may be too large.
 
 import { type CharacterSet, intersectSets, invertSet } from "./character_set.ts";
 import { type Expression, Flag, Kind } from "./expression_store.ts";
@@ -8,36 +8,36 @@ import type { Expressions } from "./expressions.ts";
 import type { Writing } from "./json_escapes.ts";
 import { PlainLengths } from "./plain_lengths.ts";
 
-/** What a JSON string holds without escapes. */
+/** The characters that a JSON string contains without escapes. */
 const PLAIN: CharacterSet = [0x20, 0x21, 0x23, 0x5b, 0x5d, 0xd7ff, 0xe000, 0x10ffff];
 
-/** The characters that a dot in patterns does not stand for, of those. */
+/** Those of them that a dot in patterns does not match. */
 const SEPARATORS: CharacterSet = [0x2028, 0x2029];
 
 const WITHOUT_SEPARATORS = intersectSets(PLAIN, invertSet(SEPARATORS));
 
-/** Which texts are looked at, and what their completions are measured in. */
+/** The kind of texts, and the unit of completions. */
 export interface OpenEndsOptions {
-  /** Whether texts hold no line separators; they never hold characters that need escapes. */
+  /** Whether texts contain no line separators. They never contain characters that need escapes. */
   readonly withoutSeparators: boolean;
-  /** Completions are measured in bytes of this way of writing; undefined: in characters. */
+  /** The way of writing in whose bytes completions are measured; undefined: in characters. */
   readonly writing?: Writing | undefined;
 }
 
-/** How much any plain text lacks to be in a language. */
+/** The most that any plain text lacks to be in a language. */
 export class OpenEnds {
   readonly #expressions: Expressions;
   readonly #alphabet: CharacterSet;
-  /** Of all texts, and of those that are plain themselves. */
+  /** The lengths of all texts, and of those that are plain themselves. */
   readonly #lengths: PlainLengths;
   readonly #plainLengths: PlainLengths;
   readonly #known: (number | undefined)[] = [];
   readonly #knownPlain: (number | undefined)[] = [];
-  /** By index of a set, whether it holds the whole alphabet. */
+  /** By index of a set: whether it contains the whole alphabet. */
   readonly #isWhole: (boolean | undefined)[] = [];
   readonly #isLasting: (boolean | undefined)[] = [];
 
-  /** Of expressions of one store. */
+  /** Open ends of the expressions of one store. */
   constructor(expressions: Expressions, { withoutSeparators, writing }: OpenEndsOptions) {
     this.#expressions = expressions;
     this.#alphabet = withoutSeparators ? WITHOUT_SEPARATORS : PLAIN;
@@ -50,13 +50,13 @@ export class OpenEnds {
     return this.#most(expression, false);
   }
 
-  /** Whether there is a text in the language, by the form of its expression alone. */
+  /** Whether a language has any text, as far as the form of its expression shows. */
   hasText(expression: Expression): boolean {
     return this.#expressions.store.has(expression, Flag.Plain) ||
       this.mostMissing(expression) < Infinity;
   }
 
-  /** The same with `isPlain` for completions that are plain texts themselves. */
+  /** The same; with `isPlain`, completions must be plain texts themselves. */
   #most(expression: Expression, isPlain: boolean): number {
     const known = isPlain ? this.#knownPlain : this.#known;
     let most = known[expression];
@@ -95,7 +95,7 @@ export class OpenEnds {
     const { store } = this.#expressions;
     const { kinds, first, second } = store;
     const lengths = isPlain ? this.#plainLengths : this.#lengths;
-    // Parts before the open one take what was written, whatever it is, or can be left out.
+    // Parts before the open one accept any text, or can be left out.
     let before = 0;
     let most = Infinity;
     let at = list;
@@ -113,8 +113,9 @@ export class OpenEnds {
   }
 
   /**
-   * What is lacking of all parts one after the other: first characters until the text is too long for
-   * all short exceptions, then what completes each part that nothing after it can undo, then the last.
+   * What a sequence of parts lacks: first characters until the text is too long for all short
+   * exceptions, then the completion of each part that later parts cannot undo, then that of the
+   * last.
    */
   #findOfAll(parts: readonly Expression[], isPlain: boolean): number {
     const others = parts.filter((part) => !isShort(this.#expressions, part));
@@ -123,7 +124,9 @@ export class OpenEnds {
     return parts.reduce((sum, part) => sum + this.#most(part, isPlain || !isAlone), 0);
   }
 
-  /** Whether each text of a language can be followed by any plain text and stays in the language. */
+  /**
+   * Whether a text of the language, followed by any plain text, is always in the language again.
+   */
   #lasts(expression: Expression): boolean {
     return this.#isLasting[expression] ??= this.#findLasts(expression);
   }
@@ -132,7 +135,7 @@ export class OpenEnds {
     const { store } = this.#expressions;
     const { kinds, first, third } = store;
     const items = (kind: number) => this.#expressions.items(expression, kind);
-    // What looks beyond itself may be undone by what follows.
+    // An assertion about text beyond the expression may be violated by what follows.
     if (store.has(expression, Flag.Open)) return false;
     switch (kinds[expression]) {
       case Kind.Repeat:
@@ -148,7 +151,7 @@ export class OpenEnds {
     }
   }
 
-  /** Whether an expression is a set with all characters of the alphabet. */
+  /** Whether an expression is a set that contains the whole alphabet. */
   #takesAny(expression: Expression): boolean {
     const { sets, store } = this.#expressions;
     if (store.kinds[expression] !== Kind.Set) return false;
@@ -158,13 +161,13 @@ export class OpenEnds {
   }
 }
 
-/** Whether an expression is all but texts of a limited length. */
+/** Whether an expression excludes only texts of a limited length. */
 function isShort({ store }: Expressions, expression: Expression): boolean {
   return store.kinds[expression] === Kind.Not && !store.has(expression, Flag.Behind) &&
     store.max[store.first[expression]!]! < Infinity;
 }
 
-/** Whether no text of an expression holds a line separator, by its form alone. */
+/** Whether no text of an expression contains a line separator, as far as its form shows. */
 export function isWithoutSeparators(expressions: Expressions, expression: Expression): boolean {
   const { kinds, first } = expressions.store;
   const known = new Map<Expression, boolean>();

@@ -1,42 +1,48 @@
-// A character of a string of which some bytes are written: the code points that it may still become, in
-// UTF-8 (RFC 3629), or the letters of an escape, and what follows each of them.
+// A character of a string of which some bytes are written: the code points that it may still
+// become, in UTF-8 (RFC 3629) or as the letters of an escape, and what follows each of them.
 
 import type { Expression } from "./expression_store.ts";
 import { segmentOf } from "./segments.ts";
 import type { Work } from "./work.ts";
 
-/** The code points still possible, and where they lead. */
+/** The code points that are still possible, and their targets. */
 export interface PartialCharacter {
-  /** Bytes to come, of 6 bits each; 0 for an escape. */
+  /** Number of bytes to come, of 6 bits each; 0 for an escape. */
   readonly length: number;
-  /** The language that the character began in, and the first code point possible; of an escape, 0. */
+  /** The language before the character, and the first possible code point; 0 for an escape. */
   readonly language: Expression;
   readonly low: number;
-  /** First of each segment, counted from the first code point possible; of an escape, bytes. */
+  /**
+   * The first number of each segment, relative to the first possible code point; for an escape,
+   * bytes.
+   */
   readonly starts: readonly number[];
-  /** Expressions; of an escape, states. */
+  /** Targets: expressions; for an escape, states. */
   readonly targets: readonly number[];
 }
 
-/** The least byte that characters beyond ASCII begin with. */
+/** The least first byte of a character beyond ASCII. */
 export const FIRST_LEAD = 0xc2;
 
-/** The greatest of them. */
+/** The greatest one. */
 export const LAST_LEAD = 0xf4;
 
-/** Steps of work that a segment takes. */
+/** Steps of work for a segment. */
 export const SEGMENT_STEPS = 0.25;
 
 /** A first byte of a character. */
 export interface LeadByte {
-  /** How many bytes follow. */
+  /** Number of bytes that follow. */
   readonly length: number;
-  /** The first code point that begins so, and the first that is not spelled longer than needed. */
+  /**
+   * The first code point with this first byte, and the first one that is not spelled longer than
+   * necessary.
+   */
   readonly low: number;
   readonly fewest: number;
 }
 
-/** What follows a first byte of a character in UTF-8. */
+/** The facts of a first byte in UTF-8. */
 export function leadOf(byte: number): LeadByte {
   if (byte < 0x80) return { length: 0, low: byte, fewest: 0 };
   const length = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
@@ -44,10 +50,12 @@ export function leadOf(byte: number): LeadByte {
   return { length, low, fewest: length === 1 ? 0x80 : length === 2 ? 0x800 : 0x10000 };
 }
 
-/** Least number that no state and no expression has, for keys. */
+/** A number above all states and expressions, for keys. */
 const MANY = 1 << 24;
 
-/** A key that is the same for characters that go on alike, as far as that is easily told. */
+/**
+ * A key that is equal for characters which continue in the same way, as far as that is easy to see.
+ */
 export function keyOf(
   { length, language, low, starts, targets }: PartialCharacter,
 ): string | number {
@@ -56,24 +64,26 @@ export function keyOf(
   return 4 * (MANY + language * 0x110000 + low) + length;
 }
 
-/** Where code points lead, in segments. */
+/** Segments of code points and their targets. */
 export type Segments = Pick<PartialCharacter, "starts" | "targets">;
 
-/** Which part of the code points is cut out, and what of it counts. */
+/** A range of code points, and which of them count. */
 export interface SliceOptions {
-  /** The first code point, and the base-64 logarithm of how many there are. */
+  /** The first code point, and the base-64 logarithm of their number. */
   readonly low: number;
   readonly length: number;
   /** How many of the first ones are not allowed. */
   readonly skip: number;
-  /** What leads nowhere. */
+  /** The target that is a dead end. */
   readonly empty: Expression;
-  /** Whether anything follows a target. */
+  /** Whether a target can be completed. */
   readonly isAlive: (target: Expression) => boolean;
   readonly work: Work;
 }
 
-/** The segments of 64^length code points, counted from the first one; none if all lead nowhere. */
+/**
+ * The segments of 64^length code points, counted from the first one; none if all are dead ends.
+ */
 export function sliceOf({ starts, targets }: Segments, options: SliceOptions): Segments {
   const { low, length, skip, empty, isAlive, work } = options;
   const end = low + 64 ** length;

@@ -4,7 +4,7 @@ import type { CharacterSet } from "./character_set.ts";
 import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 
-/** The sets that the derivatives of `expression` ask about. */
+/** The sets that affect the derivatives of `expression`. */
 export function firstSets(expressions: Expressions, expression: Expression): CharacterSet[] {
   const { store } = expressions;
   const { kinds, first, second } = store;
@@ -19,7 +19,7 @@ export function firstSets(expressions: Expressions, expression: Expression): Cha
     if (kind < Kind.Concat) continue;
     pending.push(first[next]!);
     if (kind === Kind.Or || kind === Kind.And) pending.push(second[next]!);
-    // What stands further on is asked about if it can come first, or has a Behind to carry along.
+    // A later part matters if it can come first, or contains a Behind that is carried along.
     if (kind === Kind.Concat) {
       const reached = store.has(first[next]!, Flag.Skippable);
       if (reached || store.has(second[next]!, Flag.Behind)) pending.push(second[next]!);
@@ -28,17 +28,17 @@ export function firstSets(expressions: Expressions, expression: Expression): Cha
   return [...sets];
 }
 
-/** Segments of the numbers from 0 on, and for each the number of its block. */
+/** A division of the numbers from 0 on into segments, each with the number of its block. */
 export interface Partition {
   /** The first code point of each segment; the first is 0. */
   readonly starts: readonly number[];
-  /** Segments of one block are in the same sets. */
+  /** The block of each segment: segments of one block are in the same sets. */
   readonly blocks: readonly number[];
   /** Number of blocks. */
   readonly count: number;
 }
 
-/** The coarsest partition that no set cuts. */
+/** The coarsest partition in which each set is a union of blocks. */
 export function partition(sets: readonly CharacterSet[]): Partition {
   const cuts = new Set([0]);
   for (const set of sets) {

@@ -19,13 +19,13 @@ function single(codePoint: number): CharacterSet {
   return characterSet([codePoint, codePoint]);
 }
 
-/** Reads what follows a backslash. */
+/** Reads the characters after a backslash. */
 export function readEscape(reader: PatternReader, inClass: boolean): CharacterSet {
   const value = readEscapeValue(reader, inClass);
   return typeof value === "number" ? single(value) : value;
 }
 
-/** Reads what follows a [, with the closing bracket. */
+/** Reads a class after its opening bracket, with the closing one. */
 export function readClass(reader: PatternReader): CharacterSet {
   const inverted = reader.take("^");
   const ranges: [number, number][] = [];
@@ -45,7 +45,7 @@ export function readClass(reader: PatternReader): CharacterSet {
       if (high < low) throw reader.error("a range is out of order");
       ranges.push([low, high]);
     } else {
-      // A set such as \d cannot be the end of a range, so the hyphen stands for itself.
+      // A set such as \d cannot be the end of a range, so the hyphen is a literal.
       ranges.push([low, low], [0x2d, 0x2d]);
       sets = uniteSets(sets, high);
     }

@@ -9,10 +9,10 @@ import { type Expressions, SHARED_BEGINNING } from "./expressions.ts";
 import type { PatternNode } from "./pattern_node.ts";
 import { WORD_CHARACTERS } from "./pattern_sets.ts";
 
-/** Whether a place is the start of the text; undefined: it may be. */
+/** Whether a place is the start of the text; undefined if that is not known. */
 type AtStart = boolean | undefined;
 
-/** The texts in which `pattern` is found, anywhere unless it says where. */
+/** The texts that contain a match of `pattern`, which may be anywhere unless it has anchors. */
 export function patternLanguage(expressions: Expressions, pattern: PatternNode): Expression {
   return new Translator(expressions).search(pattern, expressions.everything);
 }
@@ -21,7 +21,7 @@ class Translator {
   readonly #expressions: Expressions;
   readonly #wordEnd: Expression;
   readonly #wordStart: Expression;
-  /** Whether this is a look-behind, whose text ends where it is. */
+  /** Whether this is a look-behind: its text ends where the assertion is. */
   readonly #back: boolean;
 
   constructor(expressions: Expressions, back = false) {
@@ -32,7 +32,7 @@ class Translator {
     this.#wordStart = expressions.concat(word, expressions.everything);
   }
 
-  /** Any text, `pattern`, then `next`. */
+  /** Any text, then `pattern`, then `next`. */
   search(pattern: PatternNode, next: Expression): Expression {
     const e = this.#expressions;
     const later = this.#translate(pattern, next, false);
@@ -41,7 +41,7 @@ class Translator {
     return e.or([this.#translate(pattern, next, true), e.concat(begun, later)]);
   }
 
-  /** `node`, then the rest of the text, `next`. */
+  /** `node`, then `next`, the language of the rest of the text. */
   #translate(node: PatternNode, next: Expression, atStart: AtStart): Expression {
     const e = this.#expressions;
     if (!node.asserts) return e.concat(this.#segment(node), next);
@@ -86,7 +86,7 @@ class Translator {
     }
   }
 
-  /** `node` alone, for what is repeated; its assertions look beyond it. */
+  /** `node` alone, for repetitions. Its assertions refer to text beyond it. */
   #segment(node: PatternNode): Expression {
     const e = this.#expressions;
     switch (node.kind) {
@@ -116,7 +116,7 @@ class Translator {
     }
   }
 
-  /** `next`, where the text so far is in `prefix`. */
+  /** `next`, if the text so far is in `prefix`. */
   #lookBehind(prefix: Expression, next: Expression, atStart: AtStart): Expression {
     const e = this.#expressions;
     if (atStart) return e.store.has(prefix, Flag.Nullable) ? next : e.empty;
@@ -124,7 +124,7 @@ class Translator {
     return e.concat(e.behind(prefix), next);
   }
 
-  /** What a look-ahead asks of the rest of the text. */
+  /** The language that a look-ahead requires of the rest of the text. */
   #rest(look: PatternNode & { kind: "look" }, atStart: AtStart): Expression {
     this.#refuseInLookBehind();
     const e = this.#expressions;
@@ -132,7 +132,7 @@ class Translator {
     return look.not ? e.not(rest) : rest;
   }
 
-  /** What a look-behind asks of the text so far. */
+  /** The language that a look-behind requires of the text so far. */
   #prefix(look: PatternNode & { kind: "look" }): Expression {
     const e = this.#expressions;
     const prefix = new Translator(e, true).search(look.body, e.epsilon);
@@ -144,7 +144,7 @@ class Translator {
     return this.#expressions.epsilon;
   }
 
-  /** The texts before and after a word boundary, or a place that is none. */
+  /** The languages of the text before and after a word boundary, or a place that is not one. */
   #boundary(not: boolean): [prefix: Expression, rest: Expression][] {
     this.#refuseInLookBehind();
     const e = this.#expressions;

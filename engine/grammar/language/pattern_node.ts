@@ -1,17 +1,17 @@
-// A parsed pattern: what an ECMA-262 pattern says, without the difference between greedy and lazy,
-// capturing and not, which no language can tell.
+// A parsed ECMA-262 pattern. It does not distinguish greedy from lazy quantifiers, nor groups that
+// capture from others, because these do not affect the language.
 
 import type { CharacterSet } from "./character_set.ts";
 
-/** The facts that every node has. */
+/** The facts of every node. */
 interface Facts {
-  /** Fewest characters that it reads. */
+  /** Fewest characters that it matches. */
   readonly min: number;
-  /** Most characters, as a bound. */
+  /** An upper bound of the characters that it matches. */
   readonly max: number;
-  /** Whether it holds an assertion. */
+  /** Whether it contains an assertion. */
   readonly asserts: boolean;
-  /** Whether it holds one that looks back: ^, \b or a look-behind. */
+  /** Whether it contains an assertion about earlier text: ^, \b or a look-behind. */
   readonly looksBack: boolean;
 }
 
@@ -42,7 +42,7 @@ export function setNode(set: CharacterSet): PatternNode {
   return { kind: "set", set, min: 1, max: 1, asserts: false, looksBack: false };
 }
 
-/** One after the other. */
+/** A sequence. */
 export function sequenceNode(items: readonly PatternNode[]): PatternNode {
   let min = 0;
   let max = 0;
@@ -53,7 +53,7 @@ export function sequenceNode(items: readonly PatternNode[]): PatternNode {
   return { kind: "sequence", items, min, max, ...assertions(items) };
 }
 
-/** One of them. */
+/** A choice. */
 export function choiceNode(items: readonly PatternNode[]): PatternNode {
   let min = Infinity;
   let max = 0;
@@ -64,7 +64,7 @@ export function choiceNode(items: readonly PatternNode[]): PatternNode {
   return { kind: "choice", items, min, max, ...assertions(items) };
 }
 
-/** Several times. */
+/** A repetition. */
 export function repeatNode(body: PatternNode, from: number, to: number): PatternNode {
   const { asserts, looksBack } = body;
   const max = body.max === 0 || to === 0 ? 0 : body.max * to;

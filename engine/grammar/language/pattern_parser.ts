@@ -1,6 +1,6 @@
-// Reads patterns in the syntax of ECMA-262 with the u flag, and beyond it what authors of schemas
-// write and ECMA-262 only takes without the flag: \- and other needless escapes, single ] { and }.
-// Back-references are no regular languages, and refused.
+// Reads patterns in the syntax of ECMA-262 with the u flag, and also what authors of schemas write
+// although it is only allowed without the flag: \- and other needless escapes, single ] { and }.
+// Back-references are refused, because they are not regular.
 
 import { characterSet } from "./character_set.ts";
 import { PatternError } from "./errors.ts";
@@ -22,15 +22,15 @@ import { NOT_LINE_ENDS } from "./pattern_sets.ts";
 /** Deepest nesting of groups. */
 const MAX_DEPTH = 100;
 
-/** Longest pattern, in characters. */
+/** Longest pattern, in UTF-16 units. */
 const MAX_LENGTH = 65_536;
 
-/** Largest finite count of a quantifier; more is no limit at all. */
+/** Largest finite count of a quantifier. A larger one counts as infinite. */
 const MAX_COUNT = 2 ** 30;
 
 /**
  * Reads a pattern.
- * @throws {PatternError} if it is not one, or has back-references
+ * @throws {PatternError} if it is invalid or has back-references
  */
 export function parsePattern(source: string): PatternNode {
   if (source.length > MAX_LENGTH) {
@@ -96,7 +96,7 @@ function readGroup(reader: PatternReader, depth: number): PatternNode {
   return look ? lookNode(look[1] === "<", look[2] === "!", body) : body;
 }
 
-/** The counts of a quantifier, if one is next. */
+/** Reads the counts of a quantifier; undefined if there is none. */
 function readQuantifier(reader: PatternReader): [from: number, to: number] | undefined {
   if (reader.take("*")) return [0, Infinity];
   if (reader.take("+")) return [1, Infinity];

@@ -2,7 +2,7 @@
 
 import { PatternError } from "./errors.ts";
 
-/** Where the reading of a pattern is. */
+/** A position in the text of a pattern. */
 export class PatternReader {
   readonly #source: string;
   #position = 0;
@@ -11,7 +11,7 @@ export class PatternReader {
     this.#source = source;
   }
 
-  /** Whether everything is read. */
+  /** Whether the whole text is read. */
   get atEnd(): boolean {
     return this.#position >= this.#source.length;
   }
@@ -28,7 +28,7 @@ export class PatternReader {
     return true;
   }
 
-  /** Reads what a sticky expression matches here. */
+  /** Reads what a sticky expression matches at this position. */
   match(sticky: RegExp): RegExpExecArray | undefined {
     sticky.lastIndex = this.#position;
     const match = sticky.exec(this.#source);
@@ -44,7 +44,7 @@ export class PatternReader {
     return codePoint;
   }
 
-  /** An error at this place. */
+  /** An error at this position. */
   error(reason: string): PatternError {
     return new PatternError(`Reading a pattern at character ${this.#position}: ${reason}`);
   }

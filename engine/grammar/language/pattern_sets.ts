@@ -1,5 +1,5 @@
-// The sets that ECMA-262 patterns name: . \d \w \s and \p{…}. Property tables are read off the
-// platform's own RegExp, once per property, so they are those of the Unicode version it has.
+// The named sets of ECMA-262 patterns: . \d \w \s and \p{…}. The tables of properties are read from
+// the platform's own RegExp, once for each property, so they are those of its Unicode version.
 
 import {
   ANY_CHARACTER,
@@ -36,7 +36,7 @@ export const SPACES = characterSet(
   [0xfeff, 0xfeff],
 );
 
-/** The dot: everything but line terminators. */
+/** The dot: all characters except line terminators. */
 export const NOT_LINE_ENDS = invertSet(
   characterSet([0xa, 0xa], [0xd, 0xd], [0x2028, 0x2029]),
 );
@@ -44,10 +44,10 @@ export const NOT_LINE_ENDS = invertSet(
 const properties = new Map<string, CharacterSet>();
 let everything: string | undefined;
 
-/** All characters in order; one string makes a property one RegExp run. */
+/** All characters in order as one string, so that a property takes one run of a RegExp. */
 function allCharacters(): string {
   if (everything !== undefined) return everything;
-  // UTF-16 all at once: to put the string together of parts takes ten times as long.
+  // Decoded from UTF-16 all at once: joining parts takes ten times as long.
   const units = new Uint16Array(2 * (ANY_CHARACTER.at(-1)! + 1));
   let length = 0;
   for (let i = 0; i < ANY_CHARACTER.length; i += 2) {
@@ -65,7 +65,7 @@ function allCharacters(): string {
 
 /**
  * The characters with a Unicode property.
- * @param name what stands in \p{…}, such as "L" or "Script=Greek"
+ * @param name the text in \p{…}, such as "L" or "Script=Greek"
  * @returns undefined if there is no such property
  */
 export function propertySet(name: string): CharacterSet | undefined {
@@ -80,7 +80,7 @@ export function propertySet(name: string): CharacterSet | undefined {
   }
   const ranges: [number, number][] = [];
   for (const [run] of allCharacters().matchAll(runs)) {
-    // A run may pass over the surrogates, which characterSet takes out again.
+    // A run may include the surrogates, which characterSet removes again.
     ranges.push([run.codePointAt(0)!, lastCodePoint(run, run.length)]);
   }
   const set = characterSet(...ranges);

@@ -1,14 +1,14 @@
-// The length of the shortest text of an expression that is made of sets, lists, alternatives and
-// repetitions only (Flag.Plain), read off its form without deriving anything.
+// The length of the shortest text of an expression that consists of sets, lists, alternatives and
+// repetitions only (Flag.Plain), computed from its form without derivatives.
 
 import { type CharacterSet, intersectSets } from "./character_set.ts";
 import { type Expression, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import { cheapestCharacter, type Writing } from "./json_escapes.ts";
 
-/** What lengths count: bytes of a way of writing, or characters; and which characters texts may hold. */
+/** The unit of lengths, and the characters that texts may contain. */
 export interface LengthOptions {
-  /** Undefined: characters are counted. */
+  /** Undefined: lengths are in characters. */
   readonly writing?: Writing | undefined;
   /** Undefined: all characters. */
   readonly alphabet?: CharacterSet;
@@ -26,10 +26,14 @@ export class PlainLengths {
     this.#options = options;
   }
 
-  /** The fewest characters or bytes of a plain expression; Infinity if the alphabet has no text of it. */
+  /**
+   * Fewest characters or bytes of a plain expression; Infinity if no text of it is within the
+   * alphabet.
+   */
   of(expression: Expression): number {
     const { kinds, first, second, work } = this.#expressions.store;
-    // Lists nest to the right, too deep for recursion; what their ends need is known from others.
+    // Lists nest to the right, too deep for recursion. The lengths of their ends are known from
+    // earlier calls.
     const list: Expression[] = [];
     let at = expression;
     while (

@@ -1,62 +1,65 @@
-// Transitions put together from pieces: sets of characters, each with where it leads. What leads to
-// several places at once is joined, once for all characters that do so. How sets cut each other is kept,
-// as the same ones meet over and over.
+// Transitions composed of pieces, which are sets of characters with their targets. Where pieces
+// overlap, their targets are joined, once for all characters of the overlap. How sets divide each
+// other is cached, because the same sets meet again and again.
 
 import type { CharacterSet } from "./character_set.ts";
 import type { Expression } from "./expression_store.ts";
 import type { Work } from "./work.ts";
 
 /**
- * Where each code point leads: segment i begins at starts[i] and ends before starts[i + 1]. What is no
- * character leads to the empty language, and so does the last segment, beyond all code points.
+ * The target of each code point: segment i begins at starts[i] and ends before starts[i + 1].
+ * Surrogates lead to the empty language, and so does the last segment, beyond all code points.
  */
 export interface Transitions {
   readonly starts: readonly number[];
   readonly targets: readonly Expression[];
 }
 
-/** Characters, and where they lead. */
+/** Characters, and their target. */
 export interface Piece {
   readonly set: CharacterSet;
   readonly target: Expression;
 }
 
-/** How sets cut the code points. */
+/** A division of the code points by some sets. */
 interface Segments {
   /** The first code point of each segment, from 0 on. */
   readonly starts: Int32Array;
-  /** By segment, its kind. */
+  /** The kind of each segment. */
   readonly kinds: Int32Array;
-  /** By kind, the places of the sets that hold such segments. */
+  /** For each kind, the indices of the sets that contain its segments. */
   readonly members: readonly (readonly number[])[];
 }
 
-/** Beyond all code points. */
+/** The number after all code points. */
 const END = 0x110000;
 
-/** Segments and ends of sets that are kept: 16 MB. */
+/** Segments and ends of sets that are cached: 16 MB. */
 const MAX_KEPT = 1 << 21;
 
-/** Puts transitions together. */
+/** Composes transitions. */
 export class SegmentCache {
   readonly #empty: Expression;
-  /** Numbers of sets: by what they are in memory, and by what they hold. */
+  /** Numbers of sets: by their object, and by their content. */
   #ids = new WeakMap<CharacterSet, number>();
   readonly #byHash = new Map<number, readonly number[]>();
-  /** By number. */
+  /** The sets by number. */
   readonly #sets: CharacterSet[] = [];
   readonly #segments = new Map<string, Segments>();
   #kept = 0;
   readonly #work: Work;
   readonly #pieces = new WeakMap<Transitions, readonly Piece[]>();
 
-  /** @param empty the language that what is not told leads to */
+  /** @param empty the language to which characters lead that are in no piece */
   constructor(empty: Expression, work: Work) {
     this.#empty = empty;
     this.#work = work;
   }
 
-  /** The pieces of transitions, which share no character, but for what leads to the empty language. */
+  /**
+   * The pieces of transitions, without those that lead to the empty language. No two have a
+   * character in common.
+   */
   piecesOf(transitions: Transitions): readonly Piece[] {
     let pieces = this.#pieces.get(transitions);
     if (!pieces) this.#pieces.set(transitions, pieces = split(transitions, this.#empty));
@@ -64,16 +67,17 @@ export class SegmentCache {
   }
 
   /**
-   * Transitions in which a character of several pieces leads where `join` says.
+   * Transitions of pieces. The target of a character is what `join` makes of the pieces that
+   * contain it.
    *
-   * @param join of the places of pieces, in order; none for characters of no piece
+   * @param join receives the indices of these pieces, in order; none for characters of no piece
    */
   assemble(
     pieces: readonly Piece[],
     join: (places: readonly number[]) => Expression,
   ): Transitions {
     if (this.#kept > MAX_KEPT) this.#clear();
-    // Many pieces have few sets among them.
+    // Many pieces share few sets.
     const places = new Map<number, number[]>();
     pieces.forEach(({ set }, place) => {
       const id = this.#idOf(set);
@@ -111,7 +115,7 @@ export class SegmentCache {
     return segments;
   }
 
-  /** The number of a set; equal sets have one number. */
+  /** The number of a set. Equal sets have the same number. */
   #idOf(set: CharacterSet): number {
     let id = this.#ids.get(set);
     if (id === undefined) {
@@ -168,7 +172,7 @@ function cut(sets: readonly CharacterSet[]): Segments {
   const starts = Int32Array.from(cuts).sort();
   const kinds = new Int32Array(starts.length);
   const members: (readonly number[])[] = [[]];
-  // A kind and one more set make a kind: sets come one by one.
+  // A kind and one more set make a new kind, because sets are added one by one.
   const kindsWith = new Map<number, number>();
   sets.forEach((set, place) => {
     kindsWith.clear();
@@ -188,7 +192,7 @@ function cut(sets: readonly CharacterSet[]): Segments {
   return withoutUnused({ starts, kinds, members });
 }
 
-/** Kinds that all segments have grown out of are none. */
+/** The same without kinds that no segment has. */
 function withoutUnused({ starts, kinds, members }: Segments): Segments {
   const names = new Map<number, number>();
   const used: (readonly number[])[] = [];
@@ -200,7 +204,7 @@ function withoutUnused({ starts, kinds, members }: Segments): Segments {
   return { starts, kinds: renamed, members: used };
 }
 
-/** The index of the segment that holds a code point. */
+/** The index of the segment that contains a code point. */
 export function segmentOf(starts: ArrayLike<number>, codePoint: number): number {
   let low = 0;
   let high = starts.length;

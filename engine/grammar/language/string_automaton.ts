@@ -1,40 +1,45 @@
-// The bytes of a JSON string's content, or of plain text, as an automaton of one language. What it is
-// asked is answered by the states of its schema, which all automata share.
+// The automaton of a language over the bytes of a JSON string's content, or of plain text. It
+// answers by the states of its schema, which all automata share.
 
 import type { Expression } from "./expression_store.ts";
 import type { StringStates } from "./string_states.ts";
 
-/** A text of a language, byte by byte, in one canonical spelling. */
+/** An automaton over the bytes of texts of one language, in one canonical spelling. */
 export class StringAutomaton {
   /** The state before the first byte; 0 if the language is empty. */
   readonly start: number;
-  /** Whether no string holds U+2028 or U+2029, which a dot in patterns does not stand for. */
+  /** Whether no string contains U+2028 or U+2029, which a dot in patterns does not match. */
   readonly isWithoutSeparators: boolean;
   readonly #states: StringStates;
 
-  /** Of a language, by the states of its schema. @throws {LanguageError} if a shortest text takes too long to find */
+  /**
+   * The automaton of a language. @throws {LanguageError} if a shortest text takes too long to find
+   */
   constructor(states: StringStates, language: Expression) {
     this.#states = states;
     this.start = states.begin(language);
     this.isWithoutSeparators = states.isWithoutSeparators(language);
   }
 
-  /** The state after one more byte; 0 if no text of the language goes on so. Errors: OutOfWork. */
+  /**
+   * The state after one more byte; 0 if no text of the language continues with it. Errors:
+   * OutOfWork.
+   */
   step(state: number, byte: number): number {
     return this.#states.step(state, byte);
   }
 
-  /** The states one character on, or at the end of the one that is begun. Errors: OutOfWork. */
+  /** The states after one more character, or after the one that has begun. Errors: OutOfWork. */
   next(state: number): readonly number[] {
     return this.#states.next(state);
   }
 
-  /** Whether a character may lead from a state back to it. Errors: OutOfWork. */
+  /** Whether some character leads from a state back to it. Errors: OutOfWork. */
   mayRepeat(state: number): boolean {
     return this.#states.mayRepeat(state);
   }
 
-  /** Whether {@linkcode step} needs no work. */
+  /** Whether {@linkcode step} knows the answer already. */
   isKnown(state: number, byte: number): boolean {
     return this.#states.isKnown(state, byte);
   }
@@ -49,37 +54,42 @@ export class StringAutomaton {
     return this.#states.isBoundary(state);
   }
 
-  /** Fewest further characters to acceptance; one that is begun counts. */
+  /** Fewest further characters to acceptance; a character that has begun counts. */
   shortest(state: number): number {
     return this.#states.shortest(state);
   }
 
-  /** A number of characters that acceptance takes at least, told without a search. */
+  /** A lower bound of the characters to acceptance, without a search. */
   fewest(state: number): number {
     return this.#states.fewest(state);
   }
 
-  /** The shortest continuation to acceptance, in bytes; none if that takes too long to find. */
+  /** The shortest continuation to acceptance, in bytes; empty if it takes too long to find. */
   completion(state: number): Uint8Array {
     return this.#states.completion(state);
   }
 
-  /** The length of that, found without spelling it out; then Infinity. */
+  /** Its length, found without spelling it out; Infinity if that takes too long. */
   completionLength(state: number): number {
     return this.#states.bytesLeft(state);
   }
 
-  /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
+  /**
+   * Most characters that a text lacks from a state on, after any characters without escapes;
+   * Infinity: unknown.
+   *
+   * @param isWithoutSeparators whether there are no line separators among these either
+   */
   mostMissing(state: number, isWithoutSeparators = false): number {
     return this.#states.mostMissing(state, isWithoutSeparators || this.isWithoutSeparators);
   }
 
-  /** The same in bytes: no shortest end after any such text is further away. */
+  /** The same in bytes: after any such text the shortest end is no further away than this. */
   mostBytesMissing(state: number): number {
     return this.#states.mostBytesMissing(state, this.isWithoutSeparators);
   }
 
-  /** The state that goes on as a state does of the same language among others. */
+  /** The state that corresponds to a state of the same language in another collection. */
   adopt(other: unknown, state: number): number {
     if (!(other instanceof StringAutomaton)) {
       throw new TypeError("Cannot adopt a state: it is of no string");
