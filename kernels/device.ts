@@ -219,12 +219,20 @@ export interface Device extends Allocator, Disposable {
   /** Starts recording commands. */
   record(): Recorder;
   /**
-   * Captures what `encode` encodes, to encode it into any number of passes without computing it again.
-   * Undefined if that would save nothing.
+   * Captures what `encode` encodes, to encode it into any number of passes without computing it again:
+   * in one part, or with a short part first, which is submitted sooner than the whole. Undefined if
+   * that would save nothing.
    */
-  readonly capture: ((encode: (pass: Pass) => void) => (pass: Pass) => void) | undefined;
+  readonly capture: ((encode: (pass: Pass) => void) => ((pass: Pass) => void)[]) | undefined;
   /** Submits commands, in order. Without any, submits the writes so far. */
   submit(...commands: Commands[]): void;
+  /**
+   * Begins to hold back what is submitted and written: it goes out, in its order, when this staging
+   * buffer, or any other, is read next. Only for devices whose reads wait for everything that was
+   * submitted: what would follow would delay such a read, so the read sends it as soon as the device is
+   * done, before anything else. Other devices take it at once.
+   */
+  holdFor(readback: Readback): void;
   /**
    * Runs `submit`, which submits work that may become unwanted. If the host's thread has to wait
    * for it, `isUnwanted` is asked every few milliseconds. Once it is true the rest may be skipped,

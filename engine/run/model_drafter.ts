@@ -305,7 +305,7 @@ export class ModelDrafter implements Drafter {
     plan.shape.decodeContext += repeats - 1;
     const stops = chunks.map(({ sequence }) => this.#pool.stop(sequence));
     this.#options.states?.feed(chunks);
-    const read = this.#executor.submit(plan, repeats, 0);
+    const read = this.#executor.submit(plan, repeats);
     for (const [i, { sequence, count, output }] of chunks.entries()) {
       sequence.submitted += count * repeats;
       if (output) continue;

@@ -15,7 +15,7 @@ import { PromptPace } from "./prompt_pace.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
 import type { StepExecutor } from "./step_executor.ts";
-import { Steps, type UnderWay } from "./steps.ts";
+import { Steps, type Submit } from "./steps.ts";
 
 /** Least time between two messages to a waiting sequence about its place in the queue, in milliseconds. */
 const TELLING_INTERVAL = 500;
@@ -185,42 +185,41 @@ export class Scheduler {
   }
 
   async #run(): Promise<void> {
-    let before: UnderWay | undefined;
+    /** The submit that runs, and whose tokens were not read yet. */
+    let before: Submit | undefined;
+    const finish = async (next?: Submit) => {
+      const submit = before;
+      before = next;
+      if (submit) await this.#steps.finish(submit);
+    };
     try {
       while (!this.#failure) {
-        if (before && (this.#lock.isWanted || this.#executor.isObserved)) {
-          await this.#steps.finish(before);
-          before = undefined;
-        }
+        const isObserved = this.#executor.isObserved || before?.keep !== undefined;
+        if (this.#lock.isWanted || isObserved) await finish();
         await this.#lock.grantAll();
-        const started = performance.now(); // Time that others held the lock is not the step's.
         this.#dropAborted();
         this.#admit();
         this.#tellWaiting();
-        if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) {
-          await this.#steps.finish(before);
-          before = undefined;
-        }
+        if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) await finish();
         if (!before) this.#steps.begin();
         await this.#drafts.prepare(this.#running);
+        // What follows is planned and recorded while the device works. Where reading blocks, it goes out
+        // with the read, as soon as the device is done.
         const submit = this.#steps.submit(() => this.#running);
-        if (before) await this.#steps.finish(before);
+        const isIdle = !submit && !before;
+        await finish(submit);
         // Without an evaluation, memory that was just freed is there in the next round.
-        this.#isBlocked = this.#evaluations > 0 && this.load > 0 && !submit && !before;
-        if (!submit && !before) return;
-        // Reading begins only now, since in Deno the call blocks until this submit is done. Whoever else
-        // uses the thread has had a turn, in which the device worked.
+        this.#isBlocked = this.#evaluations > 0 && this.load > 0 && isIdle;
+        if (isIdle) return;
+        // Whoever else uses the thread has a turn, in which the device works.
         await nextTask();
-        before = submit && { submit, sampled: submit.read() };
-        before?.sampled.catch(() => {}); // It is awaited after the next drafts, and may fail before.
-        if (submit) this.#steps.measure(submit, performance.now() - started);
       }
     } catch (cause) {
       const error = this.#fail(cause);
       for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
     } finally {
       // The GPU may still be writing: its buffers must live until it is done.
-      await before?.sampled.catch(() => {});
+      await before?.read().catch(() => {});
     }
   }
 

@@ -71,15 +71,14 @@ export interface StepExecutor {
   assignSlot(slot: number, sampling: ResolvedSampling): void;
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
-   * Call the result once, before the submit after the next.
+   * Call the result once, between the next submit and the one after that: a device whose reads block
+   * gets the next submit from that call. Without a next submit, call it at any time.
    *
-   * @param following how often the same plan will probably be submitted next, which may be recorded ahead
    * @param isUnwanted whether all sequences of the step were aborted: then the rest of it may be skipped
    */
   submit(
     plan: StepPlan,
     repeats: number,
-    following: number,
     isUnwanted?: () => boolean,
   ): () => Promise<Sampled>;
   /** Submits a plan without the choice of tokens; sample() is to follow. */

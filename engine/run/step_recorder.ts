@@ -39,7 +39,7 @@ interface Wanted {
 interface Captured {
   readonly shape: StepShape;
   readonly needs: SamplingNeeds | undefined;
-  readonly encode: (pass: Pass) => void;
+  readonly encode: readonly ((pass: Pass) => void)[];
 }
 
 /** Most captured steps. Several are kept because sequences come and go, and differ in their sampling. */
@@ -59,58 +59,66 @@ export class StepRecorder {
     this.#network = network;
   }
 
-  /** The commands of each repeat of a plan, to be submitted once. */
+  /**
+   * The commands of a plan, to be submitted once. The first are the least that can be submitted alone.
+   */
   take({ version, shape }: StepPlan, repeats = 1, choice?: Choice): Commands[] {
     const wanted = { version, shape, repeats, choice };
     const next = this.#next;
     this.#next = undefined;
-    if (!next || !isAlike(next.wanted, wanted)) return this.#record(wanted);
-    const ready = next.commands.slice(0, repeats);
     // Commands for a longer context also serve a shorter one.
-    const context = shape.decodeContext - (repeats - ready.length);
-    if (next.wanted.shape.decodeContext < context) return this.#record(wanted);
-    return [...ready, ...this.#record(wanted, ready.length)];
+    const isReady = next && isAlike(next.wanted, wanted) &&
+      next.wanted.shape.decodeContext >= shape.decodeContext;
+    return isReady ? next.commands : this.#record(wanted);
   }
 
   /**
-   * Records the step that probably follows a plan; best called while the GPU runs the plan.
-   *
-   * @param repeats how often it will run
+   * Records the step that probably follows a plan, without a choice of tokens; best called while the
+   * GPU runs the plan.
    */
-  prepare({ version, shape }: StepPlan, repeats = 1, choice?: Choice): void {
+  prepare({ version, shape }: StepPlan): void {
     if (shape.prefillTiles > 0) return;
-    // The context of a plan is that of its last repeat.
-    const next = { ...shape, decodeContext: shape.decodeContext + repeats };
-    const wanted = { version, shape: next, repeats, choice };
+    const next = { ...shape, decodeContext: shape.decodeContext + 1 };
+    const wanted = { version, shape: next, repeats: 1, choice: undefined };
     this.#next = { wanted, commands: this.#record(wanted) };
   }
 
-  /** @param first the first repeat that is recorded */
-  #record(wanted: Wanted, first = 0): Commands[] {
+  #record(wanted: Wanted): Commands[] {
     const { shape: { outputs, rows }, repeats, choice } = wanted;
     const bytes = outputs * 4;
-    const encode = this.#encoder(wanted);
-    return Array.from({ length: repeats - first }, (_, i) => {
-      const repeat = first + i;
-      const recorder = this.#device.record();
-      recorder.pass(encode);
+    const [first, ...others] = this.#encoder(wanted);
+    const commands: Commands[] = [];
+    let recorder = this.#device.record();
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      const isApart = repeat === 0 && others.length > 0;
+      if (isApart) {
+        recorder.pass(first);
+        commands.push(recorder.finish());
+        recorder = this.#device.record();
+      }
+      recorder.pass((pass) => {
+        if (!isApart) first(pass);
+        for (const encode of others) encode(pass);
+      });
       if (choice) {
         // A step without tokens also copies a word, so that reading it shows that the step is done.
         recorder.copy(choice.sampled, 0, choice.target, repeat * bytes, Math.max(4, bytes));
         choice.states?.copy(recorder, 0, rows, repeat * rows);
       }
-      return recorder.finish();
-    });
+    }
+    // All repeats use the same buffers, which an implementation checks and frees once for all of them.
+    commands.push(recorder.finish());
+    return commands;
   }
 
-  /** The function that encodes a step. Decode steps are captured, if the device can do that. */
-  #encoder({ shape, choice }: Wanted): (pass: Pass) => void {
+  /** The functions that encode the parts of a step. Decode steps are captured, if the device can. */
+  #encoder({ shape, choice }: Wanted): readonly ((pass: Pass) => void)[] {
     const encoderOf = (shape: StepShape) => (pass: Pass) => {
       this.#network.encode(pass, shape, "logits");
       if (shape.outputs > 0) choice?.encode(pass);
     };
     const device = this.#device;
-    if (!device.capture || shape.prefillTiles > 0) return encoderOf(shape);
+    if (!device.capture || shape.prefillTiles > 0) return [encoderOf(shape)];
     // Kernels for a longer context also serve a shorter one, and are the same within a split length.
     const longest = { ...shape, decodeContext: padTo(shape.decodeContext, device.decodeSplit) };
     const captured = this.#captured;

@@ -59,6 +59,8 @@ export class StepRunner implements StepExecutor {
   /** Of hidden states, where the network keeps them; in turns, as those of tokens are. */
   readonly #stateReadbacks: readonly RowReadback[];
   #submits = 0;
+  /** The staging buffers of submits whose tokens were not read yet, in their order. */
+  readonly #unread: Readback[] = [];
   /** Version of the plan that the device has. */
   #written: number | undefined;
   /** What watches steps. */
@@ -115,32 +117,24 @@ export class StepRunner implements StepExecutor {
 
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
-   * Call the result once, before the submit after the next.
-   * In Deno that call itself blocks until the GPU is done; see platform.ts.
+   * Call the result once, between the next submit and the one after that. In Deno that call itself
+   * blocks until the GPU is done, and the next submit goes out when it is; see platform.ts.
    */
-  submit(
-    plan: StepPlan,
-    repeats: number,
-    following: number,
-    isUnwanted = NEVER,
-  ): () => Promise<Sampled> {
+  submit(plan: StepPlan, repeats: number, isUnwanted = NEVER): () => Promise<Sampled> {
     this.#device.check();
     if (this.isObserved) return () => this.#submitObserved(plan, repeats, isUnwanted);
+    this.#holdForRead();
     this.#write(plan);
-    const [first, ...rest] = this.#recorder.take(plan, repeats, this.#choice(plan, this.#submits));
+    const commands = this.#recorder.take(plan, repeats, this.#choice(plan));
     const index = this.#submits++ % IN_FLIGHT;
     const readback = this.#readbacks[index];
+    this.#unread.push(readback);
     this.#device.unless(isUnwanted, () => {
-      // The first token is submitted alone, so that an idle GPU begins while the rest is submitted.
-      if (this.#overlaps) this.#device.submit(first);
-      else rest.unshift(first);
-      if (rest.length > 0) this.#device.submit(...rest);
+      if (this.#overlaps) this.#submitAhead(commands);
+      else this.#device.submit(...commands);
     });
     return async () => {
-      // Reading blocks until the device is done. So the next step is recorded first.
-      if (this.#overlaps && following > 0) {
-        this.#recorder.prepare(plan, following, this.#choice(plan, this.#submits));
-      }
+      this.#unread.shift();
       const words = repeats * plan.shape.outputs;
       const tokens = new Uint32Array(await readback.readNow(Math.max(1, words) * 4));
       const states = await this.#stateReadbacks[index]?.read(repeats * plan.shape.rows);
@@ -153,8 +147,21 @@ export class StepRunner implements StepExecutor {
     return !this.#device.profile.capabilities.software;
   }
 
-  /** The sampling of a plan's tokens, which go to the readback buffer of a submit. */
-  #choice(plan: StepPlan, submit: number): Choice | undefined {
+  /** Submits the first commands alone, so that an idle GPU begins while the rest is submitted. */
+  #submitAhead([first, ...rest]: readonly Commands[]): void {
+    this.#device.submit(first);
+    if (rest.length > 0) this.#device.submit(...rest);
+  }
+
+  /** While a submit is not read, what follows goes out with its read. */
+  #holdForRead(): void {
+    const [unread] = this.#unread;
+    if (unread) this.#device.holdFor(unread);
+  }
+
+  /** The sampling of a plan's tokens, which go to the readback buffer of the next submit. */
+  #choice(plan: StepPlan): Choice | undefined {
+    const submit = this.#submits;
     const { outputs } = plan.shape;
     const needs = this.#needs(plan);
     return {
@@ -173,9 +180,10 @@ export class StepRunner implements StepExecutor {
   forward(plan: StepPlan): void {
     this.#device.check();
     if (this.isObserved) return; // sample() does it all
+    this.#holdForRead();
     this.#write(plan);
     const commands = this.#recorder.take(plan);
-    if (this.#overlaps) this.#device.submit(...commands);
+    if (this.#overlaps) this.#submitAhead(commands);
     else this.#held.push(...commands);
   }
 
@@ -200,6 +208,7 @@ export class StepRunner implements StepExecutor {
     const { outputs } = plan.shape;
     const index = this.#submits++ % IN_FLIGHT;
     const readback = this.#readbacks[index];
+    this.#unread.push(readback);
     const recorder = this.#device.record();
     // They are copied first, because penalties and masks are written into them.
     const readLogits = this.#copyLogits(recorder, wanted, index);
@@ -212,6 +221,7 @@ export class StepRunner implements StepExecutor {
     // The GPU idles until the host has read the token, so the next step is recorded while this one runs.
     this.#recorder.prepare(plan);
     return async () => {
+      this.#unread.shift();
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
       const states = await this.#stateReadbacks[index]?.read(rows);
       return { tokens, logits: await readLogits(), ...(states && { states }) };

@@ -23,15 +23,11 @@ export interface Submit {
   repeats: number;
   /** When it was made. */
   began: number;
+  /** How long that took: as long as the device computed, if it is the host's thread that computes. */
+  milliseconds: number;
   read: () => Promise<Sampled>;
   /** Of an observed step, which only runs when it is read: puts its blocks into the prefix cache. */
   keep?: () => void;
-}
-
-/** A submit whose tokens are being read. */
-export interface UnderWay {
-  submit: Submit;
-  sampled: Promise<Sampled>;
 }
 
 /** The owner of the sequences. */
@@ -123,7 +119,8 @@ export class Steps {
     this.#tokensPerSubmit = Math.max(1, Math.min(MOST_REPEATS, fitting));
     const read = isStepwise
       ? this.#submitStep(plan, chunks, isUnwanted)
-      : this.#executor.submit(plan, repeats, this.#repeatsAfter(chunks, repeats), isUnwanted);
+      : this.#executor.submit(plan, repeats, isUnwanted);
+    const milliseconds = performance.now() - began;
     for (const chunk of chunks) {
       const { sequence, count, output } = chunk;
       chunk.end = sequence.submitted + count;
@@ -142,9 +139,9 @@ export class Steps {
       });
     }
     const keep = () => keeps.forEach((keepOne) => keepOne());
-    if (isObserved) return { chunks, repeats, began, read, keep };
+    if (isObserved) return { chunks, repeats, began, milliseconds, read, keep };
     keep();
-    return { chunks, repeats, began, read };
+    return { chunks, repeats, began, milliseconds, read };
   }
 
   /** Submits a step whose masks are made while the GPU runs it. */
@@ -201,28 +198,22 @@ export class Steps {
     return Math.max(1, Math.min(this.#tokensPerSubmit, ...left));
   }
 
-  /** How often the same step will probably be repeated after this submit; 0 if a sequence ends with it. */
-  #repeatsAfter(chunks: Chunk[], repeats: number): number {
-    const left = chunks.map(({ sequence }) => {
-      const untilStop = this.#pool.stop(sequence) - sequence.submitted - repeats;
-      // A submit that ends where states are copied has a long way to the next such position.
-      return Math.min(this.#samplesLeft(sequence) - repeats, untilStop || Infinity);
-    });
-    return Math.max(0, Math.min(this.#tokensPerSubmit, ...left));
-  }
-
   /** Notes the time of a submit, from which the number of tokens of the next ones follows. */
-  measure({ repeats, chunks }: Submit, milliseconds: number): void {
+  #measure({ repeats, chunks, milliseconds: submitting }: Submit, reading: number): void {
     if (chunks.some(({ draft }) => draft.length > 0)) return;
+    // Either of both waits for the device.
+    const milliseconds = Math.max(submitting, reading);
     // A submit that was held up by something else at most halves the number.
     this.#stepMilliseconds = Math.min(milliseconds / repeats, 2 * this.#stepMilliseconds);
   }
 
   /** Waits for a submit and takes its tokens. If a tap failed, only the submit's sequences end. */
-  async finish({ submit, sampled }: UnderWay): Promise<void> {
+  async finish(submit: Submit): Promise<void> {
     let tokens: Sampled;
     try {
-      tokens = await sampled;
+      const started = performance.now();
+      tokens = await submit.read();
+      this.#measure(submit, performance.now() - started);
     } catch (error) {
       if (!(error instanceof TapError)) throw error;
       for (const { sequence } of submit.chunks) {

@@ -187,13 +187,16 @@ export class CpuDevice extends CpuOperations implements Device {
     };
   }
 
-  capture(encode: (pass: Pass) => void): (pass: Pass) => void {
+  capture(encode: (pass: Pass) => void): ((pass: Pass) => void)[] {
     const calls: Call[] = [];
     encode(calls as Pass);
-    return (pass) => {
+    return [(pass) => {
       for (const call of calls) (pass as Call[]).push(call);
-    };
+    }];
   }
+
+  /** It has computed everything before a read begins. */
+  holdFor(): void {}
 
   submit(...commands: Commands[]): void {
     this.core.together(() => {

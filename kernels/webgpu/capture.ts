@@ -10,10 +10,16 @@ interface CapturedDispatch {
   readonly workgroups: readonly [x: number, y: number, z: number];
 }
 
-/** Captures the dispatches of `encode`. The result records them into a pass that has no state yet. */
+/**
+ * Captures the dispatches of `encode`, in one part or two. Each records its dispatches into a pass that
+ * has no state yet.
+ *
+ * @param most dispatches of the first part; the rest is the second
+ */
 export function captureDispatches(
   encode: (pass: Pass) => void,
-): (pass: GPUComputePassEncoder) => void {
+  most = Infinity,
+): ((pass: GPUComputePassEncoder) => void)[] {
   const captured: CapturedDispatch[] = [];
   let [pipeline, bindGroup]: [GPUComputePipeline?, GPUBindGroup?] = [];
   let [lastPipeline, lastBindGroup]: [GPUComputePipeline?, GPUBindGroup?] = [];
@@ -24,6 +30,7 @@ export function captureDispatches(
     setPipeline: (set) => void (pipeline = set),
     setBindGroup: (_, set) => void (bindGroup = set),
     dispatchWorkgroups(x, y = 1, z = 1) {
+      if (captured.length === most) lastPipeline = lastBindGroup = undefined;
       captured.push({
         ...(pipeline === lastPipeline ? {} : { pipeline }),
         ...(bindGroup === lastBindGroup ? {} : { bindGroup }),
@@ -33,13 +40,16 @@ export function captureDispatches(
     },
   };
   encode(recorder as Pass);
-  return (pass) => {
-    for (const { pipeline, bindGroup, workgroups: [x, y, z] } of captured) {
+  const parts = captured.length > most
+    ? [captured.slice(0, most), captured.slice(most)]
+    : [captured];
+  return parts.map((part) => (pass) => {
+    for (const { pipeline, bindGroup, workgroups: [x, y, z] } of part) {
       if (pipeline) pass.setPipeline(pipeline);
       if (bindGroup) pass.setBindGroup(0, bindGroup);
       // Dawn converts each argument in some 0.25 µs, a sixth of the call.
       if (y === 1 && z === 1) pass.dispatchWorkgroups(x);
       else pass.dispatchWorkgroups(x, y, z);
     }
-  };
+  });
 }

@@ -71,6 +71,12 @@ import { GpuTuner } from "./tuning/tuner.ts";
 /** ggml_type of f32. */
 const F32 = 0;
 
+/**
+ * Dispatches of the first part of a captured step: the fewer, the sooner they are submitted, but while
+ * the device runs them, the rest has to be submitted too.
+ */
+const FIRST_DISPATCHES = 24;
+
 /** An open device on WebGPU. */
 export class WebGpuDevice extends Gpu implements Device {
   /** Buffers are memories of their own. */
@@ -136,21 +142,20 @@ export class WebGpuDevice extends Gpu implements Device {
   }
 
   /** The dispatches are kept, until the tuner chooses other kernels for them. */
-  capture(encode: (pass: Pass) => void): (pass: Pass) => void {
+  capture(encode: (pass: Pass) => void): ((pass: Pass) => void)[] {
     const { choices } = this;
     let version = choices.version;
-    let replay = captureDispatches(encode);
-    return (pass) => {
+    const capture = () => captureDispatches(encode, FIRST_DISPATCHES);
+    let replays = capture();
+    return replays.map((_, part, { length }) => (pass) => {
       if (version !== choices.version) {
         version = choices.version;
-        replay = captureDispatches(encode);
+        replays = capture();
       }
-      replay(pass as GPUComputePassEncoder);
-    };
-  }
-
-  submit(...commands: Commands[]): void {
-    this.gpu.queue.submit(commands as GPUCommandBuffer[]);
+      // Other kernels may take more dispatches or fewer, and so other parts.
+      const end = part === length - 1 ? undefined : part + 1;
+      for (const replay of replays.slice(part, end)) replay(pass as GPUComputePassEncoder);
+    });
   }
 
   /** With a GPU, the host's thread does not wait during a submit. */
@@ -163,6 +168,7 @@ export class WebGpuDevice extends Gpu implements Device {
   }
 
   idle(): Promise<void> {
+    this.release();
     return this.gpu.queue.onSubmittedWorkDone() as Promise<void>;
   }
 

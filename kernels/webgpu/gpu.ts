@@ -3,7 +3,7 @@
 // device.ts binds them, kernel.ts dispatches.
 
 import { DeviceLostError, GpuError, GpuMemoryError } from "../errors.ts";
-import type { Capabilities, DeviceProfile } from "../device.ts";
+import type { Capabilities, Commands, DeviceProfile } from "../device.ts";
 import type { Buffer } from "../operation.ts";
 import type { DeviceOptions } from "../device.ts";
 import { createDryGpu } from "./dry_gpu.ts";
@@ -47,6 +47,9 @@ export class Gpu implements Disposable {
   /** A number for each source text of kernels. */
   readonly #texts = new Map<string, number>();
   readonly #purposes = new Map<GPUBuffer, string>();
+  /** What goes out at the next read, if something is held back; see {@linkcode Device.holdFor}. */
+  #held: (() => void)[] | undefined;
+  #heldFor: object | undefined;
   #lost: DeviceLostError | undefined;
   #uncaptured: GpuError | undefined;
 
@@ -188,9 +191,36 @@ export class Gpu implements Disposable {
    * Writes into a buffer from byte `offset` on. Empty writes are skipped, because Deno would abort.
    */
   write(buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void {
-    if (data.byteLength > 0) {
+    if (data.byteLength === 0) return;
+    const write = (data: ArrayBufferView | ArrayBuffer) =>
       this.gpu.queue.writeBuffer(buffer as GPUBuffer, offset, data as Uint8Array<ArrayBuffer>);
-    }
+    if (!this.#held) return write(data);
+    const copy = ArrayBuffer.isView(data)
+      ? data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength)
+      : data.slice();
+    this.#held.push(() => write(copy as ArrayBuffer));
+  }
+
+  /** Submits commands, in order. */
+  submit(...commands: Commands[]): void {
+    const submit = () => this.gpu.queue.submit(commands as GPUCommandBuffer[]);
+    if (this.#held) this.#held.push(submit);
+    else submit();
+  }
+
+  /** Begins to hold back submits and writes, where a read would wait for them. */
+  holdFor(readback: object): void {
+    if (!this.platform.sleepyMap) return;
+    this.#heldFor ??= readback;
+    this.#held ??= [];
+  }
+
+  /** Sends what is held back. @param readback what is going to be read: if it is held for that, it waits */
+  release(readback?: object): void {
+    if (readback !== undefined && readback === this.#heldFor) return;
+    const held = this.#held;
+    this.#held = this.#heldFor = undefined;
+    for (const send of held ?? []) send();
   }
 
   /** Destroys a buffer made by {@linkcode Gpu.buffer} and removes it from the count. */
@@ -198,6 +228,7 @@ export class Gpu implements Disposable {
     const buffer = freed as GPUBuffer;
     const purpose = this.#purposes.get(buffer);
     if (purpose === undefined) return;
+    this.release();
     this.#purposes.delete(buffer);
     this.allocated.set(purpose, this.allocated.get(purpose)! - buffer.size);
     buffer.destroy();

@@ -28,7 +28,7 @@ export class GpuReadback implements Readback {
    * The first `bytes` bytes, after everything submitted is done. Errors: DeviceLostError, GpuError.
    */
   async read(bytes: number): Promise<ArrayBuffer> {
-    await this.buffer.mapAsync(MAP_READ);
+    await this.#map();
     this.#awaited = true;
     return this.#take(bytes);
   }
@@ -39,7 +39,7 @@ export class GpuReadback implements Readback {
    */
   async readNow(bytes: number): Promise<ArrayBuffer> {
     if (!this.#quick || !this.#awaited) return await this.read(bytes);
-    const mapped = this.buffer.mapAsync(MAP_READ);
+    const mapped = this.#map();
     mapped.catch(() => {}); // #take reports its errors
     try {
       return this.#take(bytes);
@@ -54,6 +54,14 @@ export class GpuReadback implements Readback {
   /** Frees the staging buffer. */
   free(): void {
     this.#device.free(this.buffer);
+  }
+
+  /** What was held back for this read goes out as soon as the call returns: the GPU has nothing to do. */
+  #map(): Promise<void> {
+    this.#device.release(this);
+    const mapped = this.buffer.mapAsync(MAP_READ) as Promise<void>;
+    this.#device.release();
+    return mapped;
   }
 
   #take(bytes: number): ArrayBuffer {

@@ -34,10 +34,10 @@ Deno.test("a captured pass encodes the same dispatches into any number of passes
       pass.dispatchWorkgroups(x as number, y as number, z as number);
     }
   };
-  const replay = captureDispatches((pass: Pass) => encode(pass as GPUComputePassEncoder));
+  const [replay] = captureDispatches((pass: Pass) => encode(pass as GPUComputePassEncoder));
   const [first, second] = [notingPass(), notingPass()];
-  replay(first.pass);
-  replay(second.pass);
+  replay!(first.pass);
+  replay!(second.pass);
   const expected = [
     ["a", "x", 1, 2, 3],
     ["a", "y", 4],
@@ -48,4 +48,25 @@ Deno.test("a captured pass encodes the same dispatches into any number of passes
   assertEquals(first.dispatched, expected);
   assertEquals(second.dispatched, expected);
   assertEquals(runs, 1);
+});
+
+Deno.test("a captured pass in two parts sets all that each of them needs", () => {
+  const encode = (pass: GPUComputePassEncoder) => {
+    for (const count of [1, 2, 3]) {
+      pass.setPipeline("a" as unknown as GPUComputePipeline);
+      pass.setBindGroup(0, "x" as unknown as GPUBindGroup);
+      pass.dispatchWorkgroups(count);
+    }
+  };
+  for (
+    const [most, counts] of [[1, [[1], [2, 3]]], [2, [[1, 2], [3]]], [3, [[1, 2, 3]]]] as const
+  ) {
+    const parts = captureDispatches((pass: Pass) => encode(pass as GPUComputePassEncoder), most);
+    const dispatched = parts.map((replay) => {
+      const { pass, dispatched } = notingPass();
+      replay(pass);
+      return dispatched;
+    });
+    assertEquals(dispatched, counts.map((part) => part.map((count) => ["a", "x", count])));
+  }
 });

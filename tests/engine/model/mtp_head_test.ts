@@ -93,7 +93,7 @@ for (const reference of [glm4Moe, qwen3Next, deepSeek2("absorbed")]) {
     const { runner, head } = built;
     const targets = texts.map(sequencesOf(runner));
     const chunks = targets.map((sequence) => chunkOf(sequence, sequence.tokens.length));
-    const { states } = await runner.submit(layOut(chunks, runner.tileRows), 1, 0)();
+    const { states } = await runner.submit(layOut(chunks, runner.tileRows), 1)();
     const all = expected.flatMap(({ states }) => states.flat());
     assert(nmse(states!, all) <= MOST_ERROR, "the model's states");
 

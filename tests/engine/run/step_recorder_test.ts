@@ -35,7 +35,7 @@ function noting({ captures }: { captures: boolean }) {
         capture(encode: (pass: Pass) => void) {
           const kept: number[] = [];
           encode(kept as Pass);
-          return (pass: Pass) => void (pass as unknown as number[]).push(...kept);
+          return [(pass: Pass) => void (pass as unknown as number[]).push(...kept)];
         },
       }
       : {}),

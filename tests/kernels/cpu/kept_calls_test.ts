@@ -54,7 +54,7 @@ Deno.test("a captured step is encoded once and runs as often as it is asked for"
   const device = await CpuDevice.open({ threads: 1 });
   let encoded = 0;
   let ran = 0;
-  const replay = device.capture((pass) => {
+  const [replay] = device.capture((pass) => {
     encoded++;
     (pass as unknown as (() => void)[]).push(() => void ran++);
   });
