@@ -1,7 +1,7 @@
-// The states of all string automata of a schema: the derivatives of languages, with UTF-8 and escapes
-// between them. Built while they are walked, so equal rests of different languages are one state. Every
-// state but 0 can reach acceptance: a text is not gone on with whose shortest end takes longer to find
-// than searches are allowed.
+// The states of all string automata of a schema: derivatives of languages, with the bytes of UTF-8
+// and of escapes between them. They are made while automata are walked, so equal remainders of
+// different languages are one state. Every state except 0 can reach acceptance: a text whose
+// shortest end takes too long to find is not continued.
 
 import { ByteRows, UNKNOWN } from "./byte_rows.ts";
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
@@ -25,10 +25,10 @@ import { segmentOf } from "./segments.ts";
 /** Most states, besides those on the way to known ends: 64 MiB of table. */
 const MAX_STATES = 65_536;
 
-/** Steps of work that one more state takes. */
+/** Steps of work for a new state. */
 const STATE_STEPS = 6;
 
-/** The same for a step that nobody has taken yet. */
+/** Steps of work for a new transition. */
 const FILL_STEPS = 1;
 
 const QUOTE = 0x22;
@@ -39,14 +39,14 @@ export class StringStates {
   readonly #tools: LanguageTools;
   readonly #writing: Writing;
   readonly #rows = new ByteRows();
-  /** By state: the language to come between characters, else -1. */
+  /** By state: the language that remains, between characters; otherwise -1. */
   readonly #languages: number[] = [-1];
   readonly #partials: (PartialCharacter | undefined)[] = [undefined];
   readonly #byLanguage: number[] = [];
   readonly #byPartial = new Map<string | number, number>();
-  /** What texts with line separators lack, in characters. */
+  /** What texts lack that may contain line separators, in characters. */
   readonly #openEnds: OpenEnds;
-  /** What texts with line separators lack in bytes, and those without. */
+  /** What texts with and without line separators lack, in bytes. */
   readonly #openBytes: readonly OpenEnds[];
 
   constructor(tools: LanguageTools, writing: Writing) {
@@ -66,12 +66,12 @@ export class StringStates {
     return this.#boundary(language);
   }
 
-  /** Whether no text of a language holds a line separator, by its form alone. */
+  /** Whether no text of a language contains a line separator, as far as its form shows. */
   isWithoutSeparators(language: Expression): boolean {
     return isWithoutSeparators(this.#tools.expressions, language);
   }
 
-  /** Whether masks find no more. */
+  /** Whether so many states are kept that masks may add nothing. */
   get isFull(): boolean {
     return this.#tools.derivatives.work.isFull(this.#languages.length, MAX_STATES);
   }
@@ -81,17 +81,20 @@ export class StringStates {
     return this.#languages[state]! >= 0;
   }
 
-  /** The bytes of a shortest completion; none if that takes too long to find. */
+  /** The bytes of a shortest completion; empty if it takes too long to find. */
   completion(state: number): Uint8Array {
     return Uint8Array.from(inTime(() => this.#complete(state), () => []));
   }
 
-  /** The state that goes on as one of others does, of languages which these began with. */
+  /**
+   * The state that corresponds to a state of another collection, whose languages this one began
+   * with.
+   */
   adopt(others: StringStates, state: number): number {
     const expressions = this.#tools.expressions;
     const from: Expressions = others.#tools.expressions;
     const language = others.#languages[state]!;
-    // It was possible to end there, and still is.
+    // The other collection found that it is possible to end there, and it still is.
     const enter = (one: Expression) => {
       const adopted = expressions.adopt(from, one);
       const known = this.#byLanguage[adopted];
@@ -114,17 +117,17 @@ export class StringStates {
     });
   }
 
-  /** The state after `byte`; 0 is dead. */
+  /** The state after `byte`; 0 is a dead end. */
   step(state: number, byte: number): number {
     const next = this.#rows.at(state, byte);
     return next !== UNKNOWN ? next : this.#fill(state, byte);
   }
 
-  /** The states one character on, or at the end of the one that is begun. */
+  /** The states after one more character, or after the one that has begun. */
   next(state: number): readonly number[] {
     const language = this.#languages[state]!;
     const partial = this.#partials[state];
-    // What is no character leads nowhere, and there is a way to write every other.
+    // Surrogates lead nowhere, and every other character can be written.
     const targets = language >= 0 ? this.#targetsOf(language) : partial?.targets ?? [];
     const isEscape = partial?.length === 0;
     const reached = [...new Set(targets)].flatMap((target) =>
@@ -133,20 +136,20 @@ export class StringStates {
     return [...new Set(reached)].filter((next) => next !== 0);
   }
 
-  /** A number of characters that acceptance takes at least. */
+  /** A lower bound of the characters to acceptance. */
   fewest(state: number): number {
     const language = this.#languages[state]!;
     return language < 0 ? 0 : this.#tools.expressions.store.min[language]!;
   }
 
-  /** Whether a character leads from a state back to it. */
+  /** Whether some character leads from a state back to it. */
   mayRepeat(state: number): boolean {
     const language = this.#languages[state]!;
     if (language < 0) return false;
     return this.#targetsOf(language).includes(language);
   }
 
-  /** The languages one character on. */
+  /** The languages after one more character. */
   #targetsOf(language: Expression): readonly Expression[] {
     const { derivatives } = this.#tools;
     const targets = inTime(() => derivatives.transitions(language).targets, () => []);
@@ -166,7 +169,8 @@ export class StringStates {
     if (language >= 0) return charactersLeft(this.#tools, this.#writing, language);
     const partial = this.#partials[state];
     if (!partial) return Infinity;
-    // A boundary after an escape is one character on; the states between are within it.
+    // The state after an escape is one character further; the states before it are within that
+    // character.
     const after = partial.targets.map((target) =>
       partial.length > 0
         ? charactersLeft(this.#tools, this.#writing, target) + 1
@@ -212,7 +216,7 @@ export class StringStates {
     this.#partials.push(partial);
     const row = this.#rows.row(state);
     if (partial === undefined) {
-      // No character begins with these.
+      // No character begins with these bytes.
       row.fill(0, 0x80, FIRST_LEAD).fill(0, LAST_LEAD + 1);
       if (this.#writing === "json") row.fill(0, 0, 0x20)[QUOTE] = 0;
     } else if (partial.length > 0) row.fill(0, 0, 0x80).fill(0, 0xc0);
@@ -223,12 +227,14 @@ export class StringStates {
     return state;
   }
 
-  /** Whether {@linkcode step} needs no work. */
+  /** Whether {@linkcode step} knows the answer already. */
   isKnown(state: number, byte: number): boolean {
     return this.#rows.at(state, byte) !== UNKNOWN;
   }
 
-  /** Finds where a byte leads, and notes it for all bytes that surely lead to the same state. */
+  /**
+   * Finds the target of a byte, and notes it for all bytes that certainly lead to the same state.
+   */
   #fill(state: number, byte: number): number {
     const language = this.#languages[state]!;
     const row = this.#rows.row(state);
@@ -245,7 +251,7 @@ export class StringStates {
     return inTime(() => this.#fillAlike(language, byte, row), () => row[byte] = 0);
   }
 
-  /** Notes where the first byte of a character leads, with others of its segment. */
+  /** Notes the target of the first byte of a character, and of others in its segment. */
   #fillAlike(language: Expression, byte: number, row: Int32Array): number {
     const { starts, targets } = this.#tools.derivatives.transitions(language);
     const { low, length, fewest } = leadOf(byte);
@@ -260,7 +266,7 @@ export class StringStates {
     }
     const rest = this.#slice({ starts, targets }, low, length, Math.max(fewest - low, 0));
     const next = this.#within({ ...rest, length, language, low });
-    // A character that begins with another byte of the same length goes on in the same way.
+    // A character of the same length that begins with another byte continues in the same way.
     const isWhole = low >= fewest && low + 64 ** length <= end;
     for (let other = byte; isWhole && other <= LAST_LEAD; other++) {
       const lead = leadOf(other);
@@ -323,7 +329,10 @@ export class StringStates {
     return this.#within({ length: 0, language: 0, low: 0, starts, targets });
   }
 
-  /** Most characters that any text without escapes, and separators if so, lacks. */
+  /**
+   * Most characters that a text lacks after any characters without escapes; with `isWithout`,
+   * without line separators too.
+   */
   mostMissing(state: number, isWithout: boolean): number {
     const language = this.#languages[state]!;
     if (language < 0) return Infinity;

@@ -1,5 +1,6 @@
-// The shortest way from a state to the end of the document: the bytes that each frame still needs,
-// added up. Lengths, not texts: a schema can ask for more than could ever be written.
+// The shortest way from a state to the end of the document: the sum of the bytes that each frame
+// still needs. It measures lengths and makes no texts, because a schema can require more than could
+// ever be written.
 
 import { ProgramEnds } from "./completion/program_ends.ts";
 import { TextEnds } from "./completion/text_ends.ts";
@@ -10,7 +11,7 @@ import type { Stack } from "./frames/stacks.ts";
 import type { Machine, State } from "./machine.ts";
 import type { Rules } from "./rules/rules.ts";
 
-/** What is missing of documents. */
+/** Measures what documents lack. */
 export class Completion {
   readonly #machine: Machine;
   /** The ends of texts. */
@@ -25,7 +26,7 @@ export class Completion {
     this.#ends = new LazyEnds(machine.rules, this.texts);
   }
 
-  /** Fewest bytes to the end; Infinity where they are too many to count. */
+  /** Fewest bytes to the end; Infinity if there are too many to count. */
   cost(state: State): number {
     let cost = this.#costs.get(state);
     if (cost === undefined) {
@@ -35,13 +36,13 @@ export class Completion {
     return cost;
   }
 
-  /** Fewest bytes to the end but for those of the text on top of a stack. */
+  /** Fewest bytes to the end, without those of the text on top of the stack. */
   costBesideText(stack: Stack): number {
     const cost = this.#costOf(stack);
     return cost < Infinity ? cost - this.#machine.textCompletion(stack, this.#ends) : Infinity;
   }
 
-  /** Bytes by which a few bytes more can defer the end. */
+  /** The number of bytes by which a few more bytes can move the end away. */
   get slack(): number {
     const { program } = this.#machine.rules;
     const greatest = program ? this.#ends.program.greatestWeight : 0;
@@ -83,7 +84,7 @@ export class Completion {
   }
 }
 
-/** Ends that are measured where they are asked for. */
+/** Ends that are measured when they are requested. */
 class LazyEnds implements Ends {
   readonly texts: TextEnds;
   readonly #rules: Rules;

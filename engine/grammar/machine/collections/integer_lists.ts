@@ -1,18 +1,19 @@
-// Hash-consed lists of integers: equal lists have one id, so that frames, stacks and states of the
-// machine compare by number. Flat tables and integer hashes, because a cold mask makes thousands.
+// Hash-consed lists of integers: equal lists have the same id, so that frames, stacks and states of
+// the machine are compared by number. Tables are flat and hashes are integers, because a mask may
+// make thousands of lists.
 
-/** Odd, so that every bit of an element reaches the high bits of the hash. */
+/** An odd factor, so that every bit of an element affects the high bits of the hash. */
 const MIX = 0x9e3779b1;
 
-/** Numbers that a table begins with, as a power of two: most objects of a union never see a second list. */
+/** Initial size of a table, as a power of two. Most objects of a union only ever see one list. */
 const FIRST_SIZE = 4;
 
-/** Lists of integers by id, counted from 0 in the order they came. */
+/** Lists of integers with ids from 0 on, in the order in which they were added. */
 export class IntegerLists {
   #elements = new Int32Array(1 << FIRST_SIZE);
-  /** Where each list begins; one more than there are lists. */
+  /** The offset of each list, and the end of the last one. */
   #starts = new Int32Array(1 << FIRST_SIZE);
-  /** Id + 1 by slot, 0 for a free one. */
+  /** The hash table: id + 1, or 0 for a free slot. */
   #slots = new Int32Array(1 << FIRST_SIZE);
   #shift = 32 - FIRST_SIZE;
   #size = 0;
@@ -22,7 +23,7 @@ export class IntegerLists {
     return this.#size;
   }
 
-  /** The id of a list of integers, which need not be kept. */
+  /** The id of a list. The argument is copied if the list is new. */
   intern(list: ArrayLike<number>): number {
     let slot = hash(list) >>> this.#shift;
     const mask = this.#slots.length - 1;
@@ -96,7 +97,7 @@ function hash(list: ArrayLike<number>): number {
   return Math.imul(result, MIX) >>> 0;
 }
 
-/** A copy of an array with room for twice as many elements. */
+/** A copy of an array that is twice as long. */
 function doubled(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const copy = new Int32Array(2 * array.length);
   copy.set(array);

@@ -1,6 +1,6 @@
-// Finite sets of byte strings: the keys an object has had, the items a `uniqueItems` array has had.
-// A set is a node of a hash-consed trie, so that equal sets are equal numbers, and what may still
-// follow a prefix is a set again.
+// Finite sets of byte strings: the keys that an object has had, or the items of a `uniqueItems`
+// array. A set is a node of a hash-consed trie, so that equal sets are equal numbers, and the
+// possible continuations of a prefix are a set again.
 
 import { IntegerLists } from "./integer_lists.ts";
 
@@ -12,7 +12,10 @@ export const NO_WORDS: WordSet = 0;
 
 const QUOTE = 0x22;
 
-/** Sets of byte strings. A list holds: 1 for the empty string, then pairs of byte and rest. */
+/**
+ * A collection of sets. Each is a list: 1 if the empty string is a member, then pairs of a byte and
+ * the set after it.
+ */
 export class WordSets {
   readonly #nodes = new IntegerLists();
 
@@ -26,7 +29,7 @@ export class WordSets {
 
   /** Number of members. */
   sizeOf(set: WordSet): number {
-    // Sets are made after those that they are made of.
+    // A set's parts were made before the set.
     for (let made = this.#sizes.length; made <= set; made++) {
       let size = this.#nodes.at(made, 0);
       for (let index = 2; index < this.#nodes.lengthOf(made); index += 2) {
@@ -42,7 +45,7 @@ export class WordSets {
     return this.#nodes.at(set, 0) === 1;
   }
 
-  /** What follows `byte` in the members that begin with it. */
+  /** The rests of the members that begin with `byte`. */
   after(set: WordSet, byte: number): WordSet {
     for (let index = 1; index < this.#nodes.lengthOf(set); index += 2) {
       if (this.#nodes.at(set, index) === byte) return this.#nodes.at(set, index + 1);
@@ -69,9 +72,11 @@ export class WordSets {
     return result;
   }
 
-  /** The words that end in a quote, without it: items that are strings as their contents. */
+  /**
+   * The words that end in a quote, without it: items that are strings, as the contents of strings.
+   */
   withoutQuote(set: WordSet): WordSet {
-    // Not by recursion: words are as long as items are.
+    // Not by recursion, because words are as long as items are.
     const open = [set];
     for (let node = open.at(-1); node !== undefined; node = open.at(-1)) {
       const list = this.#nodes.get(node);
@@ -92,7 +97,7 @@ export class WordSets {
     return this.#shortened.get(set)!;
   }
 
-  /** A set of another collection. */
+  /** The set that corresponds to a set of another collection. */
   adopt(other: WordSets, set: WordSet): WordSet {
     let result: WordSet = NO_WORDS;
     const open: { set: WordSet; prefix: readonly number[] }[] = [{ set, prefix: [] }];
@@ -106,7 +111,7 @@ export class WordSets {
     return result;
   }
 
-  /** A node with another child at `byte`; -1: with the empty string. */
+  /** The node with another child at `byte`, or with the empty string if `byte` is -1. */
   #replace(set: WordSet, byte: number, child: WordSet): WordSet {
     const list = this.#nodes.get(set);
     if (byte < 0) {

@@ -1,4 +1,4 @@
-// How many bytes an array needs at least after its items so far.
+// The fewest bytes that an array needs after its items so far.
 
 import type { ArrayLedger, ArrayRules } from "../rules/array_rules.ts";
 
@@ -6,7 +6,7 @@ import type { ArrayLedger, ArrayRules } from "../rules/array_rules.ts";
 export class ArrayEnds {
   readonly #rules: ArrayRules;
   readonly #weight: (type: number) => number;
-  /** By place of the prefix, the bytes of its items from there on that must come, with commas. */
+  /** By index of the prefix: the bytes of the required items from there on, with commas. */
   readonly #prefix: Float64Array;
   readonly #known = new Map<ArrayLedger, number>();
 

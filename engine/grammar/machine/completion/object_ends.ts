@@ -1,16 +1,19 @@
-// How many bytes an object needs at least after its keys so far, and after each key that may come
-// next. In time that grows with the number of keys, not with its square: what comes after each key is
-// summed up from the last key to the first.
+// The fewest bytes that an object needs after its keys so far, and after each key that may come
+// next. To take linear instead of quadratic time, what comes after each key is summed up from the
+// last key to the first.
 
 import type { Work } from "../../language/mod.ts";
 import type { ObjectLedger, ObjectRules } from "../rules/object_rules.ts";
 import type { ObjectPlace, RemainingKeys } from "../solvers/mod.ts";
 import { lightestKeys, type WeighedKeys } from "./other_keys.ts";
 
-/** Keys that only make up the number of keys; with more than these an end is too far away. */
+/**
+ * Most keys that serve only to reach the least number of keys. With more of them an end is too far
+ * away.
+ */
 const MAX_FILLERS = 65_536;
 
-/** Searches that are made for the keys that may come next. */
+/** Most searches for the keys that may come next. */
 const MAX_SEARCHES = 64;
 
 /** Bytes of a brace. */
@@ -19,22 +22,25 @@ const BRACE = 1;
 /** Ledgers whose ends are kept. */
 const MAX_KEPT = 64;
 
-/** Steps of work that each declared key takes which is measured. */
+/** Steps of work for each declared key that is measured. */
 const KEY_STEPS = 0.2;
 
 /** Measures the ends of objects of one type. */
 export class ObjectEnds {
   readonly #rules: ObjectRules;
   readonly #work: Work;
-  /** By property, bytes of its key and shortest value, with quotes, colon and comma. */
+  /** By property: the bytes of its key and its shortest value, with quotes, colon and comma. */
   readonly #weights: Float64Array;
   readonly #others: readonly WeighedKeys[];
-  /** By property, those of it and all later ones that are required and that no clause speaks of. */
+  /** By property: the bytes of it and all later ones that are required and in no clause. */
   readonly #required: Float64Array;
   readonly #rests = new Map<string, number>();
   readonly #keys = new Map<string, Float64Array>();
 
-  /** `weight` gives the bytes of the shortest value of a type, `others` the keys of each language. */
+  /**
+   * @param weight gives the bytes of the shortest value of a type
+   * @param others the undeclared keys of each language
+   */
   constructor(
     rules: ObjectRules,
     weight: (type: number) => number,
@@ -58,22 +64,22 @@ export class ObjectEnds {
   }
 
   /**
-   * Bytes up to the brace that ends the object, and a comma before each key.
+   * Bytes up to and including the brace that ends the object, with a comma before each key.
    *
-   * @param used how many keys that are not declared are there
+   * @param used number of undeclared keys that the object has
    */
   rest(ledger: ObjectLedger, used: number): number {
     return kept(this.#rests, `${ledger},${used}`, () => this.#rest(ledger, used));
   }
 
-  /** Bytes of the lightest key that is not declared, with its value and a comma. */
+  /** Bytes of the shortest undeclared key with its value and a comma. */
   other(used: number): number {
     return this.#lightest(used, 1)[0] ?? Infinity;
   }
 
   /**
-   * By each of the sorted keys, the bytes from its first one to the end of the object if it comes
-   * next; Infinity where it may not, or nothing is known.
+   * For each of the sorted keys, the bytes from its first one to the end of the object if it comes
+   * next; Infinity if it may not come, or the bytes are not known.
    */
   keys(ledger: ObjectLedger, used: number): Float64Array {
     return kept(this.#keys, `${ledger},${used}`, () => this.#measureKeys(ledger, used));
@@ -90,7 +96,7 @@ export class ObjectEnds {
     return BRACE + bytes + sumOf(this.#fillers(place, missing, used), missing);
   }
 
-  /** Bytes of the required keys that no clause speaks of, and how many they are. */
+  /** Bytes and number of the required keys that are in no clause. */
   #requiredAt({ position, seen }: ObjectPlace): readonly [bytes: number, count: number] {
     const rules = this.#rules;
     if (rules.isOrdered) return [this.#required[position]!, rules.requiredFrom(position)];
@@ -105,13 +111,15 @@ export class ObjectEnds {
     return [bytes, count];
   }
 
-  /** The weights of the keys that may make up the least number, lightest first. */
+  /**
+   * The weights of the keys that may serve to reach the least number of keys, the lightest first.
+   */
   #fillers({ position, seen, others }: ObjectPlace, missing: number, used: number): Float64Array {
     const optional = this.#optionalFrom(position, seen);
     return merged(optional, this.#lightest(used, Math.min(missing, others)));
   }
 
-  /** The weights of the keys that may come and need not, lightest first. */
+  /** The weights of the optional keys that may come, the lightest first. */
   #optionalFrom(position: number, seen: readonly number[]): Float64Array {
     const known = new Set(seen);
     const weights: number[] = [];
@@ -121,7 +129,7 @@ export class ObjectEnds {
     return Float64Array.from(weights).sort();
   }
 
-  /** The weights of the lightest keys that are not declared, at most so many. */
+  /** The weights of the lightest undeclared keys, up to a number of them. */
   #lightest(used: number, count: number): Float64Array {
     if (count > MAX_FILLERS) return new Float64Array(0);
     const weights = new Float64Array(count);
@@ -144,13 +152,16 @@ export class ObjectEnds {
       : this.#afterEach(ledger, used);
     rules.properties.forEach((property, at) => {
       if (choices[at + 1] === choices[at]) return;
-      // Of what is around the key, the quote before it is there and no comma follows.
+      // The quote before the key is there already, and no comma follows it.
       bytes[at] = this.#weights[property]! - 2 + BRACE + after(property);
     });
     return bytes;
   }
 
-  /** What must follow each key, in order: the number of keys that make up the least only falls. */
+  /**
+   * The bytes after each key if keys come in order. The number of keys that serve to reach the
+   * least number only decreases.
+   */
   #afterEachInOrder(ledger: ObjectLedger, used: number): (property: number) => number {
     const rules = this.#rules;
     const { properties, min } = rules.type;
@@ -170,7 +181,7 @@ export class ObjectEnds {
     return (at) => this.#required[at + 1]! + fillers[at]!;
   }
 
-  /** What must follow each key where they come in any order. */
+  /** The bytes after each key if keys may come in any order. */
   #afterEach(ledger: ObjectLedger, used: number): (property: number) => number {
     const rules = this.#rules;
     const place = rules.placeOf(ledger);
@@ -188,7 +199,10 @@ export class ObjectEnds {
     };
   }
 
-  /** Bytes of the keys that clauses ask for, and of those that make up the least number with them. */
+  /**
+   * Bytes of the keys that clauses require, and of those that reach the least number together with
+   * them.
+   */
   #ofClauses(ledger: ObjectLedger, position: number, used: number): number {
     return this.#remainingAt(ledger, position, used)?.weight ?? Infinity;
   }
@@ -201,8 +215,8 @@ export class ObjectEnds {
   }
 
   /**
-   * What must follow each key where clauses speak of some. Of so many searches as there is time for:
-   * that which the whole object is measured by, and that of the last key that may come, are among them.
+   * The bytes after each key if some are in clauses. The number of searches is limited. Among them
+   * are the one by which the whole object is measured, and that of the last key that may come.
    */
   #afterEachOfClauses(ledger: ObjectLedger, used: number): (property: number) => number {
     const rules = this.#rules;
@@ -237,7 +251,7 @@ export class ObjectEnds {
   }
 }
 
-/** The heaviest of some weights on top, and their sum: a binary heap. */
+/** Some weights and their sum, as a binary heap with the heaviest on top. */
 class Heaviest {
   readonly #weights: number[] = [];
   sum = 0;
@@ -248,7 +262,7 @@ class Heaviest {
 
   add(weight: number): void {
     const weights = this.#weights;
-    // What has no end that is known is no choice.
+    // A key whose end is not known is not considered.
     if (weight === Infinity) return;
     let at = weights.push(weight) - 1;
     for (let above = (at - 1) >> 1; at > 0 && weights[above]! < weight; above = (at - 1) >> 1) {
@@ -276,7 +290,7 @@ class Heaviest {
   }
 }
 
-/** Both, sorted. */
+/** The weights of two lists, sorted. */
 function merged(a: Float64Array, b: Float64Array): Float64Array {
   const all = new Float64Array(a.length + b.length);
   all.set(a);
@@ -284,7 +298,7 @@ function merged(a: Float64Array, b: Float64Array): Float64Array {
   return all.sort();
 }
 
-/** The sum of the first `count`; Infinity where they are fewer. */
+/** The sum of the first `count`; Infinity if there are fewer. */
 function sumOf(sorted: Float64Array, count: number): number {
   if (count > sorted.length) return Infinity;
   let sum = 0;
@@ -292,7 +306,7 @@ function sumOf(sorted: Float64Array, count: number): number {
   return sum;
 }
 
-/** What is known, or is found out now; the oldest makes room. */
+/** A cached value, or a new one, for which the oldest is dropped. */
 function kept<T>(known: Map<string, T>, key: string, find: () => T): T {
   let value = known.get(key);
   if (value === undefined) {

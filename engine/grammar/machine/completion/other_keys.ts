@@ -1,13 +1,13 @@
-// The fewest bytes that further undeclared keys of an object need. The keys must all differ, so the keys
-// of a language are counted by their lengths, without writing them out.
+// The fewest bytes that further undeclared keys of an object need. All keys must differ, so the
+// keys of a language are counted by length, without writing them out.
 
 import type { Work } from "../../language/mod.ts";
 import type { TextAutomaton } from "../texts/text_automaton.ts";
 
-/** Steps of an automaton that are taken to count keys; longer keys than that are not looked for. */
+/** Steps of an automaton for counting keys. Longer keys are not looked for. */
 const MAX_STEPS = 300_000;
 
-/** Steps of work that all steps of a state take. */
+/** Steps of work for all transitions of a state. */
 const STATE_STEPS = 40;
 
 /** Keys of one length, in bytes. */
@@ -19,7 +19,7 @@ interface Run {
 /** The numbers of keys of a language by their lengths, shortest first. */
 export class KeyLengths {
   readonly #automaton: TextAutomaton;
-  /** By state, how many texts of the length looked at last lead there. */
+  /** By state: the number of texts of the current length that lead to it. */
   #frontier: Map<number, number>;
   #length = 0;
   #steps = 0;
@@ -32,7 +32,7 @@ export class KeyLengths {
     this.#frontier = new Map(automaton.start === 0 ? [] : [[automaton.start, 1]]);
   }
 
-  /** The run at an index; undefined where there are no more keys, as far as is looked. */
+  /** The run at an index; undefined if no more keys were found. */
   run(index: number): Run | undefined {
     while (this.#runs.length <= index && this.#frontier.size > 0) this.#lengthen();
     return this.#runs[index];
@@ -55,7 +55,7 @@ export class KeyLengths {
         }
       }
     }
-    // Results are noted only when all are found, because the work may run out before.
+    // Results are stored only when all are found, because the budget may be spent before.
     if (count > 0) this.#runs.push({ length: this.#length, count });
     this.#length++;
     this.#steps = steps;
@@ -63,18 +63,19 @@ export class KeyLengths {
   }
 }
 
-/** Keys of a language, and the bytes of their shortest value. */
+/** The keys of a language, and the bytes of the shortest value for them. */
 export interface WeighedKeys {
   readonly keys: KeyLengths;
   readonly value: number;
 }
 
-/** Bytes of a key and its value besides their own: quotes, colon and comma. */
+/** Bytes around a key and its value: quotes, colon and comma. */
 const AROUND = 4;
 
 /**
  * The weights of the lightest keys with their values, lightest first, after the first `skipped`:
- * as pairs of a weight and how many have it, `count` in all. Fewer where no more are known.
+ * pairs of a weight and the number of keys that have it, `count` keys in all, or fewer if no more
+ * are known.
  */
 export function* lightestKeys(
   languages: readonly WeighedKeys[],

@@ -1,16 +1,16 @@
-// The number of bytes of the shortest text from each position of a grammar to the end of its rule,
-// including JSON documents.
+// The bytes of the shortest text from each position of a grammar to the end of its rule, JSON
+// documents included.
 
 import { type Position, weighPositions } from "../rules/program.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { TextEnds } from "./text_ends.ts";
 import type { ValueEnds } from "./value_ends.ts";
 
-/** Measures the shortest texts of a program's places. */
+/** Measures the shortest texts from the positions of a program. */
 export class ProgramEnds {
   readonly #rules: Rules;
   readonly #weights: readonly number[];
-  /** Bytes that the longest of the shortest texts has. */
+  /** Bytes of the longest of the shortest texts. */
   readonly greatestWeight: number;
 
   /** Weighs the places of the program of `rules`. */
@@ -30,7 +30,7 @@ export class ProgramEnds {
     );
   }
 
-  /** Bytes from a place on, after some rounds if it is a repetition. */
+  /** Bytes from a position on, after some rounds if it is a repetition. */
   weight(position: Position, rounds: number): number {
     const one = this.#rules.program!.instructions[position]!;
     const done = one.type === "repeat" ? Math.min(rounds, one.min) : 0;

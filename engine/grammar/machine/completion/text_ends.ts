@@ -1,6 +1,6 @@
-// How many bytes a string that is begun needs at least to end: with a number of characters in its
-// window, and as none of a set of strings. Ends are measured, not written: a string of at least 10^9
-// characters costs as little as one of three.
+// The fewest bytes that a string needs to end after its first bytes, with a number of characters
+// within its limits, and different from some words. Ends are measured and not written, so a string
+// of at least 10^9 characters takes no longer than one of three.
 
 import type { Work } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
@@ -9,53 +9,55 @@ import { placeOf, type TextRules } from "../texts/text_rules.ts";
 /** Places that a search visits before it gives up. */
 const MAX_VISITS = 10_000;
 
-/** Characters of a way on which one byte is repeated, and how many such ways are tried from a place. */
+/** Most characters of a path on which one byte is repeated, and most such paths from a place. */
 const MAX_REPEATED = 256;
 const MAX_STRAIGHT = 4;
 
-/** The same for a way from a state back to it. */
+/** The same for a path from a state back to it. */
 const MAX_LOOP_VISITS = 1000;
 
-/** Steps of work that all steps of a place take: in a search for an end, and for a way back. */
+/**
+ * Steps of work for all transitions of a place, in a search for an end and in one for a path back.
+ */
 const VISIT_STEPS = 60;
 
-/** The same for one step of a way on which one byte is repeated. */
+/** Steps of work for one transition on a path on which one byte is repeated. */
 const REPEATED_STEPS = 2;
 
 const LOOP_STEPS = 15;
 
-/** Bytes that lead from a state back to it, and how many characters they are. */
+/** The bytes of a path from a state back to it, and its number of characters. */
 interface Loop {
   readonly bytes: Uint8Array;
   readonly characters: number;
 }
 
-/** The shortest end of a text whose length does not matter. */
+/** The shortest end of a text of any length. */
 interface PlainEnd {
   readonly bytes: Uint8Array;
   readonly characters: number;
 }
 
-/** The end of a character that is begun. */
+/** The end of a character that has begun. */
 interface Begun {
   readonly bytes: number;
   readonly state: number;
 }
 
-/** What is known of one text. */
+/** The results for one text. */
 interface Known {
-  /** By state, the lengths of ends where neither the number of characters matters nor words. */
+  /** By state: the lengths of ends if neither the number of characters nor words matter. */
   readonly lengths: (number | undefined)[];
   /** By state. */
   readonly loops: (Loop | undefined)[];
   readonly ends: (PlainEnd | undefined)[];
-  /** Of states within a character; null: its end matters. */
+  /** By state within a character; null if it matters how the character ends. */
   readonly begun: (Begun | null | undefined)[];
-  /** What searches found, of all places on their ways. */
+  /** The results of searches, for all places on their paths. */
   readonly found: Places;
 }
 
-/** Where a search is in a text. */
+/** A place that a search visits. */
 interface Place {
   readonly state: number;
   readonly characters: number;
@@ -68,7 +70,7 @@ interface Visit extends Place {
 
 /** Numbers by place. */
 class Places {
-  /** By what is avoided, the other two as one number. */
+  /** By the words to avoid, then by state and number of characters as one number. */
   readonly #byWords = new Map<WordSet, Map<number, number>>();
 
   get({ state, characters, avoided }: Place): number | undefined {
@@ -89,21 +91,24 @@ export class TextEnds {
   readonly #words: WordSets;
   readonly #work: Work;
   readonly #known = new Map<TextRules, Known>();
-  /** The text that was asked about last, as walks ask about one text for each node. */
+  /** The text of the last question, because walks ask about one text for each node. */
   #lastText: TextRules | undefined;
   #lastKnown!: Known;
 
-  /** Sets of strings to avoid are of `words`; `work` limits searches. */
+  /**
+   * @param words contains the sets of strings to avoid
+   * @param work limits searches
+   */
   constructor(words: WordSets, work: Work) {
     this.#words = words;
     this.#work = work;
   }
 
-  /** Bytes of a short end; Infinity where a search for one takes too long. */
+  /** Bytes of a short end; Infinity if finding one takes too long. */
   length(text: TextRules, state: number, characters: number, avoided = NO_WORDS): number {
     const known = this.#knownOf(text);
     if (!text.isBounded && avoided === NO_WORDS && text.automaton.completionLength) {
-      // A walk asks about the same few states for each token.
+      // A walk asks about the same few states for every token.
       let length = known.lengths[state];
       if (length === undefined) {
         length = text.automaton.completionLength(state);
@@ -136,7 +141,7 @@ export class TextEnds {
     return this.#lastKnown = known;
   }
 
-  /** How a begun character ends, where all characters lead to one state, so that any end of it does. */
+  /** The end of a character that has begun, if all of its ends lead to the same state. */
   #begun(text: TextRules, known: Known, state: number): Begun | undefined {
     if (text.automaton.isBoundary(state)) return undefined;
     const found = known.begun[state];
@@ -153,7 +158,10 @@ export class TextEnds {
     return begun ?? undefined;
   }
 
-  /** Bytes of a loop as often as characters are missing, and then the shortest end; Infinity: no. */
+  /**
+   * Bytes of a path back, as often as characters are missing, and of the shortest end; Infinity if
+   * there is no such end.
+   */
   #padded(
     text: TextRules,
     known: Known,
@@ -182,7 +190,7 @@ export class TextEnds {
     return this.#words.hasEmpty(avoided) ? Infinity : padding + end.bytes.length;
   }
 
-  /** Looks by breadth for a place from which padding does. */
+  /** Searches breadth-first for a place from which a path back reaches the number of characters. */
   #search(
     text: TextRules,
     known: Known,
@@ -195,7 +203,7 @@ export class TextEnds {
     const before = found.get(start);
     if (before !== undefined) return before;
     const keep = (end: Visit, length: number) => {
-      // The way is kept, so that whoever follows it gets nearer byte by byte.
+      // The path is stored, so that a document that follows it gets nearer to the end byte by byte.
       for (let at: Visit | undefined = end; at; at = at.from) found.set(at, length++);
       return length - 1;
     };
@@ -229,8 +237,9 @@ export class TextEnds {
   }
 
   /**
-   * A place from which padding does, on a way on which one character is repeated: patterns that remember
-   * what came a number of characters ago have more states than can be visited, and forget it so.
+   * A place from which a path back reaches the number of characters, on a path that repeats one
+   * character. A pattern that depends on earlier characters has too many states to visit all;
+   * repeating a character leads to one that depends on nothing.
    */
   #straight(text: TextRules, known: Known, start: Visit): Visit | undefined {
     if (!text.automaton.isBoundary(start.state)) return undefined;
@@ -254,14 +263,14 @@ export class TextEnds {
       if (state === 0 || !text.isFeasible(state, characters)) return undefined;
       const isSame = state === at.state;
       at = { state, characters, avoided: NO_WORDS, from: at };
-      // Where the character leads back, or on as before, nothing else is forgotten.
+      // If the character leads back, or continues as before, repeating it changes nothing more.
       if (isSame) break;
     }
     return this.#padded(text, known, at.state, at.characters, NO_WORDS) < Infinity ? at : undefined;
   }
 }
 
-/** The end of fewest bytes. Its characters are Infinity where none is found in time. */
+/** The end with the fewest bytes. Its number of characters is Infinity if none is found in time. */
 function plainEnd({ automaton }: TextRules, state: number): PlainEnd {
   const bytes = automaton.completion(state);
   let characters = 0;
@@ -273,7 +282,7 @@ function plainEnd({ automaton }: TextRules, state: number): PlainEnd {
   return { bytes, characters: isEnd ? characters : Infinity };
 }
 
-/** A short way from a state between characters back to it. */
+/** A short path from a state between characters back to it. */
 function findLoop({ automaton }: TextRules, start: number, work: Work): Loop {
   if (!automaton.isBoundary(start)) return NO_LOOP;
   interface Step {

@@ -1,5 +1,6 @@
-// The number of bytes of each type's shortest value. Types refer to each other, so this is a least fixed
-// point. It is exact, except for unique items and for clauses that exceed the limits of their search.
+// The bytes of each type's shortest value. Types refer to each other, so this is a least fixed
+// point. It is exact, except for unique items and for clauses that exceed the limits of their
+// search.
 
 import { LITERALS, type Rules } from "../rules/rules.ts";
 import { ArrayEnds } from "./array_ends.ts";
@@ -15,7 +16,7 @@ export class ValueEnds {
   readonly #arrays: (ArrayEnds | undefined)[] = [];
   readonly #objects: (ObjectEnds | undefined)[] = [];
   readonly #keys = new Map<number, KeyLengths>();
-  /** Bytes that the longest of the shortest values has. */
+  /** Bytes of the longest of the shortest values. */
   readonly greatestWeight: number;
 
   constructor(rules: Rules, texts: TextEnds) {
@@ -26,7 +27,7 @@ export class ValueEnds {
     const parts = types.map((_, type) => this.#partsOf(type));
     const users: number[][] = types.map(() => []);
     parts.forEach((own, type) => own.forEach((part) => users[part]!.push(type)));
-    // Types come after those that they contain, except in circles, so few are measured twice.
+    // Types come after those that they contain, except in cycles, so few are measured twice.
     const order = partsFirst(parts);
     const isDue = new Uint8Array(types.length).fill(1);
     for (let changed = true; changed;) {
@@ -137,7 +138,7 @@ export class ValueEnds {
   }
 }
 
-/** An order in which parts come before what they are parts of, where there is one. */
+/** An order in which a type comes after its parts, as far as there is one. */
 function partsFirst(parts: readonly ReadonlySet<number>[]): number[] {
   const order: number[] = [];
   const isSeen = new Uint8Array(parts.length);
