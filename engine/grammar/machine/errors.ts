@@ -1,6 +1,6 @@
-// The error of the frame machine: types that it cannot enforce within its caps.
+// The error of the frame machine: types that exceed its limits.
 
-/** A schema, though readable, is beyond what the machine enforces. */
+/** A schema that is valid but exceeds the limits of the machine. */
 export class MachineError extends Error {
   override readonly name = "MachineError";
 }

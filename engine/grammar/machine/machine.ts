@@ -1,5 +1,6 @@
-// The states of a document as it is written: a state is a set of stacks, more than one only while
-// a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
+// The states of a document while it is written. A state is a set of stacks, of which there are
+// several only while a union is undecided. Transitions are cached in a flat table with a row of 256
+// for each state.
 
 import { MachineError } from "./errors.ts";
 import { ARRAY, DECLARED_KEY, NUMBER, OTHER_KEY, STRING, TEXT } from "./frames/layouts.ts";
@@ -17,13 +18,15 @@ import { NO_WORDS } from "./collections/word_sets.ts";
 /** A state of a {@linkcode Machine}, by number. */
 export type State = number;
 
-/** What no continuation leads from. */
+/** The dead end. */
 export const DEAD: State = 1;
 
-/** What depends on the text of a key or item; {@linkcode Machine.settle} makes it depend on none. */
+/**
+ * The state of what depends on the text of a key or item; {@linkcode Machine.settle} resolves that.
+ */
 export const UNRESOLVED: State = 2;
 
-/** Not stepped to yet; real states come after the special ones. */
+/** A transition that is not known yet. Ordinary states come after the special ones. */
 const UNKNOWN = 0;
 const FIRST = 3;
 
@@ -31,32 +34,32 @@ const FIRST = 3;
 const PIECE = 6;
 const ROWS_MASK = (1 << PIECE) - 1;
 
-/** Steps of work that a step of a state takes, and of each of its stacks. */
+/** Steps of work for a transition of a state, and for each of its stacks. */
 const STATE_STEPS = 6;
 const STACK_STEPS = 4;
 
-/** A byte that comes nowhere: it tells a row that is new. */
+/** A byte that is never allowed: its transition shows whether a row is new. */
 const NO_BYTE = 0xfe;
 
 /**
- * Stacks that a state has after a token, which are the undecided alternatives of unions. The last ones of
- * more are given up: each of the others leads to an end, so that answers stay whole and valid, and none is
- * refused. Within a token none is given up, as a mask looks at some stacks apart from others, and would
- * not give up the same ones as a token that is taken.
+ * Most stacks that a state has after a token: the undecided alternatives of unions. Further ones
+ * are given up. Each of the others leads to an end, so answers stay complete and valid, and no
+ * schema is refused. None are given up within a token, because a mask examines some stacks apart
+ * from others and would not give up the same ones as a token that is accepted.
  */
 const MAX_STACKS = 2048;
 
-/** Stacks within a token beyond which a mask leaves out what goes on so. */
+/** Most stacks within a token. Beyond that a mask leaves out the tokens that continue so. */
 const MAX_STACKS_OF_MASK = 2 * MAX_STACKS;
 
-/** The same for tokens that are taken: more than a mask can allow in all its parts. */
+/** The same for accepting tokens: more than a mask can allow in all its parts. */
 const MAX_STACKS_OF_TOKEN = 256 * MAX_STACKS_OF_MASK;
 
-/** What leads from a state back to it: characters of classes, and how many of them there may be. */
+/** The characters that lead from a state back to it: their classes, and their number at most. */
 export interface Loop {
   readonly classes: number;
   readonly room: number;
-  /** The state of the stack that loops, apart from the others. */
+  /** The state of the stack that loops, without the other stacks. */
   readonly alone: State;
 }
 
@@ -66,10 +69,10 @@ export interface Split {
   readonly others: State;
 }
 
-/** The frames that are in a state of a text's automaton. */
+/** The frames that contain a state of a text's automaton. */
 const TEXT_LAYOUTS = [STRING, OTHER_KEY, TEXT] as const;
 
-/** Nothing leads back. */
+/** The absence of a loop. */
 export const NO_LOOP: Loop = { classes: 0, room: 0, alone: DEAD };
 
 /** States of the documents of one schema. */
@@ -82,9 +85,9 @@ export class Machine {
   readonly #unions: StackUnions;
   readonly #states = new IntegerLists();
   readonly #unionsOfStates = new Map<string, State>();
-  /** Rows in pieces, because to copy a table as it grows takes longer than a mask may. */
+  /** The table in pieces, because copying it when it grows would take longer than a mask may. */
   readonly #pieces: Int32Array[] = [];
-  /** Where a step's stacks are gathered. */
+  /** A list for the stacks of a step. */
   readonly #out: Stack[] = [];
   readonly #splits: (Split | undefined)[] = [];
   readonly #loops: (Loop | undefined)[] = [];
@@ -103,7 +106,7 @@ export class Machine {
     return this.#states.size;
   }
 
-  /** The state of some stacks; DEAD of none. */
+  /** The state of some stacks; DEAD if there are none. */
   stateOf(stacks: readonly Stack[]): State {
     if (stacks.length === 0) return DEAD;
     stacks = this.#unions.join(stacks);
@@ -115,13 +118,13 @@ export class Machine {
     return FIRST + this.#states.intern(list);
   }
 
-  /** The state after a token: the same, or fewer stacks where they are very many. */
+  /** The state after a token: the same, or fewer stacks if there are very many. */
   thinned(state: State): State {
     if (state < FIRST || this.#states.lengthOf(state - FIRST) <= MAX_STACKS) return state;
     return this.stateOf(this.stacksOf(state).slice(0, MAX_STACKS));
   }
 
-  /** The state in which a document may be in any of some states. */
+  /** The union of states. */
   anyOf(states: readonly State[]): State {
     if (states.length === 1) return states[0]!;
     const key = states.join();
@@ -138,7 +141,7 @@ export class Machine {
     return state < FIRST ? [] : this.#states.get(state - FIRST);
   }
 
-  /** The state after a byte: DEAD where it may not come. */
+  /** The state after a byte; DEAD if the byte is not allowed. */
   step(state: State, byte: number): State {
     const next = this.#pieces[state >>> PIECE]?.[((state & ROWS_MASK) << 8) | byte];
     return next === undefined || next === UNKNOWN ? this.#compute(state, byte) : next;
@@ -149,7 +152,10 @@ export class Machine {
     return this.stacksOf(state).some((stack) => this.#stepper.isComplete(stack));
   }
 
-  /** The stacks of a state whose top frames can be walked by themselves, and the state of the others. */
+  /**
+   * The stacks of a state whose top frames can be walked by themselves, and the state of the
+   * others.
+   */
   split(state: State): Split {
     let split = this.#splits[state];
     if (!split) {
@@ -163,7 +169,7 @@ export class Machine {
     return split;
   }
 
-  /** How much white space may come that changes nothing but how much more may come. */
+  /** Bytes of white space that may come and change nothing but how many more may come. */
   spacesAt(state: State): number {
     return this.#spaces[state] ??= this.#findSpaces(state);
   }
@@ -173,7 +179,7 @@ export class Machine {
     return rooms.size === 1 ? [...rooms][0]! : 0;
   }
 
-  /** Whether a stack is within a text, number or declared key that nothing but itself restricts. */
+  /** Whether a stack is within a text, number or declared key that depends on nothing else. */
   #isLocal(stack: Stack): boolean {
     const kind = this.stacks.kind(stack);
     const isLocal = kind === DECLARED_KEY.kind ||
@@ -181,17 +187,18 @@ export class Machine {
     return (isLocal && !this.stacks.compares(stack)) || this.isText(stack);
   }
 
-  /** Whether a stack is within a text that nothing but itself restricts. */
+  /** Whether a stack is within a text that depends on nothing else. */
   isText(stack: Stack): boolean {
     const { stacks } = this;
     const kind = stacks.kind(stack);
     if (!stacks.compares(stack)) return kind === STRING.kind || kind === OTHER_KEY.kind;
-    // An item of unique strings is a text that avoids the others; what lies below must not care.
+    // A unique item that is a string is a text that must differ from the others; lower frames must
+    // not compare it.
     return kind === STRING.kind && this.#isUniqueItem(stack) &&
       !stacks.compares(stacks.parent(stacks.parent(stack)));
   }
 
-  /** Where in the text on top of a stack it is. */
+  /** The position within the text on top of a stack. */
   textOf(stack: Stack): TextPlace {
     const { stacks } = this;
     const kind = stacks.kind(stack);
@@ -221,12 +228,12 @@ export class Machine {
     return stacks.kind(parent) === ARRAY.kind && stacks.field(parent, ARRAY.avoided) !== NO_WORDS;
   }
 
-  /** Fewest bytes that complete the top frame of a stack; of a key, its object too. */
+  /** Fewest bytes that complete the top frame of a stack; for a key, the key and its object. */
   completion(stack: Stack, ends: Ends): number {
     return this.#stepper.completion(stack, ends);
   }
 
-  /** The bytes of that which are a text's, as far as it is measured by itself. */
+  /** The part of these bytes that completes a text, if the text is measured by itself. */
   textCompletion(stack: Stack, ends: Ends): number {
     return this.#stepper.textCompletion(stack, ends);
   }
@@ -237,8 +244,8 @@ export class Machine {
   }
 
   /**
-   * A state that no token of `longest` bytes tells from the given one: in a text of a grammar whose
-   * characters all lead back, only the way to the nearest limit of their number matters.
+   * A state that behaves like the given one for tokens of at most `longest` bytes. In a text of a
+   * grammar in which all characters lead back, only the nearest limit of their number matters.
    */
   rounded(state: State, longest: number): State {
     if (!this.rules.program) return state;
@@ -258,7 +265,10 @@ export class Machine {
       : this.stateOf([this.stacks.withField(stack, TEXT.characters, rounded)]);
   }
 
-  /** The state of another machine for the same rules, or for those that these rules renew. */
+  /**
+   * The state that corresponds to a state of another machine for the same rules, or for those that
+   * these rules renew.
+   */
   adopt(other: Machine, state: State): State {
     const change = (frame: number[]) => {
       if (other.rules !== this.rules) this.#translate(frame, other.rules);
@@ -268,7 +278,7 @@ export class Machine {
     );
   }
 
-  /** Puts the state of an automaton of these rules where a frame has one of others. */
+  /** Replaces the state of an automaton of other rules in a frame by that of these rules. */
   #translate(frame: number[], others: Rules): void {
     const kind = frame[0]!;
     if (kind === NUMBER.kind) {
@@ -284,15 +294,17 @@ export class Machine {
     if (own !== other) frame[fields.state] = own.adopt!(other, frame[fields.state]!);
   }
 
-  /** Bytes that lead from a state back to it, but for the number of characters. */
+  /** The bytes that lead from a state back to it, except for the number of characters. */
   loopOf(state: State): Loop {
     return this.#loops[state] ??= this.#findLoop(state);
   }
 
   /**
-   * The state with the last key of each open object and the item that has just ended among those
-   * that may not come again, after a document so far; `isEnded`: whether a number on top is known to
-   * have ended.
+   * The state after settling: the last key of each open object, and the item that has just ended,
+   * are added to those that must not come again.
+   *
+   * @param document the document so far
+   * @param isEnded whether a number on top is known to have ended
    */
   settle(state: State, document: Uint8Array, isEnded: boolean): State {
     const stacks = this.stacksOf(state);
@@ -324,7 +336,7 @@ export class Machine {
     return next;
   }
 
-  /** Marks what is dead for certain, so that it is not computed byte by byte. */
+  /** Marks certain dead ends at once, so that they are not computed byte by byte. */
   #beginRow(state: State, row: Int32Array): void {
     row[NO_BYTE] = DEAD;
     const candidates = new Set<number>();

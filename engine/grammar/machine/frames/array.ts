@@ -1,5 +1,5 @@
-// Stacks within an array, between its items. The ledger of the items so far tells which types the next
-// item may have; where items are unique, the next one must differ from those that came.
+// Stacks within an array, between its items. The ledger of the items so far determines which types
+// the next item may have. If items are unique, the next one must differ from all before.
 
 import { NO_WORDS } from "../collections/word_sets.ts";
 import { type ArrayRules, NO_LEDGER } from "../rules/array_rules.ts";
@@ -13,11 +13,14 @@ import type { ValueFrames } from "./value.ts";
 const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
 
-/** Bytes reserved for the unique item that is being written, and for each one that must follow. */
+/**
+ * Bytes reserved for the unique item that is being written, and for each further one that is
+ * required.
+ */
 const AWAITED_RESERVE = 32;
 const LATER_RESERVE = 8;
 
-/** Stacks in an array. */
+/** The kind of frames of arrays. */
 export class ArrayFrames extends JsonFrames {
   readonly #values: ValueFrames;
   readonly #unique: UniqueItems;
@@ -65,7 +68,7 @@ export class ArrayFrames extends JsonFrames {
   }
 
   override spaces(stack: Stack): number {
-    // White space ends the item that is compared.
+    // White space ends the item that is being compared.
     const isCompared = this.stacks.field(stack, ARRAY.avoided) !== NO_WORDS;
     return isCompared ? 0 : this.stacks.field(stack, ARRAY.spaces);
   }
@@ -84,7 +87,7 @@ export class ArrayFrames extends JsonFrames {
     const ends = values.array(stacks.field(stack, ARRAY.rules));
     if (phase !== Phase.COMMA) {
       const items = ends.missing(ledger);
-      // The first item has no comma.
+      // No comma comes before the first item.
       return 1 + (phase === Phase.NEXT ? items : Math.max(items - 1, 0));
     }
     let least = Infinity;
@@ -96,7 +99,10 @@ export class ArrayFrames extends JsonFrames {
     return least;
   }
 
-  /** Bytes that unique items may need in addition, because the shortest values may be used already. */
+  /**
+   * Bytes that unique items may need in addition, because the shortest values may have come
+   * already.
+   */
   #reserve(stack: Stack, rules: ArrayRules): number {
     const { stacks } = this;
     const isAwaited = stacks.field(stack, ARRAY.avoided) !== NO_WORDS ||
@@ -113,7 +119,7 @@ export class ArrayFrames extends JsonFrames {
     return this.stacks.withFrame(stack, frame);
   }
 
-  /** Calls `begin` with each type that the next item may have, and the array below it. */
+  /** Calls `begin` with each type that the next item may have, and the array's stack. */
   #items(stack: Stack, rules: ArrayRules, begin: (type: number, item: Stack) => void): void {
     const frame = this.stacks.frame(stack);
     const index = frame[ARRAY.rules]!;

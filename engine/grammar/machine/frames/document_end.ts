@@ -1,11 +1,11 @@
-// Stacks after the root value of a document: white space may come, then whatever the grammar around the
-// document has next, if there is a grammar.
+// Stacks after the root value of a document: white space may come, then whatever follows in the
+// grammar around the document, if there is one.
 
 import { JsonFrames, OUTSIDE_TEXTS } from "./frame_kind.ts";
 import { DOCUMENT_END } from "./layouts.ts";
 import type { Stack } from "./stacks.ts";
 
-/** Stacks after the root of a document. */
+/** The kind of frames after the root of a document. */
 export class DocumentEndFrames extends JsonFrames {
   step(stack: Stack, byte: number, out: Stack[]): void {
     const { stacks } = this;
@@ -34,7 +34,7 @@ export class DocumentEndFrames extends JsonFrames {
     return 0;
   }
 
-  /** Whether a grammar says what comes after the document. */
+  /** Whether a grammar determines what comes after the document. */
   #isFollowed(stack: Stack): boolean {
     return !this.stacks.isBottom(this.stacks.parent(stack));
   }

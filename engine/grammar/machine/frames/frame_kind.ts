@@ -1,5 +1,5 @@
-// The interface of kinds of frames: what each of them can be asked about a stack that has such a frame on
-// top. Each kind has a module of its own.
+// The interface of kinds of frames: what can be asked about a stack with such a frame on top. Each
+// kind is a module of its own.
 
 import type { ProgramEnds } from "../completion/program_ends.ts";
 import type { TextEnds } from "../completion/text_ends.ts";
@@ -18,28 +18,28 @@ export interface Ends {
 export interface FrameKind {
   /** Adds to `out` the stacks after a byte. Whether unique items differ is checked elsewhere. */
   step(stack: Stack, byte: number, out: Stack[]): void;
-  /** A set of bytes that includes all that may come; undefined if they are many. */
+  /** The bytes that may come, perhaps with others; undefined if they are many. */
   candidates(stack: Stack): Iterable<number> | undefined;
-  /** Whether the document may end here, which includes all frames below. */
+  /** Whether the document may end here, which depends on all frames below. */
   isComplete(stack: Stack): boolean;
-  /** How many bytes of white space may come that change nothing else. */
+  /** Bytes of white space that may come and change nothing but how many more may come. */
   spaces(stack: Stack): number;
   /** Fewest bytes that complete the top frame alone; for a key, the key and its object. */
   completion(stack: Stack, ends: Ends): number;
 }
 
-/** What all kinds of frames use. */
+/** The parts that all kinds of frames use. */
 export interface FrameContext {
   readonly rules: Rules;
   readonly stacks: Stacks;
-  /** The behaviour of any stack, for frames that end and pass a byte on to the frame below. */
+  /** The behaviour of any stack, to which a frame that ends passes the byte on. */
   readonly any: FrameKind;
 }
 
 /** The bytes that occur in JSON outside of strings. */
 export const OUTSIDE_TEXTS = new TextEncoder().encode('\t\n\r "{}[]:,+-.0123456789Eaeflnrstu');
 
-/** Defaults for most kinds: the document cannot end here, and no white space may come. */
+/** Answers of most kinds: the document cannot end here, and no white space may come. */
 export abstract class JsonFrames implements FrameKind {
   readonly rules: Rules;
   readonly stacks: Stacks;

@@ -1,5 +1,6 @@
-// At a place of a grammar, in one of its texts, or at any of several stacks: what a stack is before its
-// next byte, grammar_ways.ts finds out, and what of that is a document goes on as documents do.
+// Stacks at a place of a grammar, within one of its texts, or with one frame for several stacks.
+// grammar_ways.ts finds the texts and documents that may come next; documents are then stepped as
+// documents without a grammar are.
 
 import type { TextRules } from "../texts/text_rules.ts";
 import { type Ends, type FrameContext, type FrameKind, JsonFrames } from "./frame_kind.ts";
@@ -10,11 +11,11 @@ import type { Stack } from "./stacks.ts";
 
 const BYTES: readonly number[] = [...Array(256).keys()];
 
-/** Stacks within a grammar: of kinds PLACE, TEXT and EITHER. */
+/** The kinds of frames of a grammar: PLACE, TEXT and EITHER. */
 export class GrammarFrames extends JsonFrames {
   readonly #ways: GrammarWays;
   readonly #documents: FrameKind;
-  /** By text and state, the bytes that go on. */
+  /** By text and state: the bytes that may come. */
   readonly #continuations = new Map<TextRules, (readonly number[])[]>();
 
   constructor(context: FrameContext, unions: StackUnions) {

@@ -1,6 +1,6 @@
-// Which texts and documents of a grammar may come next in a stack. A rule that is entered from several
-// positions at once is entered only once and returns to all of them, so that ambiguity costs little
-// (after Scott and Johnstone, "GLL Parsing", 2010).
+// Finds the texts and documents of a grammar that may come next in a stack. A rule that is entered
+// from several positions is searched once and returns to all of them, so that ambiguity costs
+// little (Scott and Johnstone, "GLL Parsing", 2010).
 
 import { type Position, type Program, RETURN } from "../rules/program.ts";
 import type { Rules } from "../rules/rules.ts";
@@ -8,7 +8,9 @@ import type { StackUnions } from "./stack_unions.ts";
 import { DOCUMENT_END, EITHER, PLACE, TEXT, VALUE } from "./layouts.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 
-/** Where a rule returns to: an existing stack, or positions of rules that were entered in this search. */
+/**
+ * Where a rule returns to: an existing stack, or positions of rules that this search has entered.
+ */
 interface Context {
   stack: Stack | undefined;
   readonly returns: Place[];
@@ -17,19 +19,19 @@ interface Context {
 /** A position of a program, and where its rule returns to. */
 interface Place {
   readonly position: Position;
-  /** Rounds of a repetition that are complete. */
+  /** Number of complete rounds of a repetition. */
   readonly rounds: number;
   readonly context: Context;
 }
 
-/** What searches use. */
+/** The parts that searches use. */
 interface Surroundings {
   readonly rules: Rules;
   readonly stacks: Stacks;
   readonly unions: StackUnions;
 }
 
-/** Finds the texts and documents that may come next in stacks; each stack is searched once. */
+/** Finds the texts and documents that may come next. Each stack is searched once. */
 export class GrammarWays {
   readonly #surroundings: Surroundings;
   readonly #known = new Map<Stack, readonly Stack[]>();
@@ -60,9 +62,9 @@ class Search {
   readonly #terminals: Place[] = [];
   readonly #open: Place[] = [];
   readonly #seen = new Map<Context, Set<string>>();
-  /** By the stacks that are there. */
+  /** By existing stack. */
   readonly #below = new Map<Stack, Context>();
-  /** By the beginnings of rules and rounds. */
+  /** By the first position of a rule or round. */
   readonly #entered = new Map<Position, Context>();
 
   constructor({ rules, stacks, unions }: Surroundings) {
@@ -79,7 +81,7 @@ class Search {
     return this.#unions.join(this.#ways);
   }
 
-  /** Continues at an existing stack. */
+  /** Continues in an existing stack. */
   #visit(stack: Stack): void {
     const stacks = this.#stacks;
     const kind = stacks.kind(stack);
@@ -119,7 +121,7 @@ class Search {
     const one = instructions[position]!;
     switch (one.type) {
       case "return":
-        // A rule that was entered in this search and may be empty has been skipped where it was entered.
+        // An empty rule that this search has entered was skipped at the place where it was entered.
         if (context.stack !== undefined) this.#visit(context.stack);
         return;
       case "text":

@@ -1,6 +1,6 @@
-// Stacks within a key of an object. A declared key is a range of the sorted keys, which narrows with
-// each byte. Any other key follows the automaton of its language, and must differ from the keys that
-// the object has already.
+// Stacks within a key of an object. A declared key is a range of the sorted keys, which every byte
+// narrows. Any other key follows the automaton of its language, and must differ from the keys that
+// the object has.
 
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
@@ -15,7 +15,7 @@ const MAX_CANDIDATES = 64;
 /** Bytes of the colon after a key. */
 const COLON_BYTES = 1;
 
-/** Stacks in a declared key. */
+/** The kind of frames of declared keys. */
 export class DeclaredKeyFrames extends JsonFrames {
   step(stack: Stack, byte: number, out: Stack[]): void {
     const { stacks } = this;
@@ -68,7 +68,7 @@ export class DeclaredKeyFrames extends JsonFrames {
   }
 }
 
-/** Stacks in a key that is not declared. */
+/** The kind of frames of undeclared keys. */
 export class OtherKeyFrames extends JsonFrames {
   readonly #avoidance: WordAvoidance;
 
@@ -77,7 +77,7 @@ export class OtherKeyFrames extends JsonFrames {
     this.#avoidance = avoidance;
   }
 
-  /** Begins an undeclared key, once for each language that has a key left. */
+  /** Begins an undeclared key, once for each language in which a key is left. */
   begin(object: Stack, out: Stack[]): void {
     const { rules, stacks } = this;
     const used = stacks.field(object, OBJECT.used);
@@ -127,7 +127,7 @@ export class OtherKeyFrames extends JsonFrames {
     return this.textCompletion(stack, ends) + 1 + COLON_BYTES + value + rest;
   }
 
-  /** Fewest bytes that complete the key, without its quote. */
+  /** Fewest bytes that complete the key, without the quote after it. */
   textCompletion(stack: Stack, { texts }: Ends): number {
     const { stacks } = this;
     const text = this.rules.texts[stacks.field(stack, OTHER_KEY.text)]!;
@@ -191,7 +191,7 @@ function afterKey(
   return stacks.withFrame(object, frame);
 }
 
-/** The first of the sorted keys, from `first` on, whose byte at `depth` is not below `byte`. */
+/** The first of the sorted keys, from `first` on, whose byte at `depth` is at least `byte`. */
 function lowerBound(
   keys: readonly Uint8Array[],
   first: number,

@@ -1,6 +1,5 @@
-// The last key or item of an open object or array. It is found by reading the document backwards, so
-// that text before the JSON, which a grammar may have, does not matter. The JSON is known to be valid
-// so far and is not checked.
+// The last key or item of an open object or array, found by reading the document backwards, so that
+// text before the JSON does not matter. The JSON so far is known to be valid and is not checked.
 
 const QUOTE = 0x22;
 
@@ -10,16 +9,16 @@ const COMMA = 0x2c;
 
 const COLON = 0x3a;
 
-/** Which text to find. */
+/** The text that is wanted. */
 export interface TextQuestion {
-  /** Which open object or array: 0 is the innermost. */
+  /** The open object or array: 0 is the innermost. */
   readonly level: number;
   readonly isObject: boolean;
   /** Whether the document ends within a string. */
   readonly isInText: boolean;
 }
 
-/** The content of the last whole key, or the last item without white space between its parts. */
+/** The content of the last complete key, or the last item without white space between its parts. */
 export function lastText(document: Uint8Array, question: TextQuestion): Uint8Array {
   let { level } = question;
   /** Closing brackets whose opening brackets have not been reached yet. */
@@ -52,7 +51,7 @@ export function lastText(document: Uint8Array, question: TextQuestion): Uint8Arr
     : withoutSpaces(document.subarray(index + 1));
 }
 
-/** Where the string that `index` is in begins; quotes of its content stand after a backslash. */
+/** The beginning of the string around `index`. Quotes in its content come after a backslash. */
 function openingQuote(document: Uint8Array, index: number): number {
   for (;; index--) {
     while (index >= 0 && document[index] !== QUOTE) index--;

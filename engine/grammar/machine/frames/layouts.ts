@@ -1,6 +1,6 @@
-// What the integers of a frame mean, for each kind of frame. A frame is a list of integers, so that equal
-// frames are stored once and compared by their number. Here each place of such a list gets a name, which
-// holds only for frames of its kind.
+// The meaning of the integers of a frame, for each kind of frames. A frame is a list of integers,
+// so that equal frames are stored once and compared by number. Here each element of such a list
+// gets a name, which is valid for one kind only.
 
 declare const OWNER: unique symbol;
 
@@ -34,7 +34,7 @@ export const NUMBER = {
   frame: (rules: number, state: number): Frame => [2, rules, state],
 } as const;
 
-/** Within a string: the state of its automaton, and the number of characters where that matters. */
+/** Within a string: the state of its automaton, and its number of characters if that matters. */
 export const STRING = {
   kind: 3,
   text: 1 as Field<"string">,
@@ -43,7 +43,10 @@ export const STRING = {
   frame: (text: number, state: number, characters: number): Frame => [3, text, state, characters],
 } as const;
 
-/** Within a declared key of the object below: the range of sorted keys that it may be, after `depth` bytes. */
+/**
+ * Within a declared key of the object below: the range of sorted keys that are still possible,
+ * after `depth` bytes.
+ */
 export const DECLARED_KEY = {
   kind: 4,
   first: 1 as Field<"declared key">,
@@ -52,7 +55,7 @@ export const DECLARED_KEY = {
   frame: (first: number, end: number, depth: number): Frame => [4, first, end, depth],
 } as const;
 
-/** Within a key that is not declared: which text it is, and the words that it must not be. */
+/** Within an undeclared key: its text, and the words from which it must differ. */
 export const OTHER_KEY = {
   kind: 5,
   text: 1 as Field<"other key">,
@@ -73,13 +76,15 @@ export const CONTAINER = {
   /** The index of its rules. */
   rules: 1 as Field<"container">,
   phase: 2 as Field<"container">,
-  /** How many bytes of white space may come. */
+  /** Bytes of white space that may come. */
   spaces: 3 as Field<"container">,
-  /** The number of the ledger, in which its rules note the keys or items so far. */
+  /**
+   * The ledger: a number that stands for what the rules need to know of the keys or items so far.
+   */
   ledger: 4 as Field<"container">,
-  /** The set of undeclared keys, or of unique items, that came so far. */
+  /** The set of undeclared keys, or of unique items, so far. */
   used: 5 as Field<"container">,
-  /** 1 while the last of them is not in that set yet. */
+  /** 1 if the last of them has not been added to that set yet. */
   pending: 6 as Field<"container">,
 } as const;
 
@@ -87,7 +92,7 @@ export const CONTAINER = {
 export const OBJECT = {
   ...CONTAINER,
   kind: 6,
-  /** The type of the value that the last key announced, until the colon has come; -1: none. */
+  /** The type of the value for the last key, until its colon has come; then -1. */
   valueType: 7 as Field<"object">,
   frame: (rules: number, spaces: number, ledger: number): Frame => [
     6,
@@ -105,7 +110,7 @@ export const OBJECT = {
 export const ARRAY = {
   ...CONTAINER,
   kind: 7,
-  /** Where items are unique: the words that the rest of the current item must not be. */
+  /** If items are unique: the words from which the rest of the current item must differ. */
   avoided: 7 as Field<"array">,
   frame: (rules: number, spaces: number, ledger: number): Frame => [
     7,
@@ -143,17 +148,17 @@ export const TEXT = {
   frame: (text: number, state: number, characters: number): Frame => [10, text, state, characters],
 } as const;
 
-/** Any stack of a set, which takes the place of the stack below; never the top frame of a state. */
+/** Any stack of a set, in the place of the stack below. It is never the top frame of a state. */
 export const EITHER = {
   kind: 11,
   set: 1 as Field<"either">,
   frame: (set: number): Frame => [11, set],
 } as const;
 
-/** Where between its items an object or array is; a new one is in the first phase. */
+/** The phases of an object or array between its items; a new one is in the first phase. */
 export const Phase = { OPEN: 0, KEY: 1, COLON: 2, NEXT: 3, COMMA: 4 } as const;
 
-/** The fields that hold sets of words, by kind of frame. */
+/** The fields that are sets of words, by kind of frames. */
 export const WORD_FIELDS: Readonly<Record<number, readonly Field[]>> = {
   [OTHER_KEY.kind]: [OTHER_KEY.avoided],
   [OBJECT.kind]: [OBJECT.used],

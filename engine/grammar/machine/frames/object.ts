@@ -1,5 +1,5 @@
-// Stacks within an object, between its keys and values. The ledger of the keys so far tells whether a
-// key, a comma or the end may come.
+// Stacks within an object, between its keys and values. The ledger of the keys so far determines
+// whether a key, a comma or the end may come.
 
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
 import { beginKey, type OtherKeyFrames, othersOf } from "./keys.ts";
@@ -11,7 +11,7 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const CLOSE_BRACE = 0x7d;
 
-/** Stacks in an object. */
+/** The kind of frames of objects. */
 export class ObjectFrames extends JsonFrames {
   readonly #otherKeys: OtherKeyFrames;
 
@@ -59,7 +59,7 @@ export class ObjectFrames extends JsonFrames {
     }
     if (phase !== Phase.COMMA) {
       const rest = ends.rest(ledger, others);
-      // The first key has no comma.
+      // No comma comes before the first key.
       return phase === Phase.NEXT || rest === 1 ? rest : rest - 1;
     }
     const rules = this.rules.objects[index]!;

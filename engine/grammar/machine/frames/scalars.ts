@@ -8,7 +8,7 @@ import type { Stack } from "./stacks.ts";
 
 const QUOTE = 0x22;
 
-/** Stacks in null, true or false. */
+/** The kind of frames of null, true and false. */
 export class LiteralFrames extends JsonFrames {
   step(stack: Stack, byte: number, out: Stack[]): void {
     const { stacks } = this;
@@ -28,7 +28,7 @@ export class LiteralFrames extends JsonFrames {
   }
 }
 
-/** Stacks in a number, which nothing ends but what follows it. */
+/** The kind of frames of numbers. A number only ends by the byte that follows it. */
 export class NumberFrames extends JsonFrames {
   step(stack: Stack, byte: number, out: Stack[]): void {
     const { stacks } = this;
@@ -59,7 +59,7 @@ export class NumberFrames extends JsonFrames {
     return automaton.completion(stacks.field(stack, NUMBER.state)).length;
   }
 
-  /** Whether the number is a whole document, so that a grammar says what comes after it. */
+  /** Whether the number is a whole document, so that a grammar determines what comes after it. */
   endsDocument(stack: Stack): boolean {
     const { stacks } = this;
     const parent = stacks.parent(stack);
@@ -67,7 +67,7 @@ export class NumberFrames extends JsonFrames {
   }
 }
 
-/** Stacks in a string. */
+/** The kind of frames of strings. */
 export class StringFrames extends JsonFrames {
   step(stack: Stack, byte: number, out: Stack[]): void {
     const { stacks } = this;
@@ -95,7 +95,7 @@ export class StringFrames extends JsonFrames {
     return this.textCompletion(stack, ends) + 1;
   }
 
-  /** Fewest bytes that complete the text, without its quote. */
+  /** Fewest bytes that complete the text, without the quote after it. */
   textCompletion(stack: Stack, { texts }: Ends): number {
     const { stacks } = this;
     const text = this.rules.texts[stacks.field(stack, STRING.text)]!;

@@ -1,6 +1,6 @@
-// Arrays of unique items with places that few values fit, all of which must be filled: an item that
-// comes before must leave a value for each. Does not look at rules of `contains`, and values beyond a
-// cap count as enough.
+// Arrays of unique items with required places for which only few values are possible: each earlier
+// item must leave a value for them. Rules of `contains` are ignored here, and numbers of values
+// above a limit count as enough.
 
 import type { TypeId } from "../../types.ts";
 import type { WordSet } from "../collections/word_sets.ts";
@@ -14,24 +14,24 @@ import { IN_TEXTS, type RawSteps } from "./unique_items.ts";
 /** Most values of a type that are listed. */
 const MAX_VALUES = 64;
 
-/** Bytes that are tried for them. */
+/** Most bytes that are tried to list them. */
 const MAX_TRIALS = 50_000;
 
-/** Steps of work that a trial takes. */
+/** Steps of work for a trial. */
 const TRIAL_STEPS = 4;
 
-/** A place, and the texts of the values that fit it. */
+/** A place, and the texts of the values that are possible there. */
 interface ScarcePlace {
   readonly position: number;
   readonly values: readonly string[];
 }
 
-/** Looks ahead to the places of unique arrays that few values fit. */
+/** Looks ahead to the places of unique arrays for which only few values are possible. */
 export class ScarceItems {
   readonly #rules: Rules;
   readonly #stacks: Stacks;
   readonly #steps: RawSteps;
-  /** By type and the number of values that are too many. */
+  /** By type, and by the number of values from which on there are enough. */
   readonly #values = new Map<string, readonly string[] | undefined>();
   readonly #places = new Map<number, readonly ScarcePlace[]>();
   readonly #avoided = new Map<string, WordSet>();
@@ -43,8 +43,8 @@ export class ScarceItems {
   }
 
   /**
-   * What the next item of an array must not be: the items that are `used`, and what a later place
-   * cannot do without. `after` is the ledger after the item.
+   * The texts from which the next item of an array must differ: the items that are `used`, and
+   * those that a later place needs. `after` is the ledger after the item.
    */
   avoided(array: number, after: ArrayLedger, used: WordSet): WordSet {
     const key = `${array},${after},${used}`;
@@ -70,7 +70,7 @@ export class ScarceItems {
     return avoided;
   }
 
-  /** The places that must be filled and that fewer values fit than items must be. */
+  /** The required places with fewer possible values than there must be items. */
   #placesOf(array: number): readonly ScarcePlace[] {
     let places = this.#places.get(array);
     if (!places) {
@@ -87,7 +87,10 @@ export class ScarceItems {
     return places;
   }
 
-  /** The texts of all values of a type, a character for each byte; undefined where `many` or more fit. */
+  /**
+   * The texts of all values of a type, a character for each byte; undefined if there are `many` or
+   * more.
+   */
   #valuesOf(type: TypeId, many: number): readonly string[] | undefined {
     const most = Math.min(many - 1, MAX_VALUES);
     const key = `${type},${most}`;
@@ -98,7 +101,7 @@ export class ScarceItems {
     return this.#values.get(key);
   }
 
-  /** The same where at most so many are looked for: whether there are more matters, not which. */
+  /** The same without a cache. Whether there are more values matters, not which. */
   #list(type: TypeId, most: number): readonly string[] | undefined {
     const stacks = this.#stacks;
     const values = new Set<string>();

@@ -1,6 +1,6 @@
-// Keys of an object, and unique items of an array, must not come twice. Each one that ends is added to
-// the set of words that must not come again. Stepping over its bytes only marks it as pending, because
-// frames do not hold texts. Settling finds its text in the document and adds it to the set.
+// Keys of an object, and unique items of an array, must not come twice. Each one that ends is added
+// to the set of words that must not come again. Stepping over bytes only marks it as pending,
+// because frames do not hold texts. Settling finds its text in the document and adds it to the set.
 
 import { lastText } from "./last_text.ts";
 import { ARRAY, CONTAINER, EITHER, NUMBER, OBJECT, STRING } from "./layouts.ts";
@@ -8,7 +8,7 @@ import { spellingsOf } from "./spellings.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 import type { StackUnions } from "./stack_unions.ts";
 
-/** What settling needs. */
+/** The parts that settling uses. */
 export interface SettlingOptions {
   readonly stacks: Stacks;
   readonly unions: StackUnions;
@@ -34,7 +34,7 @@ class Settling {
   readonly #options: SettlingOptions;
   /** Whether the document ends within a string. */
   readonly #isInText: boolean;
-  /** Stacks that are settled already; several stacks may share one below them. */
+  /** The results by stack, because several stacks may share the one below them. */
   readonly #known = new Map<number, Stack>();
   /** The texts of the last key or item, by level. */
   readonly #words = new Map<number, readonly Uint8Array[]>();
@@ -46,8 +46,8 @@ class Settling {
 
   /**
    * The same stack without a pending key or item.
-   * @param level how many objects and arrays stand above it
-   * @param canEnd whether nothing stands above it but a number that may have ended
+   * @param level number of objects and arrays above it
+   * @param canEnd whether nothing is above it, except for a number that may have ended
    */
   settle(stack: Stack, level: number, canEnd: boolean): Stack {
     const { stacks, unions, isEnded } = this.#options;

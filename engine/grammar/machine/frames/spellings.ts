@@ -1,5 +1,5 @@
-// The JSON texts of all values that are equal to a value: objects are equal in every order of their
-// members. Other spellings of numbers are not listed, nor orders that are too many.
+// The JSON texts of all values that equal a value: objects are equal in any order of their members.
+// Other spellings of numbers are not listed, nor are orders if they are too many.
 
 const BACKSLASH = 0x5c;
 
@@ -12,7 +12,10 @@ const CLOSE = "]}";
 /** Most texts that are listed for one value. */
 const MAX_SPELLINGS = 24;
 
-/** A JSON text without white space, its objects in every order of members; just itself if they are many. */
+/**
+ * A JSON text without white space, with each object in every order of its members; only the text
+ * itself if there are too many.
+ */
 export function spellingsOf(text: Uint8Array): readonly Uint8Array[] {
   if (!text.includes(0x7b)) return [text];
   let bytes = "";
@@ -39,7 +42,9 @@ function spell(text: string): readonly string[] | undefined {
   return bodies.map((body) => opening + body.join(",") + text.at(-1)!);
 }
 
-/** The parts of a text between those separators that are not within a string, array or object. */
+/**
+ * The parts of a text between separators that are outside of strings, arrays and objects within it.
+ */
 function split(text: string, separator: string): string[] {
   const parts: string[] = [];
   let begin = 0;

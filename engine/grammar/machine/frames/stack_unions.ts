@@ -1,22 +1,23 @@
-// Ambiguous grammars, and unions within unions, have many stacks that differ only further down. Those
-// with equal top frames become one stack above any of what is below them, all the way down, so that
-// their number is a sum and no product (after Tomita, "Efficient Parsing for Natural Language", 1985).
+// Joins stacks. Ambiguous grammars, and unions within unions, have many stacks that differ only in
+// lower frames. Those with equal top frames become one stack above a set of what is below them, at
+// every level, so that their number is a sum instead of a product (Tomita, "Efficient Parsing for
+// Natural Language", 1985).
 
 import type { Work } from "../../language/mod.ts";
 import { DOCUMENT_END, EITHER, PLACE, TEXT } from "./layouts.ts";
 import { BOTTOM, type Stack, type Stacks } from "./stacks.ts";
 
-/** Frames that are gone through; stacks that differ only further down stay apart. */
+/** Deepest frame that is compared. Stacks that differ only below it stay apart. */
 const MAX_DEPTH = 200;
 
-/** Steps of work that joining a stack takes. */
+/** Steps of work for joining a stack. */
 const STACK_STEPS = 3;
 
 /** Joins stacks of one collection. */
 export class StackUnions {
   readonly #stacks: Stacks;
   readonly #work: Work;
-  /** By the set of what is joined. */
+  /** By the set of joined stacks. */
   readonly #joined = new Map<number, readonly Stack[]>();
 
   constructor(stacks: Stacks, work: Work) {
@@ -24,7 +25,7 @@ export class StackUnions {
     this.#work = work;
   }
 
-  /** As few stacks that go on as the given ones do. */
+  /** The fewest stacks that together continue as the given ones do. */
   join(list: readonly Stack[], depth = 0): readonly Stack[] {
     if (list.length === 1 && this.#stacks.kind(list[0]!) !== EITHER.kind) return list;
     const set = this.#stacks.setOf(list);
@@ -60,26 +61,27 @@ export class StackUnions {
     });
   }
 
-  /** The same for stacks of equal top frames; a key and its object count as one. */
+  /** The same for stacks with equal top frames. A key and its object count as one frame. */
   #topOf(stack: Stack): number {
     const stacks = this.#stacks;
     return stacks.topOf(stack) +
       (stacks.isKey(stack) ? stacks.topOf(stacks.parent(stack)) * 2 ** 26 : 0);
   }
 
-  /** What is below the top frame, or below the object of a key. */
+  /** The stack below the top frame, or below the object of a key. */
   #below(stack: Stack): Stack {
     const parent = this.#stacks.parent(stack);
     return this.#stacks.isKey(stack) ? this.#stacks.parent(parent) : parent;
   }
 
-  /** Whether what is on top does not look at what is below. */
+  /** Whether the top frame does not depend on the frames below. */
   #isJoinable(group: ReadonlySet<Stack>): boolean {
     const stacks = this.#stacks;
     for (const stack of group) {
       const kind = stacks.kind(stack);
       if (kind === TEXT.kind || kind === PLACE.kind || kind === DOCUMENT_END.kind) return true;
-      // What ends a number is asked of what follows the document, and items of those before them.
+      // The end of a number depends on what follows the document, and items depend on those before
+      // them.
       if (stacks.compares(stack) || stacks.kind(this.#below(stack)) === DOCUMENT_END.kind) {
         return false;
       }
@@ -87,7 +89,7 @@ export class StackUnions {
     return true;
   }
 
-  /** One stack that goes on as any of the given ones does. */
+  /** A stack that continues as any of the given ones does. */
   either(list: readonly Stack[], depth = 0): Stack {
     const joined = this.join(list, depth);
     return joined.length === 1

@@ -1,5 +1,6 @@
-// Hash-consed stacks of frames: where in a value the machine is, with numbers instead of unrolled
-// states. A frame that lies below another is kept as it will be once what lies above is done.
+// Hash-consed stacks of frames. A stack describes a position in a value by numbers, so that states
+// need not be unrolled. A frame below another already has the state that it will have once the
+// upper one ends.
 
 import { IntegerLists } from "../collections/integer_lists.ts";
 import {
@@ -18,7 +19,7 @@ import { NO_WORDS, WordSets } from "../collections/word_sets.ts";
 /** A stack, by number. */
 export type Stack = number;
 
-/** Stands for stacks that depend on the text of a key or item, which no stack holds. */
+/** The stack of what depends on the text of a key or item, which stacks do not hold. */
 export const UNRESOLVED_STACK: Stack = -1;
 
 /** Below the lowest frame. */
@@ -29,11 +30,17 @@ const COMPARES = 1;
 
 const PENDING = 2;
 
-/** Stacks and their frames; what is kept of one lasts as long as this does. */
+/**
+ * A collection of stacks and frames. What is cached about a stack is valid as long as the
+ * collection exists.
+ */
 export class Stacks {
   readonly words = new WordSets();
   readonly #frames = new IntegerLists();
-  /** Lists of frame, parent, and flags that hold of this frame or one below. */
+  /**
+   * Lists of a frame, the stack below, and flags that are set if they apply to this frame or one
+   * below.
+   */
   readonly #stacks = new IntegerLists();
   readonly #sets = new IntegerLists();
 
@@ -65,7 +72,7 @@ export class Stacks {
     return this.#sets.intern([...stacks].sort((a, b) => a - b));
   }
 
-  /** The stacks of a frame that stands for several. */
+  /** The stacks that a frame stands for. */
   members(stack: Stack): readonly Stack[] {
     return this.#sets.get(this.field(stack, EITHER.set));
   }
@@ -75,7 +82,7 @@ export class Stacks {
     return this.#stacks.at(stack, 0);
   }
 
-  /** Whether there is no frame at all. */
+  /** Whether there is no frame. */
   isBottom(stack: Stack): boolean {
     return stack === BOTTOM;
   }
@@ -95,23 +102,23 @@ export class Stacks {
     return this.#frames.get(this.#stacks.at(stack, 0));
   }
 
-  /** What lies below the top frame. */
+  /** The stack below the top frame. */
   parent(stack: Stack): Stack {
     return this.#stacks.at(stack, 1);
   }
 
-  /** Whether the top frame is a key, which goes with the object below it. */
+  /** Whether the top frame is a key, which belongs to the object below it. */
   isKey(stack: Stack): boolean {
     const kind = this.kind(stack);
     return kind === DECLARED_KEY.kind || kind === OTHER_KEY.kind;
   }
 
-  /** Whether an array of unique items compares the item that is being read. */
+  /** Whether some array of unique items compares the item that is being read. */
   compares(stack: Stack): boolean {
     return (this.#stacks.at(stack, 2) & COMPARES) !== 0;
   }
 
-  /** Whether the text of a key or item has not been put among those that may not come again. */
+  /** Whether the text of some key or item has not been added to those that must not come again. */
   isPending(stack: Stack): boolean {
     return (this.#stacks.at(stack, 2) & PENDING) !== 0;
   }
@@ -128,7 +135,10 @@ export class Stacks {
     return this.withFrame(stack, frame);
   }
 
-  /** Frames from the top to the bottom, changed one by one; undefined leaves a frame. */
+  /**
+   * The stack with each frame changed, from the top to the bottom; undefined leaves a frame as it
+   * is.
+   */
   map(
     stack: Stack,
     change: (stack: Stack, isTop: boolean) => Frame | undefined,
@@ -150,9 +160,9 @@ export class Stacks {
   }
 
   /**
-   * A stack of another collection.
+   * The stack that corresponds to a stack of another collection.
    *
-   * @param change translates the numbers in a frame that mean something else here
+   * @param change translates those numbers in a frame whose meaning differs here
    */
   adopt(
     other: Stacks,
@@ -176,7 +186,7 @@ export class Stacks {
     return result;
   }
 
-  /** Sets share stacks: those that are `known` are not gone through again. */
+  /** Stacks that several sets share are visited once: those that are `known` are skipped. */
   #adoptSet(
     other: Stacks,
     set: number,

@@ -1,6 +1,6 @@
-// Where a byte leads from a stack of frames: each question is passed to the kind of the frame on top.
-// Every stack that results can be completed, because a byte is taken only if what must come later is
-// still possible.
+// Steps stacks of frames over bytes: each question is passed to the kind of the top frame. Every
+// resulting stack can be completed, because a byte is accepted only if everything that must follow
+// is still possible.
 
 import type { Rules } from "../rules/rules.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
@@ -46,7 +46,8 @@ export class Stepper implements FrameKind {
   constructor(rules: Rules, stacks: Stacks, unions: StackUnions, avoidance: WordAvoidance) {
     this.#rules = rules;
     this.#stacks = stacks;
-    // Frames that pass a byte on to others do not compare unique items: this is done once, at the end.
+    // Frames that pass a byte on to others do not compare unique items: that is done once, at the
+    // end.
     const any: FrameKind = {
       step: (stack, byte, out) => this.#step(stack, byte, out),
       candidates: (stack) => this.candidates(stack),
@@ -93,11 +94,11 @@ export class Stepper implements FrameKind {
   }
 
   #step(stack: Stack, byte: number, out: Stack[]): void {
-    // Nothing follows where there is no frame.
+    // Nothing may follow an empty stack.
     this.#kinds[this.#stacks.kind(stack)]?.step(stack, byte, out);
   }
 
-  /** A set of bytes that includes all that a stack may take; undefined if they are many. */
+  /** The bytes that a stack may accept, perhaps with others; undefined if they are many. */
   candidates(stack: Stack): Iterable<number> | undefined {
     return this.#stacks.isBottom(stack) ? [] : this.#kindOf(stack).candidates(stack);
   }
@@ -107,7 +108,7 @@ export class Stepper implements FrameKind {
     return this.#stacks.isBottom(stack) || this.#kindOf(stack).isComplete(stack);
   }
 
-  /** How many bytes of white space may come that change nothing else. */
+  /** Bytes of white space that may come and change nothing but how many more may come. */
   spaces(stack: Stack): number {
     return this.#stacks.isBottom(stack) ? 0 : this.#kindOf(stack).spaces(stack);
   }
@@ -117,7 +118,7 @@ export class Stepper implements FrameKind {
     return this.#kindOf(stack).completion(stack, ends);
   }
 
-  /** Those of these bytes that complete a text, as far as texts are measured alone. */
+  /** The part of these bytes that completes a text, if the text is measured by itself. */
   textCompletion(stack: Stack, ends: Ends): number {
     const kind = this.#stacks.kind(stack);
     const frames = kind === OTHER_KEY.kind
@@ -135,7 +136,7 @@ export class Stepper implements FrameKind {
       : this.#otherKeys.closed(stack);
   }
 
-  /** Whether a number is a whole document, so that a grammar says what comes after it. */
+  /** Whether a number is a whole document, so that a grammar determines what comes after it. */
   endsDocument(number: Stack): boolean {
     return this.#numbers.endsDocument(number);
   }

@@ -1,28 +1,29 @@
-// Arrays of unique items: while an item is a prefix of items that were there, the array's frame
-// knows which, and the item may neither end as one of them nor run into having to. Items compare
-// by their bytes without white space, which is by value where a value is spelled in one way.
+// Arrays of unique items. While an item is a prefix of earlier items, the array's frame knows which
+// ones, and the item may neither end as one of them nor get where it would have to. Items are
+// compared by their bytes without white space, which compares values if each value has one
+// spelling.
 
 import { NO_WORDS } from "../collections/word_sets.ts";
 import type { Rules } from "../rules/rules.ts";
 import { ARRAY, DECLARED_KEY, OTHER_KEY, Phase, STRING } from "./layouts.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 
-/** Longest way along items that were there that is searched for a way out. */
+/** Longest path along earlier items that is searched for a way to differ. */
 const MAX_DEPTH = 1000;
 
-/** Bytes that the content of a string may have, and its quotes. */
+/** Bytes that may come within a string, or end it. */
 export const IN_TEXTS: readonly number[] = [...Array(0xf5 - 0x20).keys()].map((index) =>
   0x20 + index
 );
 
-/** Steps of work that a step over a byte takes. */
+/** Steps of work for stepping over a byte. */
 const STEP_STEPS = 4;
 
-/** Steps that do not look at other items of an array. */
+/** Stepping that ignores other items of an array. */
 export interface RawSteps {
   /** Adds to `out` the stacks after a byte. */
   step(stack: Stack, byte: number, out: Stack[]): void;
-  /** Bytes among which are all that a stack may take; undefined where they are not few. */
+  /** The bytes that a stack may accept, perhaps with others; undefined if they are many. */
   candidates(stack: Stack): Iterable<number> | undefined;
 }
 
@@ -33,14 +34,17 @@ export class UniqueItems {
   readonly #steps: RawSteps;
   readonly #possible = new Map<Stack, boolean>();
 
-  /** Keeps items of arrays distinct among `steps`, which do not look at other items. */
+  /** @param steps steps stacks without regard to other items */
   constructor(rules: Rules, stacks: Stacks, steps: RawSteps) {
     this.#rules = rules;
     this.#stacks = stacks;
     this.#steps = steps;
   }
 
-  /** The array on top, once its item was ended by what follows it; undefined: it may not end. */
+  /**
+   * The array on top after its item was ended by the byte that follows; undefined if the item may
+   * not end.
+   */
   finished(stack: Stack): Stack | undefined {
     const among = this.#stacks.field(stack, ARRAY.avoided);
     if (among === NO_WORDS) return stack;
@@ -48,7 +52,9 @@ export class UniqueItems {
     return this.#stacks.withField(stack, ARRAY.avoided, NO_WORDS);
   }
 
-  /** Of the stacks in `out` from `begin` on, after a byte, keeps those that can stay distinct. */
+  /**
+   * Keeps those of the stacks in `out` from `begin` on whose items can stay distinct after a byte.
+   */
   keepDistinct(from: Stack, byte: number, out: Stack[], begin: number): void {
     if (begin === out.length) return;
     let kept = begin;
@@ -73,7 +79,7 @@ export class UniqueItems {
     const { work } = this.#rules;
     const isInText = this.#isInText(stack);
     for (const byte of this.#steps.candidates(stack) ?? IN_TEXTS) {
-      // White space between the parts of an item tells it from no other.
+      // White space between the parts of an item does not make it differ from others.
       if (!isInText && this.#rules.isSpace(byte)) continue;
       work.charge(STEP_STEPS);
       out.length = 0;
@@ -93,7 +99,7 @@ export class UniqueItems {
     return possible;
   }
 
-  /** A stack after a byte, its arrays one byte further in the items that were there. */
+  /** A stack after a byte, in which each array has advanced by that byte in its earlier items. */
   #follow(from: Stack, byte: number, stack: Stack): Stack | undefined {
     if (stack < 0 || !this.#stacks.compares(stack)) return stack;
     if (this.#rules.isSpace(byte) && !this.#isInText(from)) return stack;

@@ -9,7 +9,7 @@ const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 
-/** Stacks before a value. */
+/** The kind of frames before values. */
 export class ValueFrames extends JsonFrames {
   step(stack: Stack, byte: number, out: Stack[]): void {
     const { stacks } = this;
