@@ -15,12 +15,14 @@ export interface Conversation {
   question: number;
   answer: number;
   options: LocalLoadOptions;
+  /** Whether every answer is compared with one without a cache. Default: the last one. */
+  comparesAll?: boolean;
 }
 
 /** Fails where a turn reads more than what is new and a block, or answers otherwise than without a cache. */
 export async function checkConversation(
   path: URL,
-  { turns, question, answer, options }: Conversation,
+  { turns, question, answer, options, comparesAll = false }: Conversation,
 ): Promise<void> {
   await using model = await loadModel(path, options);
   const asking = { temperature: 0, maxTokens: answer };
@@ -34,7 +36,7 @@ export async function checkConversation(
       cachedTokens > known - BLOCK,
       `turn ${turn}: ${cachedTokens} of ${known} tokens were there`,
     );
-    if (turn === turns) {
+    if (comparesAll || turn === turns) {
       await using fresh = await loadModel(path, options);
       const other = await readAnswer(fresh.generate({ ...asking, prompt }));
       assertEquals(other.done!.usage.cachedTokens, 0);
