@@ -121,7 +121,7 @@ export class DiskStore {
   }
 
   /** Resolves when more blocks can be queued. */
-  async room(): Promise<void> {
+  async whenFree(): Promise<void> {
     while (this.#pendingBytes > MOST_PENDING && this.#writing) await this.#writing;
   }
 

@@ -139,7 +139,7 @@ export class MemoryStore implements BlockStore {
     this.#entries.set(name, entry);
     this.#bytes += size;
     this.#unasked += size;
-    this.#dropOver(this.#room());
+    this.#dropOver(this.#limitNow());
   }
 
   /** Marks blocks as used now, the last one most recently. */
@@ -171,18 +171,18 @@ export class MemoryStore implements BlockStore {
   }
 
   /** Most bytes at this time: fewer if the system is short of memory. */
-  #room(): number {
+  #limitNow(): number {
     if (!this.#system || this.#unasked < ASK_EVERY) return this.limit;
     this.#unasked = 0;
     const { available, total } = this.#system();
     return Math.min(this.limit, Math.max(0, this.#bytes + available - FREE_SHARE * total));
   }
 
-  #dropOver(room: number): void {
+  #dropOver(limit: number): void {
     const names: string[] = [];
     let left = this.#bytes;
     for (const [name, entry] of this.#entries) {
-      if (left <= room) break;
+      if (left <= limit) break;
       left -= sizeOf(entry);
       names.push(name);
     }

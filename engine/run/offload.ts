@@ -156,7 +156,7 @@ export class Offload {
   async #save(): Promise<void> {
     for (;;) {
       await nextTask(); // The loop of steps goes first.
-      await this.#tiers.disk?.room();
+      await this.#tiers.disk?.whenFree();
       const batch = this.#takeBatch();
       if (batch.length === 0) return;
       try {

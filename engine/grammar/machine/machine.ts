@@ -58,7 +58,7 @@ const MAX_STACKS_OF_TOKEN = 256 * MAX_STACKS_OF_MASK;
 /** The characters that lead from a state back to it: their classes, and their number at most. */
 export interface Loop {
   readonly classes: number;
-  readonly room: number;
+  readonly most: number;
   /** The state of the stack that loops, without the other stacks. */
   readonly alone: State;
 }
@@ -73,7 +73,7 @@ export interface Split {
 const TEXT_LAYOUTS = [STRING, OTHER_KEY, TEXT] as const;
 
 /** The absence of a loop. */
-export const NO_LOOP: Loop = { classes: 0, room: 0, alone: DEAD };
+export const NO_LOOP: Loop = { classes: 0, most: 0, alone: DEAD };
 
 /** States of the documents of one schema. */
 export class Machine {
@@ -175,8 +175,8 @@ export class Machine {
   }
 
   #findSpaces(state: State): number {
-    const rooms = new Set(this.stacksOf(state).map((stack) => this.#stepper.spaces(stack)));
-    return rooms.size === 1 ? [...rooms][0]! : 0;
+    const counts = new Set(this.stacksOf(state).map((stack) => this.#stepper.spaces(stack)));
+    return counts.size === 1 ? [...counts][0]! : 0;
   }
 
   /** Whether a stack is within a text, number or declared key that depends on nothing else. */
@@ -355,8 +355,8 @@ export class Machine {
       const { text, state: at, characters, avoided } = this.textOf(stack);
       if (avoided !== NO_WORDS) continue;
       const classes = text.loopsAt(at);
-      const room = text.roomAt(at, characters);
-      if (best.classes === 0) best = { classes, room, alone: this.stateOf([stack]) };
+      const most = text.charactersLeft(at, characters);
+      if (best.classes === 0) best = { classes, most, alone: this.stateOf([stack]) };
     }
     return best;
   }

@@ -21,8 +21,8 @@ export function formatSection({ title, findings, table }: Section, look: Look): 
     INDENT.length;
   const lines = findings.flatMap((finding) => formatFinding(finding, subjectColumns, look));
   const rows = table ? formatTable(table).trimEnd().split("\n") : [];
-  const room = look.columns - INDENT.length - Math.max(...rows.map(widthOf));
-  const margin = " ".repeat(Math.max(0, Math.min(MARK_COLUMNS, room)));
+  const width = look.columns - INDENT.length - Math.max(...rows.map(widthOf));
+  const margin = " ".repeat(Math.max(0, Math.min(MARK_COLUMNS, width)));
   const all = [...lines, ...rows.map((line) => margin + line)];
   return [look.style.bold(title), ...all.map((line) => INDENT + line)].join("\n") + "\n\n";
 }
@@ -33,9 +33,9 @@ function formatFinding(
   { style, columns }: Look,
 ): string[] {
   const left = MARK_COLUMNS + subjectColumns;
-  const room = columns - INDENT.length - left;
-  const isNarrow = room < LEAST_TEXT_COLUMNS;
-  const [first = "", ...rest] = wrap(text, isNarrow ? columns - 2 * INDENT.length : room);
+  const width = columns - INDENT.length - left;
+  const isNarrow = width < LEAST_TEXT_COLUMNS;
+  const [first = "", ...rest] = wrap(text, isNarrow ? columns - 2 * INDENT.length : width);
   const dressed = mark === "ok" ? style.dim(mark) : style.bold(mark);
   const head = dressed + " ".repeat(MARK_COLUMNS - widthOf(mark)) + padEnd(subject, subjectColumns);
   return isNarrow

@@ -366,7 +366,7 @@ export class TextBudgetWalk {
     const nearest = isLoop
       ? this.#ends.length(text, state, Math.min(counted + height, text.max))
       : missing - height * (isWide ? 4 : 1);
-    const isWhole = isLoop && height <= text.roomAt(state, counted);
+    const isWhole = isLoop && height <= text.charactersLeft(state, counted);
     if (isWhole && missing + (isWide ? CUT : 0) <= limit) {
       this.#table.addTokens(bits, firsts[child + 1]!, firsts[ends[child]!]!);
       walk.greatest = Math.max(walk.greatest, missing + CUT);

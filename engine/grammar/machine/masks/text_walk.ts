@@ -161,9 +161,9 @@ export class TextWalk {
         range.isAtMost(characters + longest + text.mostMissing(state, 0, classes), text.max));
       if (isOpen) return { classes, characters: longest, isWhole: true };
       if (text.isClosed(state)) {
-        const room = text.roomAt(state, characters);
-        if (!range.isAtMost(longest, room)) range.narrow();
-        return { classes: text.loopsAt(state), characters: room, isWhole: true };
+        const most = text.charactersLeft(state, characters);
+        if (!range.isAtMost(longest, most)) range.narrow();
+        return { classes: text.loopsAt(state), characters: most, isWhole: true };
       }
     }
     const classes = this.#commonClasses(text, state);
@@ -336,7 +336,7 @@ export class TextWalk {
     if (text.max === Infinity) return true;
     const missing = this.#base === text.openClasses(state, byte)
       ? 1 + text.mostMissing(state, byte, this.#base)
-      : text.max - text.roomAt(state, 0);
+      : text.max - text.charactersLeft(state, 0);
     return this.#range.isAtMost(counted + height + missing, text.max);
   }
 

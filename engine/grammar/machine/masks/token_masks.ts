@@ -238,11 +238,11 @@ export class TokenMasks {
       const below = ends[child]!;
       const before = path[depth - 1]!;
       try {
-        const room = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
-        const isSpace = room > 0;
+        const most = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
+        const isSpace = most > 0;
         const next = !isSpace
           ? machine.step(before, byte)
-          : spaces[depth - 1]! < room
+          : spaces[depth - 1]! < most
           ? before
           : DEAD;
         if (next === DEAD || next === UNRESOLVED) {
@@ -252,7 +252,7 @@ export class TokenMasks {
         }
         table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
         const loop = isGrammar && below > child + 1 ? machine.loopOf(next) : NO_LOOP;
-        if ((classes[child]! & ~loop.classes) === 0 && heights[child]! <= loop.room) {
+        if ((classes[child]! & ~loop.classes) === 0 && heights[child]! <= loop.most) {
           table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
           child = below;
         } else if (below > child + 1 && machine.split(next).locals.length > 0) {
@@ -381,10 +381,10 @@ export class TokenMasks {
       return true;
     }
     // What leads back to a state takes long to find out: not for a few nodes.
-    const { classes: loops, room, alone } = below > child + MIN_BULK
+    const { classes: loops, most, alone } = below > child + MIN_BULK
       ? machine.loopOf(next)
       : NO_LOOP;
-    const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= room &&
+    const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= most &&
       (alone === next || fitsIn(budget, alone));
     const last = firsts[isLoop ? below : child + 1]!;
     if (firsts[child]! < last && fitsIn(budget, next)) {
@@ -403,7 +403,7 @@ export class TokenMasks {
     return new Uint32Array(this.#words);
   }
 
-  /** Gives all masks up when there is no room for one more. */
+  /** Drops all masks when one more would exceed the memory for them. */
   #makeRoom(): void {
     this.#kept += 4 * this.#words;
     if (this.#kept <= MAX_BYTES) return;

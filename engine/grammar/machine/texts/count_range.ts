@@ -1,5 +1,5 @@
 // For which numbers of characters what was found out of one number holds: a mask of a string that
-// has room for 60,000 more characters serves for 59,000 too. Every question is put through here.
+// may have 60,000 more characters serves for 59,000 too. Every question is put through here.
 
 /** The numbers of characters that all questions so far get the same answers for. */
 export class CountRange {

@@ -154,7 +154,7 @@ export class TextRules {
   }
 
   /** Characters that may come before the shortest end after them is too long. */
-  roomAt(state: number, characters: number): number {
+  charactersLeft(state: number, characters: number): number {
     return this.max === Infinity ? Infinity : this.max - characters - this.#shortestFrom(state);
   }
 
@@ -221,7 +221,7 @@ export class TextRules {
    */
   mostBytesMissing(state: number, characters: number, height: number): number {
     if (this.max < Infinity) {
-      // After the longest text, and what makes up the least number, there must be room for an end.
+      // After the longest text, and what makes up the least number, an end must still be possible.
       const most = this.mostMissing(state, 0);
       if (Math.max(characters + height, this.min) + most > this.max) return Infinity;
     }
@@ -274,12 +274,13 @@ export class TextRules {
   ): boolean {
     const loops = this.loopsAt(state);
     if (loops !== 0) {
-      return (classes & ~loops) === 0 && range.isAtMost(count, this.roomAt(state, characters));
+      return (classes & ~loops) === 0 &&
+        range.isAtMost(count, this.charactersLeft(state, characters));
     }
     for (let left = count; left > 0; left--) {
       const next = this.#targets.ofAll(state, classes);
       if (next <= 0) return false;
-      if (next === state) return range.isAtMost(left, this.roomAt(state, characters));
+      if (next === state) return range.isAtMost(left, this.charactersLeft(state, characters));
       state = next;
       characters++;
       if (!this.isFeasible(state, characters, range)) return false;
