@@ -1,6 +1,7 @@
 // The schemas of a document, each once under its name. Where a schema contains another named one, a
 // reference takes its place; definitions of a schema (`$defs`) become components as well.
 
+import { GLOSSARY } from "./glossary.ts";
 import type { NamedSchema } from "./operation.ts";
 
 const OWN = "#/$defs/";
@@ -34,7 +35,10 @@ export class SchemaComponents {
   /** All of them by name. */
   schemas(): Record<string, object> {
     return Object.fromEntries(
-      this.#byName.entries().map(([name, schema]) => [name, this.#members(schema as Members)]),
+      this.#byName.entries().map(([name, schema]) => [
+        name,
+        withDescriptions(this.#members(schema as Members), name),
+      ]),
     );
   }
 
@@ -55,4 +59,28 @@ export class SchemaComponents {
       ]),
     );
   }
+}
+
+/** What holds values, and no schemas. */
+const VALUES = ["const", "enum", "default", "examples"];
+
+/** A schema whose members have the descriptions of the glossary where they have none of their own. */
+function withDescriptions(schema: Members, component: string): Members {
+  const descend = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(descend);
+    if (typeof value !== "object" || value === null) return value;
+    return withDescriptions(value as Members, component);
+  };
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      if (VALUES.includes(key)) return [key, value];
+      if (key !== "properties") return [key, descend(value)];
+      const members = Object.entries(value as Record<string, Members>).map(([name, member]) => {
+        const description = GLOSSARY[`${component}.${name}`] ?? GLOSSARY[name];
+        const isClear = "description" in member || "const" in member || description === undefined;
+        return [name, { ...withDescriptions(member, component), ...(!isClear && { description }) }];
+      });
+      return [key, Object.fromEntries(members)];
+    }),
+  );
 }

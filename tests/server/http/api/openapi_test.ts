@@ -21,8 +21,8 @@ interface DescribedOperation {
   operationId: string;
   summary: string;
   tags: string[];
-  responses: object;
-  requestBody?: object;
+  responses: Record<string, { content?: Record<string, object> }>;
+  requestBody?: { content?: Record<string, object> };
   security?: object[];
 }
 
@@ -82,6 +82,27 @@ Deno.test("every operation has an id of its own, a sentence, a tag and the error
   }
   assertEquals(security, [{ bearer: [] }, { apiKey: [] }, {}]);
   assertEquals(Object.keys(components.securitySchemes), ["bearer", "apiKey"]);
+});
+
+Deno.test("every member of requests and answers says what it is, and every body has an example", async () => {
+  const { components, paths } = await readDocument();
+  const unclear = Object.entries(components.schemas).flatMap(([component, schema]) =>
+    [...descend(schema)].flatMap(({ properties }) =>
+      Object.entries((properties ?? {}) as Record<string, Record<string, unknown>>)
+        .filter(([, member]) => typeof member === "object" && member !== null)
+        .filter(([, { description, const: fixed }]) => !description && fixed === undefined)
+        .map(([name]) => `${component}.${name}`)
+    )
+  );
+  assertEquals(unclear, []);
+  for (const [path, item] of Object.entries(paths)) {
+    for (const operation of Object.values(item) as DescribedOperation[]) {
+      const parts = [operation.requestBody, ...Object.values(operation.responses)];
+      for (const [type, media] of parts.flatMap((part) => Object.entries(part?.content ?? {}))) {
+        assert("example" in media || type === "application/octet-stream", `${path} ${type}`);
+      }
+    }
+  }
 });
 
 Deno.test("the tools of others find nothing to object to", async () => {
