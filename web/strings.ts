@@ -12,6 +12,7 @@ export const text = {
     save: "Save",
     run: "Run",
     stop: "Stop",
+    undo: "Undo",
     loading: "Loading…",
     none: "None",
     model: "Model",
@@ -62,6 +63,7 @@ export const text = {
     imported: (count: number) =>
       count === 1 ? "1 conversation came in" : `${count} conversations came in`,
     delete: (title: string) => `Delete “${title}”`,
+    deleted: (title: string) => `“${title}” is deleted`,
   },
   chat: {
     title: "What would you like to know?",
@@ -152,6 +154,10 @@ export const text = {
     topAllowed: "Likeliest allowed",
     topForbidden: "Likeliest forbidden",
     refused: (pointer: string) => `Refused at ${pointer}`,
+    whole: "The whole answer",
+    isJson: "valid JSON",
+    fits: "fits the format",
+    counts: (tokens: string, forced: string) => `${tokens} tokens, ${forced} of them had to come`,
   },
   tokens: {
     title: "Tokens",
@@ -163,7 +169,8 @@ export const text = {
     empty: "Ask something, or choose “Show as tokens” below an answer of a chat.",
     token: (token: string, share: string) => `Token ${token}, ${share}`,
     goOnWith: (token: string, share: string) => `Go on with ${token}, ${share}`,
-    alternatives: "What else might have come. Click to go on from there:",
+    alternatives: "What else might have come",
+    alternativesHint: "Click one to go on from there.",
     legend: "Green tokens were likely, yellow and red ones less so.",
     scoring: "Reading the answer again, to learn its probabilities",
     text: "Text",
@@ -197,6 +204,7 @@ export const text = {
     leaves: (time: string) => `leaves in ${time}`,
     stays: "stays",
     window: (tokens: string) => `window ${tokens}`,
+    takes: (bytes: string, all: string) => `takes ${bytes} of ${all}`,
     plan: "Memory if it is loaded",
     planOf: (parts: string) => `Of what there is: ${parts}`,
     weights: "weights",
@@ -249,7 +257,6 @@ export const text = {
   },
   docs: {
     title: "API",
-    back: "Quern",
     search: "Search the API",
     parameters: "Parameters",
     body: "Body",

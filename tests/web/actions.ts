@@ -93,12 +93,14 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.emulateMediaFeatures([]);
 }
 
-/** A task of the thread that draws a page. */
-export interface Task {
-  /** Its own processor time, in milliseconds, which other processes lengthen less than the clock's. */
-  milliseconds: number;
-  /** What took most of it. */
+/** What the thread that draws a page did, in milliseconds of its processor time. */
+export interface Trace {
+  /** Each of its tasks. */
+  tasks: number[];
+  /** What took most of the longest one. */
   parts: string;
+  /** What it did from the beginning of a frame to that of the next. */
+  draws: number[];
 }
 
 interface TraceEvent {
@@ -111,9 +113,9 @@ interface TraceEvent {
   args?: { name?: string };
 }
 
-/** The longest task of a page while something is done; what starting the trace takes is none of it. */
-export async function longestTask(page: Page, action: () => Promise<void>): Promise<Task> {
-  // What earlier steps left, such as axe's tree of each view, is not freed in the task that is measured.
+/** What a page does while something is done; what starting the trace takes is none of it. */
+export async function traceOf(page: Page, action: () => Promise<void>): Promise<Trace> {
+  // What earlier steps left, such as axe's tree of each view, is not freed in a task that is measured.
   const client = await page.createCDPSession();
   await client.send("HeapProfiler.collectGarbage");
   await client.detach();
@@ -129,11 +131,29 @@ export async function longestTask(page: Page, action: () => Promise<void>): Prom
   const drawing = events.filter(({ pid, tid, ts, tdur }) =>
     pid === mark.pid && tid === mark.tid && ts > mark.ts && tdur !== undefined
   );
-  const task = drawing.filter(({ name }) => name === "RunTask")
-    .reduce((longest, one) => one.tdur! > longest.tdur! ? one : longest);
+  const tasks = drawing.filter(({ name }) => name === "RunTask").sort((a, b) => a.ts - b.ts);
+  const longest = tasks.reduce((longest, one) => one.tdur! > longest.tdur! ? one : longest);
   const parts = drawing
-    .filter((one) => one !== task && one.ts >= task.ts && one.ts < task.ts + task.dur!)
+    .filter((one) => one !== longest && one.ts >= longest.ts && one.ts < longest.ts + longest.dur!)
     .sort((a, b) => b.tdur! - a.tdur!).slice(0, 4)
     .map(({ name, tdur }) => `${name} ${(tdur! / 1000).toFixed(0)}`);
-  return { milliseconds: task.tdur! / 1000, parts: parts.join(", ") };
+  return {
+    tasks: tasks.map(({ tdur }) => tdur! / 1000),
+    parts: parts.join(", "),
+    draws: drawsOf(tasks, drawing),
+  };
+}
+
+/** The sums of tasks from each that draws a frame to the next one that does. */
+function drawsOf(tasks: readonly TraceEvent[], drawing: readonly TraceEvent[]): number[] {
+  const frames = drawing.filter(({ name }) => name === "FireAnimationFrame").map(({ ts }) => ts);
+  const draws: number[] = [];
+  let next = 0;
+  for (const { ts, dur, tdur } of tasks) {
+    const before = next;
+    while (next < frames.length && frames[next]! < ts + dur!) next++;
+    if (next > before) draws.push(0);
+    if (draws.length > 0) draws[draws.length - 1]! += tdur! / 1000;
+  }
+  return draws.slice(0, -1);
 }

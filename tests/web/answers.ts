@@ -38,6 +38,15 @@ export const SCRIPT = {
     last: { dropped_messages: 2, dropped_indexes: [0, 1] },
   },
   long: { pieces: LONG, pause: 2 },
+  thoughtful: {
+    pieces: [
+      { thinking: "The weather is asked for, which " },
+      { thinking: "a tool knows." },
+      "I look it up.",
+      { tool_calls: [{ function: { name: "get_weather", arguments: { city: "Bern" } } }] },
+    ],
+    pause: 5,
+  },
 };
 
 /** An image of one pixel. */

@@ -96,8 +96,15 @@ export async function serve(environment: Record<string, string> = {}): Promise<S
 
 /** Questions that the proxy answers itself. */
 export interface Script {
-  /** The pieces of the answer, the time between two in milliseconds, and more that the last record tells. */
-  [question: string]: { pieces: string[]; pause: number; last?: Record<string, unknown> };
+  /**
+   * The pieces of the answer, each a text or what else a message may have; the time between two in
+   * milliseconds; and more that the last record tells.
+   */
+  [question: string]: {
+    pieces: (string | object)[];
+    pause: number;
+    last?: Record<string, unknown>;
+  };
 }
 
 /** A proxy before a server that answers the questions of a script. */
@@ -126,8 +133,9 @@ export function proxy(upstream: string, script: Script): Served {
 
 function answer({ pieces, pause, last }: Script[string]): ReadableStream<string> {
   return ReadableStream.from((async function* () {
-    for (const content of pieces) {
-      yield JSON.stringify({ message: { role: "assistant", content }, done: false }) + "\n";
+    for (const piece of pieces) {
+      const more = typeof piece === "string" ? { content: piece } : piece;
+      yield JSON.stringify({ message: { role: "assistant", ...more }, done: false }) + "\n";
       if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
     }
     const counts = { prompt_eval_count: 20, eval_count: pieces.length, eval_duration: 1e9 };

@@ -3,28 +3,18 @@
 // nothing is judged, and that is said. --screenshots FOLDER in the arguments keeps pictures in light,
 // dark and at 390 px.
 
-import { assert, assertEquals } from "@std/assert";
-import {
-  askQuestion,
-  click,
-  type Judgment,
-  longestTask,
-  openView,
-  PATIENCE,
-  report,
-  seriousFaults,
-} from "./actions.ts";
+import { assertEquals } from "@std/assert";
+import { type Judgment, openView, PATIENCE, picture, seriousFaults } from "./actions.ts";
 import { SCRIPT } from "./answers.ts";
 import { findChromium, launch, openWatched, proxy, serve } from "./browser.ts";
 import { judgeChat } from "./views/chat.ts";
 import { judgeExplorer, judgeGuide } from "./views/documents.ts";
+import { judgeFrames } from "./views/frames.ts";
+import { judgeKeyboard } from "./views/keyboard.ts";
 import { judgeMachine, judgeModels, judgeTokens } from "./views/models.ts";
 import { judgeSchemas } from "./views/schemas.ts";
 
 const chromium = findChromium();
-
-/** Most milliseconds for which the page may not react to its user. */
-const LONGEST_TASK = 50;
 
 Deno.test({
   name: chromium ? "the page in a browser" : "the page in a browser: no Chromium was found",
@@ -49,7 +39,8 @@ Deno.test({
       await judgeMachine(judgment);
       await judgeExplorer(judgment);
       await judgeAccess(judgment);
-      await judgeLongTasks(judgment);
+      await judgeFrames(judgment);
+      await judgeKeyboard(judgment);
       await judgeGuide(judgment);
       await judgePrivacy(judgment);
     } finally {
@@ -78,17 +69,6 @@ async function judgeAccess({ step, page }: Judgment): Promise<void> {
   });
 }
 
-/** Judges how long the page is busy while a long answer comes. */
-async function judgeLongTasks({ step, page }: Judgment): Promise<void> {
-  await step("2,000 tokens stream beside ten conversations without long tasks", async () => {
-    await click(page, "New conversation");
-    const { milliseconds, parts } = await longestTask(page, () => askQuestion(page, "long"));
-    const found = `longest task: ${milliseconds.toFixed(0)} ms of the processor (${parts})`;
-    report(found);
-    assert(milliseconds > 0 && milliseconds < LONGEST_TASK, found);
-  });
-}
-
 /** Judges what left the page, and where it keeps a key. */
 async function judgePrivacy({ step, browser, strays, errors }: Judgment): Promise<void> {
   await step("nothing left the origin, and the console has no errors", () => {
@@ -104,6 +84,7 @@ async function judgePrivacy({ step, browser, strays, errors }: Judgment): Promis
       const other = await openWatched(browser, locked.url);
       await other.page.goto(locked.url);
       await other.page.waitForSelector("dialog[open] input", { timeout: PATIENCE });
+      await picture(other.page, "key");
       await other.page.type("dialog input", "open sesame");
       await other.page.keyboard.press("Enter");
       await other.page.waitForSelector(".suggestions button:not(:disabled)", {

@@ -1,7 +1,7 @@
 // Answers on their way: one request of /api/chat each, whose text is shown once a frame and kept when
 // it is whole, or as far as it came.
 
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { isAbort, messageOf, stream } from "../api/client.ts";
 import { chosenModel, loadedOf, refreshLoaded } from "../api/models.ts";
 import type { AnswerRecord, TokenLogprob, ToolCall } from "../api/types.ts";
@@ -32,6 +32,13 @@ export interface LiveAnswer {
 
 /** The answers on their way, by the conversation that they belong to. */
 export const live = signal<Record<string, LiveAnswer>>({});
+
+/** The one of the conversation that is shown. */
+export const growing = computed(() => live.value[current.value.id]);
+/** Whether there is one: it does not change with each frame. */
+export const isAnswering = computed(() => growing.value !== undefined);
+/** Whose they are, with spaces between: it changes where one begins or ends, and not at each frame. */
+export const answeringIds = computed(() => Object.keys(live.value).sort().join(" "));
 
 /** Asks a question, at the end of the path or in the place of another one. */
 export async function ask(
@@ -99,20 +106,19 @@ async function answer(conversation: Conversation): Promise<void> {
   let firstToken: number | undefined;
   let last: AnswerRecord | undefined;
   let error = "";
-  const frame = new Frame(() => live.value = { ...live.value, [conversation.id]: state });
-  frame.now();
+  live.value = { ...live.value, [conversation.id]: state };
   try {
     const body = requestOf(conversation, model);
     for await (const record of stream<AnswerRecord>("/api/chat", { body, signal: abort.signal })) {
       if (record.done) last = record;
       state = withRecord(state, record);
       if (state.phase === "writing") firstToken ??= (performance.now() - started) / 1000;
-      frame.soon();
+      showSoon(conversation.id, state);
     }
   } catch (thrown) {
     if (!isAbort(thrown)) error = messageOf(thrown);
   }
-  frame.cancel();
+  next.delete(conversation.id);
   const node: MessageNode = {
     id,
     parent: conversation.leaf,
@@ -219,29 +225,21 @@ function factsOf(
   };
 }
 
-/** Does something at most once a frame; a page in the background draws none, and is served now and then. */
-class Frame {
-  readonly #action: () => void;
-  #isWaiting = false;
-  #isOver = false;
+/** What the next frame shows, by conversation. */
+const next = new Map<string, LiveAnswer>();
+let isFrameAsked = false;
 
-  constructor(action: () => void) {
-    this.#action = action;
-  }
+/** Shows answers at most once a frame; a page in the background draws none, and is served now and then. */
+function showSoon(id: string, state: LiveAnswer): void {
+  next.set(id, state);
+  if (isFrameAsked) return;
+  isFrameAsked = true;
+  if (document.hidden) setTimeout(showNext, 250);
+  else requestAnimationFrame(showNext);
+}
 
-  now(): void {
-    this.#isWaiting = false;
-    if (!this.#isOver) this.#action();
-  }
-
-  soon(): void {
-    if (this.#isWaiting) return;
-    this.#isWaiting = true;
-    if (document.hidden) setTimeout(() => this.now(), 250);
-    else requestAnimationFrame(() => this.now());
-  }
-
-  cancel(): void {
-    this.#isOver = true;
-  }
+function showNext(): void {
+  isFrameAsked = false;
+  live.value = { ...live.value, ...Object.fromEntries(next) };
+  next.clear();
 }

@@ -6,26 +6,28 @@ import { messageOf } from "../api/client.ts";
 import { chosenModel } from "../api/models.ts";
 import { text } from "../strings.ts";
 import { IconButton, Notice } from "../ui/controls.tsx";
-import { ask, live, stop } from "./answering.ts";
+import { ask, isAnswering, stop } from "./answering.ts";
 import { readAttachment } from "./attachments.ts";
 import { Attachments } from "./message.tsx";
 import { ContextMeter } from "./meter.tsx";
 import { ModelPicker } from "./model_picker.tsx";
 import { areSettingsOpen } from "./settings.tsx";
-import { current } from "./store.ts";
 import type { Attachment } from "./tree.ts";
 
 /** Files that come from elsewhere on the page. */
 export const dropped = signal<File[]>([]);
 
-/** The field of questions, with what stands around it. */
-export function Composer() {
-  const [value, setValue] = useState("");
-  const [files, setFiles] = useState<Attachment[]>([]);
+/** What is being written to conversations that are not shown, by their ids. */
+const drafts = new Map<string, { value: string; files: Attachment[] }>();
+
+/** The field of questions of a conversation, with what stands around it. */
+export function Composer({ id }: { id: string }) {
+  const [value, setValue] = useState(drafts.get(id)?.value ?? "");
+  const [files, setFiles] = useState<Attachment[]>(drafts.get(id)?.files ?? []);
   const [fault, setFault] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
-  const answering = live.value[current.value.id];
+  const answering = isAnswering.value;
   const model = chosenModel.value;
   const isBlind = files.some(({ kind }) => kind === "image") &&
     !model?.capabilities.includes("vision");
@@ -50,7 +52,12 @@ export function Composer() {
 
   useEffect(() => {
     field.current?.focus({ preventScroll: true });
-  }, [current.value.id]);
+  }, []);
+
+  useEffect(() => {
+    if (value || files.length > 0) drafts.set(id, { value, files });
+    else drafts.delete(id);
+  }, [value, files]);
 
   // The field grows with its text: its height is set here, since style sheets cannot know it.
   useEffect(() => {

@@ -1,11 +1,11 @@
 // The chat: the messages of the conversation, the field of questions, and the settings beside them.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { chosenModel, models } from "../api/models.ts";
 import type { Model } from "../api/types.ts";
 import { go } from "../shell/router.ts";
 import { text } from "../strings.ts";
-import { ask, live } from "./answering.ts";
+import { ask, growing as growingAnswer } from "./answering.ts";
 import { Composer, dropped } from "./composer.tsx";
 import { Answer, AnswerEnd, Question, ToolResult, Waiting } from "./message.tsx";
 import { DroppedLine, DroppedNotice } from "./meter.tsx";
@@ -16,11 +16,21 @@ import { type MessageNode, pathOf } from "./tree.ts";
 /** The view. */
 export function ChatView() {
   const path = pathOf(current.value);
-  const growing = live.value[current.value.id];
+  const growing = growingAnswer.value;
   const isEmpty = path.length === 0 && !growing;
   const lastFacts = path.findLast(({ facts }) => facts)?.facts;
   const lastDropped = lastFacts?.droppedIds?.at(-1);
   const { scroller, end } = useFollowing();
+  const isGrowing = growing !== undefined;
+  // Elements that are the same objects are not looked at again with each frame of an answer.
+  const past = useMemo(() =>
+    path.flatMap((node) => [
+      message(node, node === path.at(-1) && !isGrowing),
+      node.id === lastDropped && <DroppedLine key="dropped" />,
+    ]), [current.value, isGrowing]);
+  const composer = useMemo(() => <Composer key={current.value.id} id={current.value.id} />, [
+    current.value.id,
+  ]);
   return (
     <div
       class={`chat ${isEmpty ? "empty" : ""}`}
@@ -41,10 +51,7 @@ export function ChatView() {
           {isEmpty ? <Welcome /> : (
             <div class="messages">
               {[
-                ...path.flatMap((node) => [
-                  message(node, node === path.at(-1) && !growing),
-                  node.id === lastDropped && <DroppedLine key="dropped" />,
-                ]),
+                ...past,
                 growing && (
                   <Answer key={growing.id} answer={growing} isGrowing>
                     <Waiting answer={growing} />
@@ -56,7 +63,7 @@ export function ChatView() {
             </div>
           )}
         </div>
-        <Composer />
+        {composer}
       </div>
       {areSettingsOpen.value && <SettingsPanel />}
     </div>

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, isKeyWanted, messageOf } from "../api/client.ts";
 import { KeyDialog } from "../shell/dialogs.tsx";
 import { text } from "../strings.ts";
-import { IconButton, Notice } from "../ui/controls.tsx";
+import { Brand, IconButton, Notice } from "../ui/controls.tsx";
 import { OperationView } from "./operation.tsx";
 import { type Document, entriesOf } from "./types.ts";
 
@@ -44,7 +44,7 @@ export function Explorer() {
         onClick={() => isListOpen.value = false}
       />
       <div class={`side ${isListOpen.value ? "shown" : ""}`}>
-        <a class="brand" href="/">{text.docs.back}</a>
+        <Brand href="/" />
         <input
           type="search"
           aria-label={text.docs.search}

@@ -194,8 +194,7 @@ function TryForm({ entry: { method, path, operation } }: { entry: Entry }) {
             </button>
           )
           : <button type="submit" class="primary">{text.docs.send}</button>}
-        <span class="soft">curl</span>
-        <CopyButton value={() => curl} label={text.docs.copyCurl} />
+        <CopyButton value={() => curl} label={text.docs.copyCurl} isWide />
       </div>
       {fault && <Notice kind="error">{fault}</Notice>}
       {answer && (

@@ -84,7 +84,7 @@ export function MachineView() {
   const charts: readonly Line[] = [
     [text.machine.rate, rates("quern_completion_tokens_total"), decimal],
     [text.machine.requests, rates("quern_time_to_first_token_seconds_count"), decimal],
-    [text.machine.queue, values("quern_queue_length"), decimal],
+    [text.machine.queue, values("quern_queue_length"), formatCount],
     [text.machine.memory, values("quern_gpu_memory_bytes"), formatBytes],
     [
       text.machine.slots,
@@ -145,7 +145,7 @@ function Requests({ requests }: { requests: readonly PastRequest[] }) {
               {requests.slice(0, 20).map((one, index) => (
                 <tr key={index}>
                   <td>{new Date(one.at).toLocaleTimeString("en-GB")}</td>
-                  <td>{one.model}</td>
+                  <td title={one.model}>{one.model}</td>
                   <td>{one.path}</td>
                   <td>
                     <span class={`badge ${one.status < 400 ? "on" : "bad"}`}>{one.status}</span>

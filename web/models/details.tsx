@@ -131,8 +131,12 @@ function MemoryPlan({ model }: { model: Model }) {
             ))}
           </ul>
           <p class="aside">
-            {text.models.window(formatCount(plan.context_length))}
-            {plan.is_shrunk && ` · ${text.models.shrunk}`}
+            {[
+              plan.total !== undefined &&
+              text.models.takes(formatBytes(used), formatBytes(plan.total)),
+              text.models.window(formatCount(plan.context_length)),
+              plan.is_shrunk && text.models.shrunk,
+            ].filter(Boolean).join(" · ")}
           </p>
         </>
       )}

@@ -8,10 +8,12 @@ import type { AnswerRecord, TokenLogprob } from "../api/types.ts";
 import { ModelPicker } from "../chat/model_picker.tsx";
 import { text } from "../strings.ts";
 import { Field, Notice, Segments, ViewHead } from "../ui/controls.tsx";
+import { FormatEditor } from "./format_editor.tsx";
 import { MaskDetails } from "./mask_details.tsx";
 import { rulesAt, spansOf } from "./places.ts";
 import { readGrammar, readPattern, type Span, spansInForce } from "./running_rules.ts";
 import { type FormatKind, type Sample, SAMPLES } from "./samples.ts";
+import { WholeAnswer } from "./whole_answer.tsx";
 import { TokenStrip } from "../tokens/token_strip.tsx";
 
 const KINDS = [
@@ -24,7 +26,8 @@ const KINDS = [
 export function SchemaView() {
   const [{ kind, format, prompt }, setInput] = useState<Omit<Sample, "name">>(SAMPLES[0]!);
   const run = useRun();
-  const { tokens, chosen, isRunning, fault } = run;
+  const { tokens, chosen, isRunning, isWhole, fault } = run;
+  const [isAnswerJson, setAnswerJson] = useState(true);
   const set = (change: Partial<Omit<Sample, "name">>) =>
     setInput({ kind, format, prompt, ...change });
   const shown = chosen ?? tokens.length - 1;
@@ -102,7 +105,10 @@ export function SchemaView() {
                     type="button"
                     class="primary"
                     disabled={!chosenModel.value || schemaFault !== ""}
-                    onClick={() => void run.start(kind, format, prompt)}
+                    onClick={() => {
+                      setAnswerJson(kind === "schema");
+                      void run.start(kind, format, prompt);
+                    }}
                   >
                     {text.schema.run}
                   </button>
@@ -139,6 +145,7 @@ export function SchemaView() {
                       : spans.map(([start, end]) => format.slice(start, end))}
                   />
                 )}
+                {isWhole && <WholeAnswer tokens={tokens} isJson={isAnswerJson} />}
               </>
             )}
           </section>
@@ -166,6 +173,7 @@ function useRun() {
   const [tokens, setTokens] = useState<TokenLogprob[]>([]);
   const [chosen, choose] = useState<number>();
   const [isRunning, setRunning] = useState(false);
+  const [isWhole, setWhole] = useState(false);
   const [fault, setFault] = useState("");
   const abort = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
@@ -173,6 +181,7 @@ function useRun() {
     abort.current?.abort();
     setTokens([]);
     choose(undefined);
+    setWhole(false);
     setFault("");
   };
   const start = async (kind: FormatKind, format: string, prompt: string) => {
@@ -193,6 +202,7 @@ function useRun() {
       for await (const record of stream<AnswerRecord>("/api/chat", { body, signal })) {
         const told = record.logprobs ?? [];
         if (told.length > 0) setTokens((before) => [...before, ...told]);
+        if (record.done) setWhole(record.done_reason === "stop");
       }
     } catch (error) {
       if (!isAbort(error)) setFault(messageOf(error));
@@ -205,6 +215,7 @@ function useRun() {
     chosen,
     choose,
     isRunning,
+    isWhole,
     fault,
     clear,
     start,
@@ -224,40 +235,4 @@ function spansOfRules(schema: string, pointers: readonly string[]): Span[] {
     const span = spans.get(pointer);
     return span ? [span] : [];
   }).sort(([a], [b]) => a - b);
-}
-
-/** A text that is edited, with marks behind it: on the rules in force, or on the fault. */
-function FormatEditor({ value, label, marked, isBad, onChange }: {
-  value: string;
-  label: string;
-  marked: readonly Span[];
-  isBad: boolean;
-  onChange: (value: string) => void;
-}) {
-  const back = useRef<HTMLPreElement>(null);
-  const parts: preact.ComponentChild[] = [];
-  let at = 0;
-  for (const [start, end] of marked) {
-    if (start < at) continue;
-    parts.push(value.slice(at, start), <mark key={start}>{value.slice(start, end)}</mark>);
-    at = end;
-  }
-  parts.push(value.slice(at), "\n");
-  return (
-    <div class={`format-editor ${isBad ? "bad" : ""}`}>
-      <pre ref={back} aria-hidden="true">{parts}</pre>
-      <textarea
-        class="mono"
-        aria-label={label}
-        spellcheck={false}
-        autocapitalize="off"
-        value={value}
-        onInput={(event) => onChange(event.currentTarget.value)}
-        onScroll={(event) => {
-          back.current!.scrollTop = event.currentTarget.scrollTop;
-          back.current!.scrollLeft = event.currentTarget.scrollLeft;
-        }}
-      />
-    </div>
-  );
 }

@@ -88,7 +88,7 @@ function TopBar() {
         aria-expanded={isSideOpen.value}
         onClick={() => isSideOpen.value = !isSideOpen.value}
       />
-      <span class="top-title">{isTalk ? current.value.title : text.nav[view]}</span>
+      {isTalk && <h1 class="top-title">{current.value.title}</h1>}
       <span class="spring" />
       {isTalk && (
         <details class="menu">

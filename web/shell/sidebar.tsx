@@ -3,11 +3,12 @@
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { messageOf } from "../api/client.ts";
-import { live } from "../chat/answering.ts";
+import { answeringIds } from "../chat/answering.ts";
 import { begin, conversations, current, forget, found, open, query, take } from "../chat/store.ts";
 import { readFile, toJson } from "../chat/transfer.ts";
+import type { Conversation } from "../chat/tree.ts";
 import { text } from "../strings.ts";
-import { Icon, IconButton, Segments } from "../ui/controls.tsx";
+import { Brand, Icon, IconButton, Segments } from "../ui/controls.tsx";
 import { save } from "../ui/save.ts";
 import { formatAge } from "../ui/format.ts";
 import { go, hrefOf, place, VIEWS } from "./router.ts";
@@ -26,14 +27,7 @@ export function Sidebar() {
         onClick={() => isSideOpen.value = false}
       />
       <div class={`side ${isSideOpen.value ? "shown" : ""}`}>
-        <a class="brand" href={hrefOf("chat")}>
-          <svg viewBox="0 0 32 32" aria-hidden="true" class="mark">
-            <circle cx="16" cy="16" r="12.5" />
-            <path d="M16 3.5v8M16 20.5v8M3.5 16h8M20.5 16h8" />
-            <circle cx="16" cy="16" r="4.5" />
-          </svg>
-          {text.brand}
-        </a>
+        <Brand href={hrefOf("chat")} />
         <nav aria-label={text.nav.label}>
           <ul>
             {VIEWS.map((view) => (
@@ -141,31 +135,50 @@ function History() {
 function List() {
   if (conversations.value.length === 0) return <p class="aside">{text.history.empty}</p>;
   if (found.value.length === 0) return <p class="aside">{text.history.noMatch}</p>;
+  const answering = answeringIds.value.split(" ");
   return (
     <ul class="conversations">
-      {found.value.map(({ id, title, updated }) => (
-        <li key={id} class={id === current.value.id && place.value.view === "chat" ? "chosen" : ""}>
-          <button
-            type="button"
-            class="conversation"
-            aria-current={id === current.value.id}
-            onClick={() => {
-              open(id);
-              isSideOpen.value = false;
-              go("chat");
-            }}
-          >
-            <span class="conversation-title">{title || text.history.untitled}</span>
-            <span class="conversation-time">{live.value[id] ? "…" : formatAge(updated)}</span>
-          </button>
-          <IconButton
-            icon="trash"
-            label={text.history.delete(title)}
-            onClick={() =>
-              void forget(id)}
-          />
-        </li>
+      {found.value.map((conversation) => (
+        <Entry
+          key={conversation.id}
+          conversation={conversation}
+          isAnswering={answering.includes(conversation.id)}
+        />
       ))}
     </ul>
+  );
+}
+
+function Entry({ conversation, isAnswering }: {
+  conversation: Conversation;
+  isAnswering: boolean;
+}) {
+  const { id, updated } = conversation;
+  const title = conversation.title || text.history.untitled;
+  const isShown = id === current.value.id;
+  return (
+    <li class={isShown && place.value.view === "chat" ? "chosen" : ""}>
+      <button
+        type="button"
+        class="conversation"
+        aria-current={isShown}
+        onClick={() => {
+          open(id);
+          isSideOpen.value = false;
+          go("chat");
+        }}
+      >
+        <span class="conversation-title">{title}</span>
+        <span class="conversation-time">{isAnswering ? "…" : formatAge(updated)}</span>
+      </button>
+      <IconButton
+        icon="trash"
+        label={text.history.delete(title)}
+        onClick={() => {
+          void forget(id);
+          tell(text.history.deleted(title), "info", () => void take([conversation]));
+        }}
+      />
+    </li>
   );
 }

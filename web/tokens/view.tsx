@@ -101,6 +101,7 @@ function AnswerTokens({ argument }: { argument: string }) {
                 chosen={token.token}
                 onChoose={(alternative) => goOn(Math.min(chosen, tokens.length - 1), alternative)}
               />
+              <p class="aside">{text.tokens.alternativesHint}</p>
             </section>
           )}
         </div>

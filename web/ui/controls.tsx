@@ -27,10 +27,25 @@ export function IconButton(
   );
 }
 
-/** A button that copies a text and says so. */
-export function CopyButton({ value, label = text.common.copy }: {
+/** The mark and the name, which lead to the page. */
+export function Brand({ href }: { href: string }) {
+  return (
+    <a class="brand" href={href}>
+      <svg viewBox="0 0 32 32" aria-hidden="true" class="mark">
+        <circle cx="16" cy="16" r="12.5" />
+        <path d="M16 3.5v8M16 20.5v8M3.5 16h8M20.5 16h8" />
+        <circle cx="16" cy="16" r="4.5" />
+      </svg>
+      {text.brand}
+    </a>
+  );
+}
+
+/** A button that copies a text and says so; with `isWide`, in words. */
+export function CopyButton({ value, label = text.common.copy, isWide = false }: {
   value: () => string;
   label?: string;
+  isWide?: boolean;
 }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
@@ -38,12 +53,14 @@ export function CopyButton({ value, label = text.common.copy }: {
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };
+  const icon = isCopied ? "check" : "copy";
+  const name = isCopied ? text.common.copied : label;
+  if (!isWide) return <IconButton icon={icon} label={name} onClick={copy} />;
   return (
-    <IconButton
-      icon={isCopied ? "check" : "copy"}
-      label={isCopied ? text.common.copied : label}
-      onClick={copy}
-    />
+    <button type="button" class="quiet with-icon" onClick={copy}>
+      <Icon name={icon} />
+      {name}
+    </button>
   );
 }
 

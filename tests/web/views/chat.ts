@@ -1,6 +1,7 @@
 // The judgment of the chat: answers, branches, what is attached to a question, settings and the history.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { Page } from "puppeteer-core";
 import {
   askQuestion,
   click,
@@ -16,6 +17,8 @@ import { pdfOf, PNG } from "../answers.ts";
 // Functions given to the page run there, with a browser's globals, of which this program has no types.
 // deno-lint-ignore no-explicit-any
 declare const document: any;
+// deno-lint-ignore no-explicit-any
+declare const DataTransfer: any, ClipboardEvent: any, DragEvent: any;
 
 /** Judges the chat. */
 export async function judgeChat({ step, browser, page, strays }: Judgment): Promise<void> {
@@ -139,6 +142,57 @@ export async function judgeChat({ step, browser, page, strays }: Judgment): Prom
     await Deno.remove(folder, { recursive: true });
   });
 
+  await step("files are pasted and dropped", async () => {
+    await click(page, "New conversation");
+    await page.evaluate((png) => {
+      const transferOf = (file: unknown) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(file);
+        return transfer;
+      };
+      const bytes = Uint8Array.from(atob(png), (sign) => sign.charCodeAt(0));
+      const [image, notes] = [
+        new File([bytes], "pasted.png", { type: "image/png" }),
+        new File(["The word is heron."], "dropped.txt", { type: "text/plain" }),
+      ];
+      const may = { bubbles: true, cancelable: true };
+      document.querySelector(".composer textarea").dispatchEvent(
+        new ClipboardEvent("paste", { ...may, clipboardData: transferOf(image) }),
+      );
+      document.querySelector(".chat").dispatchEvent(
+        new DragEvent("drop", { ...may, dataTransfer: transferOf(notes) }),
+      );
+    }, PNG.toBase64());
+    await page.waitForSelector('.composer [aria-label="Remove pasted.png"]', { timeout: PATIENCE });
+    await page.waitForSelector('.composer [aria-label="Remove dropped.txt"]');
+    await picture(page, "attachments");
+    // What is not sent yet belongs to its conversation.
+    await page.click(".conversation");
+    await page.waitForFunction(() => !document.querySelector(".composer .attachments li"));
+  });
+
+  await step("thinking is folded, calls of tools are shown and answered", async () => {
+    await click(page, "New conversation");
+    await askQuestion(page, "thoughtful");
+    assertEquals(await page.$eval(".thinking", (one) => one.open), false);
+    assertStringIncludes(
+      await page.$eval(".thinking", (one) => one.textContent),
+      "which a tool knows.",
+    );
+    assertStringIncludes(await page.$eval(".call", (one) => one.textContent), '"city": "Bern"');
+    assertEquals(await seriousFaults(page), []);
+    await page.type(".call textarea", '{"sky": "blue"}');
+    await picture(page, "tools");
+    let sent = "";
+    page.once("request", (request) => sent = request.postData() ?? "");
+    await page.click(".calls .primary");
+    await page.waitForSelector(".message.tool", { timeout: PATIENCE });
+    const { messages } = JSON.parse(sent);
+    assertEquals(messages.at(-1).role, "tool");
+    assertEquals(messages.at(-1).content, '{"sky": "blue"}');
+    await page.waitForFunction(() => !document.querySelector(".growing"), { timeout: PATIENCE });
+  });
+
   await step(
     "settings: system prompt, options, thinking, tools and their results",
     async () => {
@@ -184,6 +238,49 @@ export async function judgeChat({ step, browser, page, strays }: Judgment): Prom
       { timeout: PATIENCE },
       count,
     );
+    const exported = await download(page, folder, () => click(page, "Export all as JSON"));
+    assertEquals(JSON.parse(exported).conversations.length, count + 1);
+    await page.click(".conversation");
+    await page.waitForSelector(".message");
+    const asMarkdown = () =>
+      page.evaluate(() => document.querySelector(".menu-list button").click());
+    assertStringIncludes(await download(page, folder, asMarkdown), "## Answer\n\nHerons.");
+    const titles = () =>
+      page.$$eval(".conversation-title", (all) => all.map((one) => one.textContent!));
+    const before = await titles();
+    await page.evaluate(() => document.querySelector(".conversations .icon-button").click());
+    await page.waitForFunction(
+      (count) => document.querySelectorAll(".conversations li").length === count,
+      {},
+      count,
+    );
+    await click(page, "Undo");
+    await page.waitForFunction(
+      (count) => document.querySelectorAll(".conversations li").length === count + 1,
+      { timeout: PATIENCE },
+      count,
+    );
+    assertEquals(await titles(), before);
     await Deno.remove(folder, { recursive: true });
   });
+}
+
+/** What a page offers as a file when something is done. */
+async function download(
+  page: Page,
+  folder: string,
+  action: () => Promise<unknown>,
+): Promise<string> {
+  const target = await Deno.makeTempDir({ dir: folder });
+  const client = await page.createCDPSession();
+  await client.send("Page.setDownloadBehavior", { behavior: "allow", downloadPath: target });
+  await action();
+  const deadline = Date.now() + PATIENCE;
+  while (Date.now() < deadline) {
+    for await (const { name } of Deno.readDir(target)) {
+      if (!name.endsWith(".crdownload")) return await Deno.readTextFile(`${target}/${name}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("The page offered no file in time");
 }
