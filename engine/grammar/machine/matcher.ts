@@ -1,5 +1,6 @@
-// One document as it is written token by token: which tokens may come, and what is known of the
-// rest. Cheap to make; what it finds out is kept with the grammar, for the next document too.
+// One document while it is written token by token: the tokens that may come, and what is known
+// about the rest. A matcher takes little to make; what it finds out is kept with the grammar for
+// later documents.
 
 import { expectOutOfWork, unlessOutOfWork } from "../language/mod.ts";
 import { Completion } from "./completion.ts";
@@ -9,52 +10,61 @@ import type { Rules } from "./rules/rules.ts";
 import { TokenMasks } from "./masks/token_masks.ts";
 import { CONTROL, type TokenTable } from "./tokens/token_table.ts";
 
-/** States after which a machine is begun anew, so that it does not grow with every document. */
+/**
+ * Most states of a machine, after which a new one is made, so that it does not grow with every
+ * document.
+ */
 const MAX_STATES = 16_384;
 
-/** Bytes that are forced at once at most. */
+/** Most bytes that are forced at once. */
 const MAX_FORCED = 256;
 
 /** Steps of work for the tokens that may come: less than 50 ms. */
 const MASK_WORK = 40_000;
 
-/** The share of it that is left for them, at least, where nothing that leads to an end was found. */
+/** The fraction of these that is reserved for them if nothing was found that leads to an end. */
 const LEAST_SHARE = 0.5;
 
-/** The same for a mask that would have nothing in it with less: a second. */
+/** The same for a mask that would be empty with less: a second. */
 const MOST_MASK_WORK = 50 * MASK_WORK;
 
-/** Steps of work to find out whether the document has to come to its end now. */
+/** Steps of work for finding out whether the document has to end soon. */
 const END_WORK = 10_000;
 
-/** Steps of work to find tokens that lead to the end. With less, answers are cut off within strings. */
+/**
+ * Steps of work for finding tokens that lead to the end. With fewer, answers are cut off within
+ * strings.
+ */
 const LEAD_WORK = 24_000;
 
-/** Steps of work to find text that must come next. */
+/** Steps of work for finding text that must come next. */
 const FORCED_WORK = 10_000;
 
-/** Steps of work to write a shortest end out: a second. */
+/** Steps of work for writing out a shortest end: a second. */
 const COMPLETION_WORK = MOST_MASK_WORK;
 
-/** Most bytes to the end at which a document is led there; one that is further away is not. */
+/** Most bytes to the end for which a document is led there. */
 const MAX_LED = 1 << 20;
 
-/** Bytes of an end that is written out. */
+/** Most bytes of an end that is written out. */
 const MAX_COMPLETION = 1 << 16;
 
-/** All bytes, those first that end what is open. */
+/** All bytes, those that end something open first. */
 const ENDING_FIRST: ReadonlySet<number> = new Set([
   ...new TextEncoder().encode('"]},:'),
   ...Array(256).keys(),
 ]);
 
-/** How a mask is made. */
+/** Options of a mask. */
 export interface MaskOptions {
-  /** Number of tokens that can still come, an end token among them: leads to an end in time. */
+  /**
+   * Number of tokens that can still come, an end token included; the mask then leads to an end in
+   * time.
+   */
   readonly remaining?: number;
 }
 
-/** What matchers of one grammar and vocabulary share. */
+/** What the matchers of one grammar and vocabulary share. */
 export class MatcherContext {
   rules: Rules;
   readonly table: TokenTable;
@@ -73,7 +83,7 @@ export class MatcherContext {
     this.completion = new Completion(this.machine);
   }
 
-  /** Begins anew unless that was done since `machine` was current. */
+  /** Makes a new machine, unless another one than `machine` is current already. */
   renew(machine: Machine): void {
     if (machine !== this.machine) return;
     if (this.rules.isFull) this.rules = this.rules.renewed();
@@ -83,17 +93,17 @@ export class MatcherContext {
   }
 }
 
-/** A mask as far as it is found. */
+/** A mask as far as it was found. */
 interface FoundMask {
   readonly bits: Uint32Array<ArrayBuffer>;
-  /** Whether there was no work left for some tokens, which are missing. */
+  /** Whether some tokens are missing because the budget was spent. */
   readonly isPartial: boolean;
 }
 
 /** A place in a document. */
 interface Place {
   readonly state: State;
-  /** Bytes before it. */
+  /** Number of bytes before it. */
   readonly length: number;
 }
 
@@ -104,7 +114,7 @@ export class Matcher {
   #masks: TokenMasks;
   #completion: Completion;
   #place: Place;
-  /** The empty mask, for where the budget did not suffice to look. */
+  /** The empty mask, for questions that the budget was not enough for. */
   readonly #nothing: FoundMask;
   #document = new Uint8Array(256);
   #isEnded = false;
@@ -120,8 +130,8 @@ export class Matcher {
   }
 
   /**
-   * A matcher of a document that begins with all that came, to look ahead with. It takes tokens that no
-   * mask has allowed, so it refuses what takes more work than a mask to tell.
+   * A copy of this matcher, to look ahead with. It accepts tokens that no mask has allowed, so it
+   * refuses tokens for which it would need more work than for a mask.
    */
   fork(): Matcher {
     const fork = new Matcher(this.#context);
@@ -140,14 +150,14 @@ export class Matcher {
     return this.#machine.isComplete(this.#place.state);
   }
 
-  /** Whether an end token has come: no token may follow. */
+  /** Whether an end token was accepted: no token may follow. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
   /**
-   * The tokens that may come: bit t of word t >> 5 for token t. Valid until the next call, and not
-   * to be written to. Never empty before the end, provided that tokens can spell every byte.
+   * The tokens that may come: bit t of word t >> 5 for token t. Read only, and valid until the next
+   * call. Never empty before the end, if every byte is a token.
    */
   mask({ remaining = Infinity }: MaskOptions = {}): Uint32Array<ArrayBuffer> {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
@@ -161,7 +171,7 @@ export class Matcher {
         steps,
         () => unlessOutOfWork(() => this.#look(), this.#nothing),
       );
-      // Every state has a continuation. Results are kept, so the next look gets further.
+      // Every state has a continuation. Results are kept, so the next attempt gets further.
       if (!isPartial || bits.some((word) => word !== 0)) return bits;
     }
     throw new MachineError(
@@ -169,7 +179,10 @@ export class Matcher {
     );
   }
 
-  /** The tokens that lead to the end; undefined where the end need not be near, or none are found in time. */
+  /**
+   * The tokens that lead to the end; undefined if the end need not be near, or none are found in
+   * time.
+   */
   #findNear(remaining: number): FoundMask | undefined {
     const { work } = this.#context.rules;
     if (!work.limited(END_WORK, () => this.#isNearEnd(remaining))) return undefined;
@@ -179,7 +192,7 @@ export class Matcher {
     );
   }
 
-  /** The tokens that may come, as far as the budget suffices to find them. */
+  /** The tokens that may come, as far as they are found within the budget. */
   #look(): FoundMask {
     const { bits, late, isPartial } = this.#masks.of(this.#place.state);
     if (late.length === 0) return { bits, isPartial };
@@ -188,10 +201,10 @@ export class Matcher {
     return { bits: all, isPartial: isPartial || isCut };
   }
 
-  /** The tokens that bring the end near enough; undefined where none is known to. */
+  /** The tokens that bring the end near enough; undefined if none is known to. */
   #lookWithin(remaining: number): FoundMask | undefined {
     const { table } = this.#context;
-    // This token and an end token come besides the bytes that are missing after it.
+    // This token and an end token come in addition to the bytes that are missing after it.
     const bits = this.#masks.within(
       this.#place.state,
       remaining - 2,
@@ -201,7 +214,7 @@ export class Matcher {
     return bits.some((word) => word !== 0) ? { bits, isPartial: false } : undefined;
   }
 
-  /** Takes a token. Returns false, and changes nothing, where it may not come. */
+  /** Accepts a token. Returns false, and changes nothing, if the token is not allowed. */
   accept(token: number): boolean {
     if (!this.#isAhead) return this.#accept(token);
     const { rules: { work }, maskWork } = this.#context;
@@ -225,12 +238,12 @@ export class Matcher {
     return this.acceptBytes(table.bytesOf(token));
   }
 
-  /** Whether some bytes may come. */
+  /** Whether some bytes may come next. */
   allows(bytes: Uint8Array): boolean {
     return this.#run(bytes).state !== DEAD;
   }
 
-  /** Takes bytes as if tokens had brought them. */
+  /** Accepts bytes as if tokens had brought them. */
   acceptBytes(bytes: Uint8Array): boolean {
     const place = this.#run(bytes);
     if (place.state === DEAD) return false;
@@ -241,8 +254,8 @@ export class Matcher {
   }
 
   /**
-   * Text that must come next, up to where there is a choice or the document may end, or where it takes
-   * too long to tell.
+   * The text that must come next, up to where there is a choice, the document may end, or finding
+   * out takes too long.
    */
   forced(): Uint8Array {
     const bytes: number[] = [];
@@ -261,7 +274,10 @@ export class Matcher {
     }
   }
 
-  /** Short bytes that finish the document; undefined where they are too many, or take too long to find. */
+  /**
+   * A short text that completes the document; undefined if it would be too long or takes too long
+   * to find.
+   */
   completion(): Uint8Array | undefined {
     const { work } = this.#context.rules;
     return work.limited(COMPLETION_WORK, () => unlessOutOfWork(() => this.#complete(), undefined));
@@ -284,7 +300,10 @@ export class Matcher {
     return Uint8Array.from(bytes);
   }
 
-  /** A byte that brings the end nearer, or else the one that defers it least: items may repeat. */
+  /**
+   * A byte that brings the end nearer, or else the one that moves it away least, since items may
+   * repeat.
+   */
   #nearing(place: Place, cost: number): number | undefined {
     let least = Infinity;
     let best: number | undefined;
@@ -297,14 +316,14 @@ export class Matcher {
     return best;
   }
 
-  /** Whether the document might end within so many tokens, as far as its shortest end tells. */
+  /** Whether the document might end within a number of tokens, as far as its shortest end shows. */
   mayEndWithin(tokens: number): boolean {
     const { rules, table, maskWork } = this.#context;
     const find = () => this.#completion.cost(this.#place.state) <= tokens * table.longest;
     return rules.work.limited(maskWork, () => unlessOutOfWork(find, false));
   }
 
-  /** Whether only a few more tokens than the shortest end takes are left. */
+  /** Whether hardly more tokens are left than the shortest end takes. */
   #isNearEnd(remaining: number): boolean {
     return unlessOutOfWork(() => {
       const cost = this.#completion.cost(this.#place.state);
@@ -321,7 +340,7 @@ export class Matcher {
     return possible;
   }
 
-  /** The place after some bytes; its state is DEAD where they may not come. */
+  /** The place after some bytes; its state is DEAD if they are not allowed. */
   #run(bytes: Uint8Array): Place {
     let place = this.#place;
     for (let index = 0; index < bytes.length && place.state !== DEAD; index++) {
@@ -363,7 +382,10 @@ export class Matcher {
     this.#place = { state: this.#machine.adopt(old, state), length };
   }
 
-  /** Decides the tokens that depend on the text of a key or item. Returns whether work ended before. */
+  /**
+   * Decides the tokens that depend on the text of a key or item. Returns whether the budget was
+   * spent before that.
+   */
   #addLate(bits: Uint32Array<ArrayBuffer>, late: number[]): boolean {
     const { table } = this.#context;
     let isCut = false;

@@ -1,5 +1,5 @@
-// The frame machine: documents of a schema's types, byte by byte and token by token. Knows neither
-// JSON Schema nor tokenizers: types, automata and a table of tokens are all it is given.
+// The frame machine: documents of a schema's types, byte by byte and token by token. It knows
+// neither JSON Schema nor tokenizers, only types, automata and a table of tokens.
 
 import { Languages } from "../language/mod.ts";
 import { hasOnlyIntegers, numberAutomaton } from "../number/mod.ts";
@@ -29,24 +29,31 @@ export interface GrammarMachine {
   matcher(): Matcher;
   /** Steps of work that compiling and all masks took so far. */
   readonly steps: number;
-  /** Does what is needed anyway: the first mask, and the ends of all types. Errors: as {@linkcode createMachine}. */
+  /**
+   * Prepares the first mask and the ends of all types, which are needed anyway. Errors: as
+   * {@linkcode createMachine}.
+   */
   tryOut(): void;
 }
 
-/** How a machine is made. */
+/** Options of a machine. */
 interface MachineOptions extends WritingOptions {
   readonly table: TokenTable;
-  /** Whether types of integers take no other spelling even where numbers may be spelled in any way. */
+  /** Whether integers have a single spelling, even if numbers may be spelled in any way. */
   readonly integersAsSpelled?: boolean;
   /** Steps of work for a mask; for tests. */
   readonly maskWork?: number | undefined;
-  /** The share of what masks may keep that they do keep; for tests. */
+  /** The fraction of the usual memory in which masks may keep their results; for tests. */
   readonly keptShare?: number | undefined;
-  /** A grammar around documents of the types; without one there is one document, of the root. */
+  /**
+   * A grammar around documents of the types. Without one, there is one document of the root type.
+   */
   readonly program?: Program;
 }
 
-/** A machine for a schema's types, or a grammar. Throws MachineError where they are beyond its caps. */
+/**
+ * A machine for the types of a schema or a grammar. Errors: MachineError if they exceed its limits.
+ */
 export function createMachine(
   types: SchemaTypes,
   languages: Languages,
@@ -56,7 +63,7 @@ export function createMachine(
   return createMachineOf(types, automataOf(languages, options), options);
 }
 
-/** As {@linkcode createMachine}, with automata from anywhere. */
+/** As {@linkcode createMachine}, with other automata. */
 export function createMachineOf(
   types: SchemaTypes,
   automata: Automata,

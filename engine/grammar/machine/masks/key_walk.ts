@@ -1,28 +1,31 @@
-// Which tokens stay within the declared keys of an object, and where others end one of them: the
-// sorted keys and the trie of tokens side by side, without a state of the machine for each prefix.
+// The tokens that stay within the declared keys of an object, and the places where others end a
+// key. The sorted keys and the trie of tokens are walked side by side, without a state of the
+// machine for each prefix.
 
 import type { TokenTable } from "../tokens/token_table.ts";
 
-/** A range of sorted keys, of which those may come whose count of `choices` goes up. */
+/**
+ * A range of sorted keys. A key may come if the count in `choices` is greater after it than before.
+ */
 export interface KeyRange {
   readonly keys: readonly Uint8Array[];
   readonly choices: Int32Array;
   readonly first: number;
   readonly end: number;
-  /** Bytes that all keys of the range have in common and that are there. */
+  /** Bytes that all keys of the range share and that have come. */
   readonly depth: number;
 }
 
 /** A quote that ends a key. */
 export interface KeyExit {
   readonly node: number;
-  /** The place of the key among the sorted ones. */
+  /** The index of the key among the sorted ones. */
   readonly key: number;
 }
 
 const QUOTE = 0x22;
 
-/** Sets the bits of the tokens below a node that stay within the keys. Returns where these end. */
+/** Sets the bits of the tokens below a node that stay within the keys. Returns the ends of keys. */
 export function addKeys(
   table: TokenTable,
   bits: Uint32Array,

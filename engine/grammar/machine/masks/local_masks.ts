@@ -1,6 +1,6 @@
-// What the frame on top of a stack allows by itself, wherever it stands: texts, numbers and declared
-// keys have walks of their own, which need no states of the machine. What comes after the frame is
-// left to the context.
+// What the frame on top of a stack allows by itself, wherever it occurs. Texts, numbers and
+// declared keys have walks of their own, which need no states of the machine. What follows the
+// frame is left to the context.
 
 import { DECLARED_KEY, NUMBER, OBJECT } from "../frames/layouts.ts";
 import type { Stack } from "../frames/stacks.ts";
@@ -11,17 +11,17 @@ import { addKeys } from "./key_walk.ts";
 import { NumberWalk } from "./number_walk.ts";
 import { type TextMask, TextWalk } from "./text_walk.ts";
 
-/** Where tokens leave a frame, and the state that they are in after it. */
+/** The nodes where tokens leave a frame, and the state after it. */
 export interface Exits {
   readonly nodes: readonly number[];
   readonly after: () => State;
 }
 
-/** A mask that serves in many states. */
+/** A mask that applies in many states. */
 export interface LocalMask {
   readonly bits: Uint32Array<ArrayBuffer>;
   readonly exits: readonly number[];
-  /** Whether there was no work left for some tokens, which are missing. */
+  /** Whether some tokens are missing because the budget was spent. */
   readonly isPartial: boolean;
 }
 
@@ -35,10 +35,10 @@ export class LocalMasks {
   readonly #numbers: NumberWalk;
   readonly #ofTexts = new Map<string, TextMask[]>();
   readonly #ofNumbers = new Map<string, LocalMask>();
-  /** Called before a mask is made that is kept. */
+  /** Called before a mask is made that will be kept. */
   readonly #reserve: () => void;
 
-  /** Whether {@linkcode add} has left tokens out for want of work since this was set to false. */
+  /** Whether {@linkcode add} has left out tokens because the budget was spent. Callers reset it. */
   get isPartial(): boolean {
     return this.#texts.isPartial || this.#numbers.isPartial;
   }
@@ -55,7 +55,10 @@ export class LocalMasks {
     this.#reserve = reserve;
   }
 
-  /** What a text or number on top of a stack allows; undefined for keys, which are seldom the same. */
+  /**
+   * The mask of the text or number on top of a stack; undefined for keys, whose masks are seldom
+   * the same.
+   */
   whole(stack: Stack): LocalMask | undefined {
     switch (this.#machine.stacks.kind(stack)) {
       case DECLARED_KEY.kind:
@@ -67,7 +70,7 @@ export class LocalMasks {
     }
   }
 
-  /** The same as {@linkcode add} from the root, if a text is on top in which only few bytes may come. */
+  /** As {@linkcode add} from the root, if a text is on top in which only few bytes may come. */
   addNarrow(bits: Uint32Array, stack: Stack): Exits | undefined {
     if (!this.#machine.isText(stack)) return undefined;
     const nodes = this.#texts.addNarrow(bits, this.#machine.textOf(stack));
@@ -82,7 +85,10 @@ export class LocalMasks {
       : this.#machine.afterText(stack);
   }
 
-  /** Sets the bits of the tokens below a node that stay within the frame, and tells of the others. */
+  /**
+   * Sets the bits of the tokens below a node that stay within the frame. Returns where others leave
+   * it.
+   */
   add(bits: Uint32Array, node: number, stack: Stack): readonly Exits[] {
     const { stacks, rules } = this.#machine;
     const kind = stacks.kind(stack);
@@ -98,7 +104,7 @@ export class LocalMasks {
     return nodes.length === 0 ? [] : [{ nodes, after: () => this.after(stack) }];
   }
 
-  /** Gives all masks up. */
+  /** Drops all masks. */
   clear(): void {
     this.#ofTexts.clear();
     this.#ofNumbers.clear();

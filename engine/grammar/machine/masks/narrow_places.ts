@@ -1,17 +1,17 @@
-// Places in a text where only few bytes may come, as in a constant: of the subtrees below the root of
-// the trie all but a few are dead there.
+// Places in a text where only few bytes may come, as in a constant: there most subtrees below the
+// root of the trie are dead ends.
 
 import type { TextRules } from "../texts/text_rules.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
 
-/** Most bytes that may come at such a place, a quote among them. */
+/** Most bytes that may come at such a place, the quote included. */
 const NARROW = 4;
 
 const QUOTE = 0x22;
 
 /**
- * The nodes below the root for the bytes that may come in a state of a text, and for the quote, where they
- * are few; undefined: they are more. Errors: OutOfWork.
+ * The nodes below the root for the bytes that may come in a state of a text, and for the quote, if
+ * they are few; otherwise undefined. Errors: OutOfWork.
  */
 export function narrowNodes(
   { bytes, ends, nodes }: TokenTable,

@@ -1,11 +1,11 @@
-// Which tokens stay within a number, and after which of its bytes it may end for something else to
-// follow: without a look at what the number stands in.
+// The tokens that stay within a number, and the bytes after which it may end and something else may
+// follow, independently of the context.
 
 import { expectOutOfWork, type Work } from "../../language/mod.ts";
 import type { NumberAutomaton } from "../rules/rules.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
 
-/** Nodes that are counted at once, and the steps of work that they take. */
+/** Nodes that are counted at once, and the steps of work for them. */
 const COUNTED = 64;
 
 const COUNTED_STEPS = 5;
@@ -20,7 +20,7 @@ export class NumberWalk {
 
   readonly #work: Work;
   #steps = 0;
-  /** Whether tokens were left out for want of work since this was set to false. */
+  /** Whether tokens were left out because the budget was spent. Callers reset it. */
   isPartial = false;
 
   constructor(table: TokenTable, work: Work) {
@@ -32,8 +32,8 @@ export class NumberWalk {
   }
 
   /**
-   * Sets the bits of the tokens below a node that stay within the number, whose state is `state`
-   * there. Returns the nodes where it may end and other bytes come.
+   * Sets the bits of the tokens below a node that stay within the number, whose state there is
+   * `state`. Returns the nodes at which it may end and other bytes follow.
    */
   add(bits: Uint32Array, node: number, automaton: NumberAutomaton, state: number): number[] {
     const table = this.#table;

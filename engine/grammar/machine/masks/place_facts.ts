@@ -1,7 +1,8 @@
-// What a walk has found out of places in one text: it comes to the same few states and numbers of
-// characters from thousands of nodes, and to look a fact up takes a tenth of the time to ask for it.
+// A cache of facts about places in one text. A walk gets to the same few states and numbers of
+// characters from thousands of nodes, and looking a fact up takes a tenth of the time of asking for
+// it.
 
-/** Places that are remembered, a power of two; later ones overwrite earlier ones. */
+/** Number of places in the cache, a power of two. Later places overwrite earlier ones. */
 const PLACES = 4096;
 
 const MASK = PLACES - 1;
@@ -9,7 +10,7 @@ const MASK = PLACES - 1;
 /** Spreads places of one state over the table. */
 const STRIDE = 389;
 
-/** Nothing was found out yet. */
+/** The fact is not known. */
 export const UNKNOWN_PLACE = 0;
 
 /** The text can be completed from there, or cannot. */
@@ -22,7 +23,7 @@ export class PlaceFacts {
   readonly #characters = new Int32Array(PLACES);
   /** By row, whether the text can be completed. */
   readonly feasible = new Uint8Array(PLACES);
-  /** By row, the bytes of a shortest end; NaN: nobody has asked yet. */
+  /** By row: the bytes of a shortest end; NaN if not known. */
   readonly missing = new Float64Array(PLACES);
 
   /** The row of a place. Valid until the next call. */

@@ -1,5 +1,6 @@
-// Which tokens stay within a text that must end within a number of bytes. Subtrees of the trie are taken
-// whole where the end surely stays near enough, and left out where not even their longest token would do.
+// The tokens that stay within a text that must end within a number of bytes. A subtree of the trie
+// is accepted as a whole if the end certainly stays near enough, and left out if even its longest
+// token would not bring it near enough.
 
 import { NO_WORDS, type WordSets } from "../collections/word_sets.ts";
 import type { TextEnds } from "../completion/text_ends.ts";
@@ -13,48 +14,53 @@ import type { LocalMask } from "./local_masks.ts";
 import { narrowNodes } from "./narrow_places.ts";
 import { FEASIBLE, INFEASIBLE, PlaceFacts, UNKNOWN_PLACE } from "./place_facts.ts";
 
-/** Bytes by which a character or escape that a token begins may defer an end. */
+/** Bytes by which a character or escape that a token begins may move the end away. */
 const BEGUN = 8;
 
-/** The same where the rest of the text must differ from some words: two more characters make it differ. */
+/**
+ * The same if the rest of the text must differ from some words, for which it may need two more
+ * characters.
+ */
 const BEGUN_APART = BEGUN + 4;
 
-/** Words up to which two characters surely suffice for that. */
+/** Most words for which two more characters are certainly enough. */
 const MOST_APART = 4096;
 
 /** Most bytes that the last character of a token may lack. */
 const CUT = 3;
 
-/** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
+/**
+ * Nodes of a subtree from which on it is worthwhile to find out whether it is accepted as a whole.
+ */
 const MIN_BULK = 8;
 
 const QUOTE = 0x22;
 
 const BACKSLASH = 0x5c;
 
-/** What may be missing of a text after a token. */
+/** The limit for a text after a token. */
 export interface TextBudget {
   /** In bytes. */
   readonly limit: number;
-  /** Whether measured ends avoid the words; if not, the caller adds what avoiding them takes. */
+  /** Whether measured ends differ from the words. If not, the caller adds the bytes for that. */
   readonly avoids: boolean;
-  /** A callback that learns how many bytes are missing after a token. */
+  /** Receives the bytes that are missing after each token. */
   readonly note: (missing: number) => void;
 }
 
-/** The most bytes that any token leaves missing, from so many characters on. */
+/** The most bytes that are missing after any token, from a number of characters on. */
 interface Greatest {
   readonly characters: number;
   readonly missing: number;
 }
 
-/** A walk of a text, and what it has found. */
+/** A walk of a text, and its results. */
 interface BudgetWalk {
   readonly bits: Uint32Array;
   readonly text: TextRules;
   readonly budget: TextBudget;
   readonly exits: number[];
-  /** The most bytes that any token leaves missing; Infinity where not all were looked at. */
+  /** The most bytes that are missing after any token; Infinity if not all were visited. */
   greatest: number;
 }
 
@@ -70,11 +76,11 @@ export class TextBudgetWalk {
   readonly #states: Int32Array;
   readonly #characters: Int32Array;
   readonly #avoided: Int32Array;
-  /** By depth, whether the way there from the root has neither quotes nor escapes. */
+  /** By depth: whether the path from the root contains neither quotes nor escapes. */
   readonly #isPlain: Uint8Array;
-  /** The node that a walk is at. */
+  /** The node that is being visited. */
   #node = 0;
-  /** What is known of places in `#factsOf`. */
+  /** The cached facts about places of the text `#factsOf`. */
   readonly #facts = new PlaceFacts();
   #factsOf: TextRules | undefined;
   /** By text and state. */
@@ -86,9 +92,9 @@ export class TextBudgetWalk {
       readonly words: WordSets;
       readonly avoidance: WordAvoidance;
       readonly ends: TextEnds;
-      /** Counts a node of a walk. Returns whether the walk ends there, for want of work. */
+      /** Counts a visited node. Returns whether the walk ends there because the budget is spent. */
       readonly isOver: () => boolean;
-      /** A handler of errors below a node: OutOfWork is noted, any other is thrown again. */
+      /** Handles an error below a node: OutOfWork is noted, any other is thrown again. */
       readonly giveUp: (error: unknown) => void;
     },
   ) {
@@ -105,10 +111,10 @@ export class TextBudgetWalk {
   }
 
   /**
-   * Sets the bits of the tokens that fit among those that are known to stay within the text. Returns the
-   * nodes of the quotes that end it; undefined where the text has to be walked.
+   * Sets the bits of those tokens that fit, among tokens that are known to stay within the text.
+   * Returns the nodes of the quotes that end it; undefined if the text has to be walked.
    *
-   * @param known finds them
+   * @param known finds the tokens that stay within the text
    */
   addKnown(
     bits: Uint32Array,
@@ -130,7 +136,7 @@ export class TextBudgetWalk {
     return mask.exits;
   }
 
-  /** Whether every token that stays within the text surely fits. */
+  /** Whether every token that stays within the text certainly fits. */
   #takesAll(place: TextPlace, { limit, avoids }: TextBudget): boolean {
     const { text, state, characters, avoided } = place;
     if (avoids && avoided !== NO_WORDS) {
@@ -139,7 +145,7 @@ export class TextBudgetWalk {
       return isApart && text.isUniform(state) &&
         this.#ends.length(text, state, characters, avoided) + BEGUN_APART <= limit;
     }
-    // As characters come, the end gets no further away where there is no limit to their number.
+    // If the number of characters has no upper limit, further characters do not move the end away.
     if (text.max === Infinity) {
       const known = this.#greatest.get(text)?.[state];
       if (known && known.characters <= characters && known.missing <= limit) return true;
@@ -159,7 +165,8 @@ export class TextBudgetWalk {
     );
     const escape = automaton.step(state, BACKSLASH);
     const escaped = automaton.completion(escape).length - automaton.completion(state).length;
-    // A longer token may bring the end nearer, but a document that is late already is not forced to take it.
+    // A longer token may bring the end nearer, but a document that is too late anyway is not forced
+    // to take it.
     note(missing[1]!);
     for (let word = 0; word < bits.length; word++) {
       for (let left = within[word]!; left !== 0; left &= left - 1) {
@@ -173,8 +180,8 @@ export class TextBudgetWalk {
   }
 
   /**
-   * Sets the bits of the tokens below a node that stay within a text, which is at `place` there, and
-   * fit. Returns the nodes of the quotes that end it.
+   * Sets the bits of the tokens below a node that fit and stay within a text, which is at `place`
+   * there. Returns the nodes of the quotes that end it.
    */
   add(bits: Uint32Array, node: number, place: TextPlace, budget: TextBudget): readonly number[] {
     const { ends, longest } = this.#table;
@@ -188,7 +195,9 @@ export class TextBudgetWalk {
     return walk.exits;
   }
 
-  /** The same from the root if only few bytes may come; undefined, and sets no bits, if more may. */
+  /**
+   * The same from the root if only few bytes may come; otherwise undefined, and no bits are set.
+   */
   addNarrow(
     bits: Uint32Array,
     place: TextPlace,
@@ -215,7 +224,7 @@ export class TextBudgetWalk {
     return { bits, text, budget, exits: [], greatest: 0 };
   }
 
-  /** Walks the subtrees of the nodes from `first` to `end`; they lie side by side. */
+  /** Walks the subtrees of the nodes from `first` to `end`, which are neighbours. */
   #scan(first: number, end: number, walk: BudgetWalk): void {
     const { ends } = this.#table;
     for (let child = first; child < end;) {
@@ -229,7 +238,7 @@ export class TextBudgetWalk {
     }
   }
 
-  /** The same up to an error, which is one of the subtree of `#node`. Returns where the walk has ended. */
+  /** The same up to an error, which occurs below `#node`. Returns where the walk has ended. */
   #scanUntilError(first: number, end: number, walk: BudgetWalk): number {
     const { bytes, depths, ends, firsts, classes, heights } = this.#table;
     const { text, bits, exits } = walk;
@@ -303,7 +312,7 @@ export class TextBudgetWalk {
     return end;
   }
 
-  /** Whether the end is near enough after any plain text of so many characters at most. */
+  /** Whether the end is near enough after any plain text of at most a number of characters. */
   #isSettled(walk: BudgetWalk, state: number, characters: number, height: number): boolean {
     const most = walk.text.mostBytesMissing(state, characters, height) + CUT;
     if (most > walk.budget.limit) return false;
@@ -314,7 +323,7 @@ export class TextBudgetWalk {
 
   /**
    * Sets the bits of the plain tokens below a node, all of which fit, and walks where others leave
-   * plain text. The way to the node is plain.
+   * plain text. The path to the node is plain.
    */
   #addPlain(node: number, walk: BudgetWalk): void {
     const { breaks, bytes, depths, ends, firsts, longest, plain } = this.#table;
@@ -326,9 +335,9 @@ export class TextBudgetWalk {
     this.#table.addTokensOf(plain.mask(text.classes, longest), bits, firsts[node + 1]!, last);
     for (let at = placeOf(breaks, node + 1); at < breaks.length && breaks[at]!.node < end; at++) {
       const { node: child, path, classes, isSeparator } = breaks[at]!;
-      // Line separators are plain where the text may have any.
+      // Line separators are plain if the text may contain any.
       if (isSeparator || (classes & ~text.classes) !== 0) continue;
-      // So few characters end no text: whatever they are, they need not be looked at.
+      // No text ends after so few characters, so quotes need not be examined.
       if (bytes[child] === QUOTE && path.length - depth < fewest) continue;
       let reached = this.#states[depth]!;
       let counted = this.#characters[depth]!;
@@ -351,8 +360,8 @@ export class TextBudgetWalk {
   }
 
   /**
-   * Whether nothing is left to be done below a node after which so many bytes are missing: all of its
-   * tokens fit, and are set here, or no token is long enough to.
+   * Whether a subtree needs no walk after whose root a number of bytes is missing: either all of
+   * its tokens fit, and their bits are set here, or none of them is long enough.
    */
   #isDone(child: number, missing: number, isBulk: boolean, walk: BudgetWalk): boolean {
     const { depths, ends, firsts, classes, heights } = this.#table;

@@ -1,6 +1,6 @@
-// Which tokens stay within a text, and at which nodes of the trie others end it. The frames around the
-// text do not matter, so the result serves wherever the text occurs. Subtrees of which all or no tokens
-// fit are not walked.
+// The tokens that stay within a text, and the nodes of the trie at which others end it. The frames
+// around the text do not matter, so the result applies wherever the text occurs. Subtrees of which
+// all or no tokens fit are not walked.
 
 import { expectOutOfWork, unlessOutOfWork, type Work } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
@@ -13,32 +13,35 @@ import type { TokenTable } from "../tokens/token_table.ts";
 import { narrowNodes } from "./narrow_places.ts";
 import { FEASIBLE, INFEASIBLE, PlaceFacts, UNKNOWN_PLACE } from "./place_facts.ts";
 
-/** What a text allows wherever it stands. */
+/** The tokens of a text, independently of its context. */
 export interface TextMask {
   /** The tokens that stay within it. */
   readonly bits: Uint32Array<ArrayBuffer>;
   /** The nodes of the quotes that end it. */
   readonly exits: readonly number[];
-  /** The numbers of characters for which it holds. */
+  /** The numbers of characters to which this applies. */
   readonly fewest: number;
   readonly most: number;
-  /** Whether there was no work left for some tokens, which are missing. */
+  /** Whether some tokens are missing because the budget was spent. */
   readonly isPartial: boolean;
 }
 
-/** What texts stand in. */
+/** What texts are walked with. */
 interface Surroundings {
   readonly rules: { readonly work: Work };
   readonly stacks: { readonly words: WordSets };
   readonly avoidance: WordAvoidance;
 }
 
-/** How the tokens are found that stay within a text. */
+/** A way to find the tokens that stay within a text. */
 interface Approach {
-  /** Of these classes and so many characters at most, all that need no escape are set to begin with. */
+  /**
+   * Tokens of these classes with at most this number of characters, and without escapes, are set
+   * first.
+   */
   readonly classes: number;
   readonly characters: number;
-  /** Whether only breaks are left to be looked at; else all tokens are, and those set too. */
+  /** Whether only breaks have to be visited; otherwise all tokens are, also those that are set. */
   readonly isWhole: boolean;
 }
 
@@ -47,19 +50,24 @@ const QUOTE = 0x22;
 /** The last bytes of the line separators, without their lowest bit. */
 const SEPARATOR_END = 0xa8;
 
-/** The share of all tokens, as a divisor, that is set before a walk and cleared where it must be. */
+/**
+ * If more than one of so many tokens would be set, they are set before a walk and cleared if
+ * necessary.
+ */
 const MIN_SHARE = 8;
 
-/** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
+/**
+ * Nodes of a subtree from which on it is worthwhile to find out whether it is accepted as a whole.
+ */
 const MIN_BULK = 8;
 
-/** The share of the work that may go into finding out how a text is best walked. */
+/** The fraction of the budget for finding out how a text is best walked. */
 const APPROACH_SHARE = 0.25;
 
-/** Steps of work to find out that only few bytes may come at a place. */
+/** Steps of work for finding out that only few bytes may come at a place. */
 const NARROW_STEPS = 4;
 
-/** Nodes that are counted at once, and the steps of work that they take. */
+/** Nodes that are counted at once, and the steps of work for them. */
 const COUNTED = 64;
 
 const COUNTED_STEPS = 5;
@@ -69,21 +77,23 @@ export class TextWalk {
   readonly #table: TokenTable;
   readonly #words: WordSets;
   readonly #avoidance: WordAvoidance;
-  /** By depth, what is known along the path of a walk; a walk within a walk only writes below it. */
+  /**
+   * By depth: what is known along the path of a walk. A nested walk only writes to greater depths.
+   */
   readonly #states: Int32Array;
   readonly #characters: Int32Array;
   readonly #avoided: Int32Array;
-  /** By depth, whether the way there has no escapes, so that its plain tokens are set already. */
+  /** By depth: whether the path has no escapes, so that its plain tokens are set already. */
   readonly #isPlain: Uint8Array;
   readonly #work: Work;
-  /** Whether tokens were left out for want of work since this was set to false. */
+  /** Whether tokens were left out because the budget was spent. Callers reset it. */
   isPartial = false;
   #steps = 0;
   #text!: TextRules;
   #bits!: Uint32Array;
   #exits!: number[];
   #range = new CountRange();
-  /** What is known of places; the range has learnt what is noted here. */
+  /** Cached facts about places. The range includes what they depend on. */
   readonly #facts = new PlaceFacts();
   /** The classes of the plain tokens that are set before a walk. */
   #base = 0;
@@ -99,7 +109,7 @@ export class TextWalk {
     this.#isPlain = new Uint8Array(table.longest + 1);
   }
 
-  /** What a text allows from a place on. */
+  /** The tokens of a text from a place on. */
   whole(place: TextPlace): TextMask {
     const wasPartial = this.isPartial;
     this.isPartial = false;
@@ -113,9 +123,9 @@ export class TextWalk {
   }
 
   /**
-   * Sets the bits of the tokens that stay within the text, if only few bytes may come. Returns the nodes
-   * of the quotes that end it; undefined, and sets no bits, if more bytes may come, or if there is no work
-   * left to tell.
+   * Sets the bits of the tokens that stay within the text, if only few bytes may come. Returns the
+   * nodes of the quotes that end it. If more bytes may come, or the budget is spent, it returns
+   * undefined and sets no bits.
    */
   addNarrow(bits: Uint32Array, place: TextPlace): readonly number[] | undefined {
     const nodes = unlessOutOfWork(
@@ -129,10 +139,10 @@ export class TextWalk {
     return exits;
   }
 
-  /** The same where many bytes may come. */
+  /** The same if many bytes may come. */
   #addWide(bits: Uint32Array<ArrayBuffer>, place: TextPlace): readonly number[] {
     const { plain, nodes } = this.#table;
-    // Most of the work is for the walk: without an approach all tokens are walked.
+    // Most of the budget is for the walk. Without an approach all tokens are walked.
     const { classes, characters, isWhole } = this.#work.within(
       APPROACH_SHARE,
       () =>
@@ -193,7 +203,7 @@ export class TextWalk {
     return this.#exits;
   }
 
-  /** The classes that most tokens lead to a text of; 0: tokens lead to many places. */
+  /** The classes of the loop that most tokens reach; 0 if tokens reach many places. */
   #commonClasses(text: TextRules, state: number): number {
     const { bytes, ends, firsts, nodes, sorted } = this.#table;
     const counts = new Map<number, number>();
@@ -210,7 +220,7 @@ export class TextWalk {
     return best;
   }
 
-  /** Walks the subtrees of the nodes from `first` to `end`; they lie side by side. */
+  /** Walks the subtrees of the nodes from `first` to `end`, which are neighbours. */
   #scan(first: number, end: number): void {
     const table = this.#table;
     const { bytes, depths, ends, firsts, classes, heights } = table;
@@ -223,7 +233,7 @@ export class TextWalk {
       if (++this.#steps % COUNTED === 0) {
         this.#work.spend(COUNTED_STEPS);
         if (this.#work.isOverdrawn) {
-          // What is set already and has not been looked at is not known to stay within the text.
+          // Tokens that are set but were not visited are not known to stay within the text.
           if (this.#base !== 0) table.removeTokens(bits, firsts[child]!, firsts[end]!);
           this.isPartial = true;
           return;
@@ -263,7 +273,7 @@ export class TextWalk {
         !((byte & 0xfe) === SEPARATOR_END && this.#isOutside(child));
       if (below > child + MIN_BULK && rest === NO_WORDS) {
         const height = heights[child]!;
-        // Where there is no work left for that, the subtree is walked as far as it is known.
+        // If the budget is spent, the subtree is walked as far as it is known.
         if (isPlain && this.#isSet(next, byte, counted, height)) {
           this.#breaks(child + 1, below, depth, next, this.#base);
           child = below;
@@ -294,14 +304,14 @@ export class TextWalk {
     return facts.feasible[row] === FEASIBLE;
   }
 
-  /** Leaves out what there was no work left for. */
+  /** Leaves out what the budget was not enough for. */
   #giveUp(error: unknown): void {
     expectOutOfWork(error);
     this.isPartial = true;
   }
 
   #canAvoid(state: number, characters: number, avoided: WordSet): boolean {
-    // A search along words asks about too many numbers to note them.
+    // A search along words depends on too many numbers to note them.
     if (this.#text.isBounded) this.#range.narrow();
     return this.#avoidance.isPossible(this.#text, state, characters, avoided);
   }
@@ -315,12 +325,15 @@ export class TextWalk {
     }
   }
 
-  /** Whether a node is a line separator, and these are not set before the walk. */
+  /** Whether a node is a line separator, and line separators are not set before the walk. */
   #isOutside(node: number): boolean {
     return (this.#base & LINE_SEPARATORS) === 0 && this.#table.separators.has(node);
   }
 
-  /** Whether the plain tokens of a subtree of so many characters are those that are set already. */
+  /**
+   * Whether the plain tokens of a subtree with at most so many characters are exactly those that
+   * are set.
+   */
   #isSet(state: number, byte: number, counted: number, height: number): boolean {
     try {
       return this.#findSet(state, byte, counted, height);
@@ -340,7 +353,10 @@ export class TextWalk {
     return this.#range.isAtMost(counted + height + missing, text.max);
   }
 
-  /** Goes on from plain text of some classes, of `state` at a depth, where an escape or the end comes. */
+  /**
+   * Continues from plain text of some classes, whose state is `state` at a depth, at escapes and
+   * ends.
+   */
   #breaks(first: number, end: number, depth: number, state: number, classes: number): void {
     const { breaks, bytes, depths, ends } = this.#table;
     const { automaton, max } = this.#text;
@@ -356,7 +372,7 @@ export class TextWalk {
         return;
       }
       if ((way.classes & ~classes) !== 0) continue;
-      // So few characters end no text: whatever they are, they need not be looked at.
+      // No text ends after so few characters, so quotes need not be examined.
       if (bytes[node] === QUOTE && path.length - depth < fewest) continue;
       const counted = this.#characters[0]! + way.characters;
       let reached = state;
@@ -390,8 +406,8 @@ export class TextWalk {
 }
 
 /**
- * The classes of which a text that came to a state by a byte takes all characters for ever, and besides
- * these nothing but escapes and line separators; 0: it is not so simple.
+ * The classes of which a text accepts all characters for ever, once a byte has led it to a state,
+ * and besides only escapes and line separators; 0 if it is not that simple.
  */
 function plainClasses(text: TextRules, state: number, byte: number): number {
   const open = text.openClasses(state, byte);

@@ -1,6 +1,6 @@
-// Which tokens may come in a state: a walk through the trie of tokens, in which what is dead is left
-// out. What a text, number or key allows by itself has walks of its own, whose results serve in all
-// contexts; only tokens that end it and go on are walked in the context.
+// The tokens that may come in a state: a walk through the trie of tokens that skips dead ends. What
+// a text, number or key allows by itself has walks of its own, whose results apply in all contexts.
+// Only tokens that end it and continue after it are walked in the context.
 
 import { expectOutOfWork } from "../../language/mod.ts";
 import type { Completion } from "../completion.ts";
@@ -14,27 +14,29 @@ import { type TextBudget, TextBudgetWalk } from "./text_budget.ts";
 /** Bytes of masks that are kept. */
 const MAX_BYTES = 32 << 20;
 
-/** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
+/**
+ * Nodes of a subtree from which on it is worthwhile to find out whether it is accepted as a whole.
+ */
 const MIN_BULK = 8;
 
 /**
- * Local frames of a state from which on those with few tokens get no mask of their own: a mask takes
- * 16 KB, and unions of a thousand constants are common.
+ * If a state has at least so many local frames, those with few tokens get no mask of their own,
+ * because a mask takes 16 KB and unions of a thousand constants are common.
  */
 const MANY_LOCALS = 32;
 
-/** Nodes that are counted at once, and the steps of work that they take. */
+/** Nodes that are counted at once, and the steps of work for them. */
 const COUNTED = 64;
 
 const COUNTED_STEPS = 8;
 
 /** The tokens that may come in a state. */
 export interface TokenMask {
-  /** Bit t of word t >> 5 for token t. Not to be written to. */
+  /** Bit t of word t >> 5 for token t. Read only. */
   readonly bits: Uint32Array<ArrayBuffer>;
   /** Nodes whose tokens depend on the text of a key or item. */
   readonly late: readonly number[];
-  /** Whether there was no work left for some tokens, which are missing. */
+  /** Whether some tokens are missing because the budget was spent. */
   readonly isPartial: boolean;
 }
 
@@ -44,11 +46,11 @@ interface Budget {
   readonly limit: number;
   readonly completion: Completion;
   readonly reach: (node: number) => State;
-  /** The fewest that are missing after any token. */
+  /** The fewest bytes that are missing after any token. */
   least: number;
 }
 
-/** By node where tokens leave local frames, the states that they may be in there. */
+/** By node at which tokens leave local frames: the possible states there. */
 type ExitsByNode = Map<number, (() => State)[]>;
 
 function gather(exits: ExitsByNode, { nodes, after }: Exits): void {
@@ -67,16 +69,16 @@ export class TokenMasks {
   readonly #table: TokenTable;
   readonly #words: number;
   readonly #byState = new Map<State, TokenMask>();
-  /** By the first local mask and what comes after it, where there is nothing else. */
+  /** By the first local mask and what comes after it, if there is nothing else. */
   readonly #byLocal = new Map<LocalMask, Map<State, TokenMask>>();
   readonly #locals: LocalMasks;
   #texts: TextBudgetWalk | undefined;
   #kept = 0;
   #steps = 0;
   #isPartial = false;
-  /** States along the path of a walk, by depth; a walk within a walk only writes below it. */
+  /** The states along the path of a walk, by depth. A nested walk only writes to greater depths. */
   readonly #path: Int32Array;
-  /** White space on the way there since the state of the path, which it has not changed. */
+  /** By depth: the bytes of white space on the path that have not changed the state. */
   readonly #spaces: Uint8Array;
 
   constructor(machine: Machine, table: TokenTable) {
@@ -88,7 +90,7 @@ export class TokenMasks {
     this.#spaces = new Uint8Array(table.longest + 1);
   }
 
-  /** The tokens that may come in a state, end tokens among them where the value is complete. */
+  /** The tokens that may come in a state, end tokens included if the value is complete. */
   of(given: State): TokenMask {
     const state = this.#machine.rounded(given, this.#table.longest);
     let mask = this.#byState.get(state);
@@ -100,16 +102,16 @@ export class TokenMasks {
     return mask;
   }
 
-  /** Whether tokens were left out of what was asked for last, for want of work. */
+  /** Whether tokens were left out of the last result because the budget was spent. */
   get isPartial(): boolean {
     return this.#isPartial || this.#locals.isPartial;
   }
 
   /**
    * The tokens after which at most `limit` bytes are missing, or if there are none, those after
-   * which the fewest are. Empty where that is not known of any.
+   * which the fewest are missing. Empty if that is known of no token.
    *
-   * @param reach the state at a node which depends on the text of a key or item
+   * @param reach the state at a node that depends on the text of a key or item
    */
   within(
     state: State,
@@ -130,8 +132,8 @@ export class TokenMasks {
   }
 
   /**
-   * Sets the bits of the tokens below a node that may come; `state` is the state at the node. Nodes
-   * that depend on a text are added to `late`.
+   * Sets the bits of the tokens below a node that may come, from `state` at the node. Nodes that
+   * depend on a text are added to `late`.
    */
   addBelow(bits: Uint32Array, node: number, state: State, late: number[]): void {
     this.#walk(state, node, bits, late);
@@ -169,7 +171,7 @@ export class TokenMasks {
     return { bits, late: [...new Set(late)], isPartial: this.isPartial };
   }
 
-  /** The mask of a single local frame; those that tokens do not tell apart have one mask. */
+  /** The mask of a single local frame. Frames that tokens cannot distinguish share a mask. */
   #ofLocal(state: State, stack: Stack): TokenMask {
     const local = this.#locals.whole(stack);
     const after = local ? this.#locals.after(stack) : DEAD;
@@ -198,7 +200,9 @@ export class TokenMasks {
     for (const exit of this.#locals.add(bits, node, stack)) gather(exits, exit);
   }
 
-  /** Goes on at nodes where tokens have left local frames, at each of them in all ways at once. */
+  /**
+   * Continues at the nodes at which tokens have left local frames, in all possible states at once.
+   */
   #leaveAll(exits: ExitsByNode, bits: Uint32Array, late: number[]): void {
     for (const [node, ways] of exits) {
       this.addAt(bits, node);
@@ -212,7 +216,7 @@ export class TokenMasks {
     }
   }
 
-  /** Walks what is below a node, local frames apart from all else. */
+  /** Walks the subtree of a node, local frames separately from all else. */
   #walk(state: State, node: number, bits: Uint32Array, late: number[]): void {
     const { locals, others } = this.#machine.split(state);
     const exits: ExitsByNode = new Map();
@@ -270,7 +274,7 @@ export class TokenMasks {
     }
   }
 
-  /** Counts a node of a walk. Returns whether the walk ends there, for want of work. */
+  /** Counts a visited node. Returns whether the walk ends there because the budget is spent. */
   #isOver(): boolean {
     if (++this.#steps % COUNTED !== 0) return false;
     const { work } = this.#machine.rules;
@@ -280,13 +284,13 @@ export class TokenMasks {
     return true;
   }
 
-  /** Leaves out what there was no work left for. */
+  /** Leaves out what the budget was not enough for. */
   #giveUp(error: unknown): void {
     expectOutOfWork(error);
     this.#isPartial = true;
   }
 
-  /** As a walk, with only tokens that fit in a budget: texts apart from all else. */
+  /** Walks only tokens that fit a number of missing bytes, texts separately from all else. */
   #addWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
     const texts = this.#textsOf(state);
     for (const stack of texts) {
@@ -301,7 +305,7 @@ export class TokenMasks {
     if (others.length > 0) this.#walkWithin(this.#machine.stateOf(others), node, bits, budget);
   }
 
-  /** The stacks of a state that are within a text which nothing but itself restricts. */
+  /** The stacks of a state that are within a text which depends on nothing else. */
   #textsOf(state: State): readonly Stack[] {
     const { stacks } = this.#machine;
     return this.#machine.split(state).locals.filter((stack) => {
@@ -325,7 +329,7 @@ export class TokenMasks {
     const place = this.#machine.textOf(stack);
     const within: TextBudget = {
       limit: limit - beside,
-      // What items have to avoid is in the cost of their array.
+      // The bytes for making items differ are part of the cost of their array.
       avoids: this.#machine.stacks.kind(stack) === OTHER_KEY.kind,
       note: (missing) => budget.least = Math.min(budget.least, beside + missing),
     };
@@ -344,7 +348,7 @@ export class TokenMasks {
     }
   }
 
-  /** As a walk below a node, with only tokens that fit in a budget. */
+  /** Walks the subtree of a node with only tokens that fit. */
   #walkWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
     const { depths, ends } = this.#table;
     this.#path[depths[node]!] = state;
@@ -361,7 +365,7 @@ export class TokenMasks {
     }
   }
 
-  /** A node of such a walk. Returns whether nothing is left to be done below it. */
+  /** Visits a node of such a walk. Returns whether its subtree needs no walk. */
   #visitWithin(child: number, bits: Uint32Array, budget: Budget): boolean {
     const machine = this.#machine;
     const table = this.#table;
@@ -380,7 +384,7 @@ export class TokenMasks {
       this.#addWithin(next, child, bits, budget);
       return true;
     }
-    // What leads back to a state takes long to find out: not for a few nodes.
+    // Finding a loop takes too long for a few nodes.
     const { classes: loops, most, alone } = below > child + MIN_BULK
       ? machine.loopOf(next)
       : NO_LOOP;
