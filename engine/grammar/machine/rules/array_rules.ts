@@ -1,5 +1,6 @@
-// What an array may still have after its items so far. A ledger is what matters of them, as a
-// number: how many there are, and how many count for each type of `contains`.
+// What may still come in an array after its items so far. A ledger is a number that stands for what
+// the rules need to know of these items: how many there are, and how many count for each type of
+// `contains`.
 
 import { Work } from "../../language/mod.ts";
 import type { ArrayType, ItemPart, TypeId } from "../../types.ts";
@@ -7,7 +8,7 @@ import { type CountedItems, type ItemRun, remainingItems } from "../solvers/mod.
 import { IntegerLists } from "../collections/integer_lists.ts";
 import { MachineError } from "../errors.ts";
 
-/** What matters of the items so far, by number. */
+/** What the rules need to know of the items so far, by number. */
 export type ArrayLedger = number;
 
 /** The ledger of an array that cannot be completed. */
@@ -23,7 +24,7 @@ export class ArrayRules implements CountedItems {
   readonly #ledgers = new IntegerLists();
   readonly #feasible = new Map<ArrayLedger, boolean>();
 
-  /** @param work counts what is done to find the items that complete an array */
+  /** @param work counts the steps of finding items that complete an array */
   constructor(type: ArrayType, work = new Work()) {
     this.type = type;
     this.work = work;
@@ -36,7 +37,7 @@ export class ArrayRules implements CountedItems {
     return 0;
   }
 
-  /** What the next item may be: types, and what an item of each counts for. */
+  /** The types that the next item may have, and the rules for which an item of each counts. */
   partsAt(ledger: ArrayLedger): readonly ItemPart[] {
     const count = this.#ledgers.at(ledger, 0);
     if (count >= this.most) return [];
@@ -44,7 +45,7 @@ export class ArrayRules implements CountedItems {
     return type === undefined ? [] : this.#split(type);
   }
 
-  /** The ledger after an item, NO_LEDGER where the array could not be completed. */
+  /** The ledger after an item; NO_LEDGER if the array could not be completed. */
   after(ledger: ArrayLedger, part: ItemPart): ArrayLedger {
     const next = this.add(ledger, part);
     return next !== NO_LEDGER && this.isFeasible(next) ? next : NO_LEDGER;
@@ -56,7 +57,7 @@ export class ArrayRules implements CountedItems {
       this.type.contains.every(({ min }, at) => this.#ledgers.at(ledger, at + 1) >= min);
   }
 
-  /** How many items there are, as far as that matters. */
+  /** The number of items, up to the number that matters. */
   count(ledger: ArrayLedger): number {
     return this.#ledgers.at(ledger, 0);
   }
@@ -77,7 +78,7 @@ export class ArrayRules implements CountedItems {
     return feasible;
   }
 
-  /** Items that complete the array, of little weight; undefined where none are found that do. */
+  /** Light items that complete the array; undefined if none are found. */
   remainingItems(
     ledger: ArrayLedger,
     weight: (type: TypeId) => number,
@@ -85,7 +86,7 @@ export class ArrayRules implements CountedItems {
     return remainingItems(this, ledger, weight);
   }
 
-  /** How many items there are, and how many count for each of `contains`. */
+  /** The number of items, and the numbers that count for each of `contains`. */
   countsOf(ledger: ArrayLedger): readonly number[] {
     return this.#ledgers.get(ledger);
   }
@@ -97,7 +98,7 @@ export class ArrayRules implements CountedItems {
     return parts;
   }
 
-  /** The ledger after items of a part, NO_LEDGER where more of them count than may. */
+  /** The ledger after items of a part; NO_LEDGER if more of them would count than may. */
   add(ledger: ArrayLedger, { counts }: ItemPart, times = 1): ArrayLedger {
     const list = this.#ledgers.get(ledger);
     const { prefix, min, contains } = this.type;

@@ -1,6 +1,6 @@
-// What an object may still have after the keys it has: which of them come next, and whether all
-// that must hold of it can still come true. A ledger is what matters of the keys so far, as a
-// number; the keys themselves are not in it.
+// What may still come in an object after its keys so far: which keys may come next, and whether all
+// its rules can still be met. A ledger is a number that stands for what the rules need to know of
+// the keys so far; it does not contain the keys.
 
 import { Work } from "../../language/mod.ts";
 import type { ObjectType } from "../../types.ts";
@@ -12,10 +12,10 @@ import {
   RemainingKeysSolver,
 } from "../solvers/mod.ts";
 
-/** What matters of the keys so far, by number. */
+/** What the rules need to know of the keys so far, by number. */
 export type ObjectLedger = number;
 
-/** Elements of a ledger's list; the declared keys it remembers follow. */
+/** Elements of a ledger's list, before the declared keys that it remembers. */
 const POSITION = 0;
 
 const COUNT = 1;
@@ -24,34 +24,34 @@ const AVAILABLE = 2;
 
 const SEEN = 3;
 
-/** Stands for any number of other keys. */
+/** The number of other keys if there may be any number. */
 const UNLIMITED = 0x3fffffff;
 
-/** Ledgers whose choices are kept: those around where one document is. */
+/** Ledgers whose choices are cached: those around one place of a document. */
 const MAX_KEPT = 64;
 
-/** Steps of work that each declared key takes where those are found that may come next. */
+/** Steps of work for each declared key in a search for the keys that may come next. */
 const PROPERTY_STEPS = 0.1;
 
 /** The rules of one object type. */
 export class ObjectRules {
   readonly type: ObjectType;
-  /** Declared keys as bytes of a JSON string's content, sorted. */
+  /** Declared keys as contents of JSON strings in bytes, sorted. */
   readonly keys: readonly Uint8Array[];
   /** The property of each of the sorted keys. */
   readonly properties: readonly number[];
-  /** Whether declared keys come in order and before others. */
+  /** Whether declared keys come in order, and before others. */
   readonly isOrdered: boolean;
   readonly hasClauses: boolean;
-  /** Whether nothing but the required keys must hold. */
+  /** Whether the required keys are the only rule. */
   readonly #isUnbounded: boolean;
-  /** By property, how many of it and all later ones are required and free of clauses. */
+  /** By property: how many of it and all later ones are required and in no clause. */
   readonly #requiredFrom: Int32Array;
-  /** The last required property; -1: none is. */
+  /** The last required property; -1 if there is none. */
   readonly #lastRequired: number;
   /**
-   * Properties that clauses are searched with: those that clauses speak of, or all where the number of
-   * keys matters besides. And by property, how many of them are before it.
+   * The properties that searches with clauses include: those in clauses, or all if the number of
+   * keys matters too. And by property, how many of them are before it.
    */
   readonly #bound: readonly number[];
   readonly #boundBefore: Int32Array;
@@ -63,9 +63,10 @@ export class ObjectRules {
   readonly #choices = new Map<ObjectLedger, Int32Array>();
 
   /**
-   * `spell` gives the bytes of a key, `others` is how many other keys there are at all (Infinity:
-   * any number), `ordered` whether declared keys come in order and before others; `work` counts what
-   * is done to search for them.
+   * @param spell gives the bytes of a key
+   * @param others the number of possible other keys; Infinity: any number
+   * @param ordered whether declared keys come in order and before others
+   * @param work counts the steps of searching for keys
    */
   constructor(
     type: ObjectType,
@@ -113,17 +114,17 @@ export class ObjectRules {
     return 0;
   }
 
-  /** How many properties from one on are required and not searched for with clauses. */
+  /** The number of required properties from one on that searches with clauses do not include. */
   requiredFrom(property: number): number {
     return this.#requiredFrom[property]!;
   }
 
-  /** Whether a property is searched for with clauses. */
+  /** Whether searches with clauses include a property. */
   isBound(property: number): boolean {
     return this.#boundBefore[property + 1]! > this.#boundBefore[property]!;
   }
 
-  /** How many properties before one are searched for with clauses. */
+  /** The number of properties before one that searches with clauses include. */
   boundBefore(property: number): number {
     return this.#boundBefore[property]!;
   }
@@ -166,12 +167,12 @@ export class ObjectRules {
   /** Whether another key may come next. */
   mayHaveOther(ledger: ObjectLedger): boolean {
     if (this.#ledgers.at(ledger, AVAILABLE) === 0) return false;
-    // In order, another key gives up the declared ones that have not come.
+    // If keys come in order, another key rules out the declared ones that have not come.
     if (this.isOrdered && this.#ledgers.at(ledger, POSITION) <= this.#lastRequired) return false;
     return this.isFeasible(this.afterOther(ledger));
   }
 
-  /** Of how many of the sorted keys before each, and before the end, one may come next. */
+  /** For each sorted key and for the end: the number of keys before it that may come next. */
   choices(ledger: ObjectLedger): Int32Array {
     let counts = this.#choices.get(ledger);
     if (!counts) {
@@ -209,8 +210,8 @@ export class ObjectRules {
   }
 
   /**
-   * The keys that are searched for with clauses and complete the object, at a small weight; undefined
-   * where none do. Those before `position` do not come any more.
+   * Keys, among those that searches with clauses include, that complete the object at a small
+   * weight; undefined if there are none. Those before `position` may not come any more.
    */
   remainingKeys(
     ledger: ObjectLedger,
@@ -224,7 +225,7 @@ export class ObjectRules {
     return keys && { ...keys, properties: keys.properties.map((at) => this.#bound[at]!) };
   }
 
-  /** Where an object is. */
+  /** The place in an object that a ledger stands for. */
   placeOf(ledger: ObjectLedger): ObjectPlace {
     const available = this.#ledgers.at(ledger, AVAILABLE);
     return {
@@ -235,7 +236,7 @@ export class ObjectRules {
     };
   }
 
-  /** The properties of which one may come next, in order. */
+  /** The properties that may come next, in order. */
   allowed(ledger: ObjectLedger): number[] {
     const place = this.placeOf(ledger);
     this.#work.charge(PROPERTY_STEPS * this.type.properties.length);
@@ -262,7 +263,7 @@ export class ObjectRules {
     return allowed;
   }
 
-  /** The keys among those of clauses that may come next, and how many of them may be passed over. */
+  /** The keys in clauses that may come next, and how many of them may be skipped. */
   #boundAllowed(place: ObjectPlace): { bound: ReadonlySet<number>; skipped: number } {
     const at = this.#boundPlace(place, place.position);
     const next = this.#solver.next(at, this.isOrdered);
@@ -289,7 +290,7 @@ export class ObjectRules {
     };
   }
 
-  /** How many declared keys are required and may come, of those that are left. */
+  /** The numbers of declared keys that are required, and that may come, of those that are left. */
   #leftAt({ position, seen }: ObjectPlace): [required: number, possible: number] {
     const { properties } = this.type;
     if (this.isOrdered) return [this.#requiredFrom[position]!, properties.length - position];
@@ -297,13 +298,13 @@ export class ObjectRules {
     return [this.#requiredFrom[0]! - required, properties.length - seen.length];
   }
 
-  /** Whether the number of keys can be met, which is all there is without clauses. */
+  /** Whether the number of keys can be reached, which is the only rule without clauses. */
   #isWithinBounds(count: number, required: number, possible: number, others: number): boolean {
     const { min, max } = this.type;
     return count + required <= max && count + possible + others >= min;
   }
 
-  /** A copy of a ledger's list with one more key, as far as the number of keys matters. */
+  /** A copy of a ledger's list with one more key, counted up to the number that matters. */
   #counted(ledger: ObjectLedger): number[] {
     const list = this.#ledgers.get(ledger);
     const { min, max } = this.type;
@@ -316,7 +317,7 @@ export class ObjectRules {
   }
 }
 
-/** Orders byte strings, a prefix first. */
+/** The order of byte strings: a prefix comes first. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {

@@ -1,25 +1,26 @@
-// A grammar as the machine runs it: instructions that name the next ones by index, so that a place
-// in a grammar is a number. Made by ../program/, which sees to it that every way through ends.
+// A grammar in the form that the machine runs: instructions that name the next ones by index, so
+// that a position in a grammar is a number. Made by ../program/, which ensures that every path
+// ends.
 
 import type { LanguageId } from "../../language/mod.ts";
 import type { TypeId } from "../../types.ts";
 import type { TextAutomaton } from "../texts/text_automaton.ts";
 
-/** A place in a program: the index of an instruction. */
+/** A position in a program: the index of an instruction. */
 export type Position = number;
 
-/** The place at the end of every rule, and of the root. */
+/** The position at the end of every rule, and of the root. */
 export const RETURN: Position = 0;
 
-/** Text of an automaton, of a number of characters. */
+/** A text of an automaton with a number of characters. */
 export interface ProgramText {
   readonly automaton: TextAutomaton;
-  /** What it is the automaton of; missing for control tokens. */
+  /** The language of the automaton; missing for control tokens. */
   readonly language?: LanguageId;
   readonly min: number;
-  /** Infinity: any. */
+  /** Infinity: any number. */
   readonly max: number;
-  /** 0 where the empty text is one, Infinity where there is none at all, else 1. */
+  /** 0 if it may be empty, Infinity if there is no text at all, otherwise 1. */
   readonly least: number;
 }
 
@@ -29,11 +30,13 @@ export type Instruction =
   | { readonly type: "text"; readonly text: ProgramText; readonly next: Position }
   /** A JSON document. */
   | { readonly type: "document"; readonly root: TypeId; readonly next: Position }
-  /** Any one of them. */
+  /** A choice. */
   | { readonly type: "fork"; readonly targets: readonly Position[] }
-  /** A rule, from its first place to the end, and what follows it. */
+  /** A rule from its first position to its end, and what follows it. */
   | { readonly type: "call"; readonly target: Position; readonly next: Position }
-  /** A part over and over, each time to its end; where that can be empty, `min` is 0. */
+  /**
+   * A repetition of a part, which ends at the end of a rule. If the part may be empty, `min` is 0.
+   */
   | {
     readonly type: "repeat";
     readonly part: Position;
@@ -42,20 +45,20 @@ export type Instruction =
     readonly next: Position;
   };
 
-/** Instructions that bytes are taken by. */
+/** The instructions that accept bytes. */
 export type Terminal = Extract<Instruction, { type: "text" | "document" }>;
 
 /** The instructions of a grammar; the one at {@linkcode RETURN} is a return. */
 export interface Program {
   readonly instructions: readonly Instruction[];
   readonly start: Position;
-  /** By place, whether nothing need come up to the end of its rule. */
+  /** By position: whether nothing more is required up to the end of its rule. */
   readonly isNullable: readonly boolean[];
 }
 
 /**
- * The least weight from each place to the end of its rule, as a least fixed point: Infinity where
- * there is no end, 0 where nothing need come.
+ * The least weight from each position to the end of its rule, as a least fixed point: Infinity if
+ * there is no end, 0 if nothing is required.
  */
 export function weighPositions(
   instructions: readonly Instruction[],

@@ -1,5 +1,5 @@
-// The rules of a schema's types in the form that the machine steps through: automata and ledgers
-// with indices instead of types. Made as they are needed; kept as long as the schema.
+// The rules of a schema's types in the form that the machine uses: automata and ledgers, with
+// indices instead of types. They are made when needed, and kept as long as the schema.
 
 import { type LanguageId, Work } from "../../language/mod.ts";
 import type { NumberSet } from "../../number/mod.ts";
@@ -10,36 +10,36 @@ import { ArrayRules } from "./array_rules.ts";
 import { ObjectRules } from "./object_rules.ts";
 import type { Position, Program } from "./program.ts";
 
-/** A deterministic automaton over the bytes of a number; 0 is the only state without end. */
+/** A deterministic automaton over the bytes of a number. Only state 0 is a dead end. */
 export interface NumberAutomaton {
   readonly start: number;
   step(state: number, byte: number): number;
   accepts(state: number): boolean;
   /** Fewest bytes to acceptance. */
   completion(state: number): Uint8Array;
-  /** Whether masks find no more. */
+  /** Whether so many states are kept that masks may add nothing. */
   readonly isFull?: boolean;
-  /** The state that goes on as a state does of another automaton of the same set. */
+  /** The state that corresponds to a state of another automaton of the same set. */
   adopt?(other: NumberAutomaton, state: number): number;
 }
 
-/** Where the automata of a schema's languages and sets come from. */
+/** The source of the automata of a schema's languages and sets. */
 export interface Automata {
   text(language: LanguageId): TextAutomaton;
   number(set: NumberSet): NumberAutomaton;
-  /** How many strings a language has; Infinity where there are more than `limit`. */
+  /** The number of strings of a language; Infinity if there are more than `limit`. */
   count(language: LanguageId, limit: number): number;
-  /** What is worked for them, which masks limit; without it nothing does. */
+  /** Counts the work for languages, which masks limit. Without it nothing is limited. */
   readonly work?: Work;
-  /** Of texts as they are, without escapes; missing: there are none. */
+  /** Automata of plain texts, without escapes; missing if there are none. */
   plainText?(language: LanguageId): TextAutomaton;
-  /** Whether masks find no more of texts. */
+  /** Whether so much is kept about texts that masks may add nothing. */
   readonly isFull?: boolean;
-  /** The same without what was found on the way. */
+  /** The same source without the results of masks. */
   renewed?(): Automata;
 }
 
-/** How documents are written. */
+/** The way in which documents are written. */
 export interface WritingOptions {
   /**
    * Spaces: none; at most one after a colon or comma (the default); or white space wherever JSON
@@ -48,29 +48,31 @@ export interface WritingOptions {
   readonly whitespace?: "none" | "single" | "free";
   /** Whether declared keys may come in any order, and between others. Default false. */
   readonly anyOrder?: boolean;
-  /** Whether numbers may have exponents, and fractions without need. Default false. */
+  /** Whether numbers may have exponents, and fractions that are not needed. Default false. */
   readonly anyNumbers?: boolean;
 }
 
-/** What is enforced, besides how it is written. */
+/** What is enforced, besides the way of writing. */
 export interface RulesOptions extends WritingOptions {
-  /** A grammar whose documents are of the types; without one there is one document, of the root. */
+  /**
+   * A grammar around documents of the types. Without one, there is one document of the root type.
+   */
   readonly program?: Program | undefined;
 }
 
 /** Most bytes of white space at one place. */
 const MAX_SPACES = 64;
 
-/** Members of a language that are counted, so that keys do not run out unnoticed. */
+/** Most strings of a language that are counted, to notice when keys run out. */
 const MAX_COUNTED = 256;
 
 /** What a type allows, by indices into the rules. */
 export interface ValueRules {
   /** Indices of LITERALS. */
   readonly literals: readonly number[];
-  /** -1: none. */
+  /** -1 if there are none. */
   readonly number: number;
-  /** -1: none. */
+  /** -1 if there are none. */
   readonly text: number;
   readonly arrays: readonly number[];
   readonly objects: readonly number[];
@@ -78,7 +80,7 @@ export interface ValueRules {
 
 const encoder = new TextEncoder();
 
-/** The values that are words. */
+/** The literals of JSON. */
 export const LITERALS: readonly Uint8Array[] = ["null", "true", "false"].map((word) =>
   encoder.encode(word)
 );
@@ -90,13 +92,13 @@ export class Rules {
   /** Bytes of white space after a colon or comma, and elsewhere. */
   readonly spaces: { readonly after: number; readonly elsewhere: number };
   readonly anyWhitespace: boolean;
-  /** What is worked for languages, which masks limit. */
+  /** Counts the work for languages, which masks limit. */
   readonly work: Work;
   readonly numbers: NumberAutomaton[] = [];
   readonly texts: TextRules[] = [];
   readonly arrays: ArrayRules[] = [];
   readonly objects: ObjectRules[] = [];
-  /** By object, the other keys as indices of texts. */
+  /** By object: the languages of the other keys, as indices of texts. */
   readonly others: (readonly number[])[] = [];
   readonly #options: RulesOptions;
   readonly #automata: Automata;
@@ -104,7 +106,7 @@ export class Rules {
   readonly #values = new Map<TypeId, ValueRules>();
   readonly #numberIndices = new Map<NumberSet, number>();
   readonly #textIndices = new Map<string, number>();
-  /** By text, where its automaton comes from. */
+  /** By text: the source of its automaton. */
   readonly #sources: ((automata: Automata) => TextAutomaton)[] = [];
   readonly #programTexts: (number | undefined)[] = [];
 
@@ -123,14 +125,14 @@ export class Rules {
     };
   }
 
-  /** Whether so much was found that masks find no more. */
+  /** Whether so many results are kept that masks may add nothing. */
   get isFull(): boolean {
     return this.#automata.isFull === true || this.numbers.some(({ isFull }) => isFull === true);
   }
 
-  /** The same rules, with the same indices, without what was found on the way. */
+  /** The same rules, with the same indices, without the results of masks. */
   renewed(): Rules {
-    // What is made on demand has to be there, lest the same index come to mean two things.
+    // Whatever is made on demand must exist now, so that an index keeps its meaning.
     this.types.types.forEach((_, id) => this.value(id));
     this.program?.instructions.forEach(({ type }, at) => type === "text" && this.programText(at));
     const rules = new Rules(
@@ -153,7 +155,7 @@ export class Rules {
     return rules;
   }
 
-  /** Whether a byte may be written between tokens of JSON at all. */
+  /** Whether a byte is white space that may be written between tokens of JSON. */
   isSpace(byte: number): boolean {
     return byte === 0x20 ||
       (this.anyWhitespace && (byte === 0x0a || byte === 0x0d || byte === 0x09));
@@ -187,7 +189,7 @@ export class Rules {
     return value;
   }
 
-  /** The text at a place of the program, as an index of `texts`. */
+  /** The text at a position of the program, as an index of `texts`. */
   programText(position: Position): number {
     let index = this.#programTexts[position];
     if (index === undefined) {
@@ -245,7 +247,7 @@ export class Rules {
   }
 }
 
-/** The bytes of a text as the content of a JSON string, only what must be escaped so. */
+/** The bytes of a text as the content of a JSON string, with the necessary escapes only. */
 export function spellContent(text: string): Uint8Array {
   const content = JSON.stringify(text);
   const bytes = new Uint8Array(content.length - 2);

@@ -1,7 +1,7 @@
-// Boolean satisfiability: values of variables under which each of some clauses has a literal that is true.
-// Unit propagation and search with backtracking, after Davis, Logemann and Loveland, "A machine program
-// for theorem-proving" (1962). What is assumed can be taken back to a mark, so that many questions about
-// one set of clauses share their first assumptions.
+// Boolean satisfiability: values of variables under which each of some clauses has a literal that
+// is true. Unit propagation and search with backtracking, after Davis, Logemann and Loveland, "A
+// machine program for theorem-proving" (1962). Assumptions can be undone back to a mark, so that
+// many questions about one set of clauses share their first assumptions.
 
 import type { Work } from "../../language/mod.ts";
 
@@ -11,34 +11,38 @@ export interface Literal {
   readonly isTrue: boolean;
 }
 
-/** What else an assignment must be like, besides that all clauses hold. */
+/** What an assignment must fulfil besides the clauses. */
 export interface SearchGoal {
-  /** Whether the assumptions so far may lead to such an assignment; false makes the search backtrack. */
+  /**
+   * Whether the assumptions so far may lead to such an assignment. If not, the search backtracks.
+   */
   isPromising(): boolean;
   /** Whether more variables must be true than are assumed to be. */
   needsMore(): boolean;
-  /** Called at each assignment; variables without a value count as false. True ends the search. */
+  /** Called for each assignment; variables without a value count as false. True ends the search. */
   found(): boolean;
 }
 
-/** How a search ended: with an assignment, without one, or after too many steps to tell. */
+/** The end of a search: with an assignment, without one, or after too many steps to know. */
 export type SearchEnd = "found" | "exhausted" | "given up";
 
 const UNKNOWN = -1;
 
-/** Steps of work that looking at a clause takes. */
+/** Steps of work for examining a clause. */
 const CLAUSE_STEPS = 0.25;
 
-/** Clauses, and the values assumed of their variables. Inside, the literal's code is 2 * variable + isTrue. */
+/**
+ * Clauses, and the assumed values of their variables. A literal is coded as 2 * variable + isTrue.
+ */
 export class Clauses {
-  /** The literals of all clauses, and where those of each begin. */
+  /** The literals of all clauses, and the offset of each clause. */
   readonly #literals: Int32Array;
   readonly #starts: Int32Array;
   /** By literal, the indices of the clauses that contain it. */
   readonly #having: readonly (readonly number[])[];
   /** By literal: 1 true, 0 false, or UNKNOWN. */
   readonly #values: Int8Array;
-  /** True literals in the order in which they were assumed, and before each how many variables are true. */
+  /** True literals in the order of assumption, and the number of true variables before each. */
   readonly #trail: Int32Array;
   readonly #trues: Int32Array;
   readonly #work: Work;
@@ -60,22 +64,22 @@ export class Clauses {
     this.#trues = new Int32Array(variables + 1);
   }
 
-  /** Clauses that were looked at so far. */
+  /** Number of clauses that were examined. */
   get steps(): number {
     return this.#steps;
   }
 
-  /** How many variables have a value: where {@linkcode undo} goes back to. */
+  /** Number of variables that have a value: a mark for {@linkcode undo}. */
   get mark(): number {
     return this.#assumed;
   }
 
-  /** How many variables are assumed to be true. */
+  /** Number of variables that are assumed to be true. */
   get trues(): number {
     return this.#trues[this.#assumed]!;
   }
 
-  /** How many variables have no value. */
+  /** Number of variables without a value. */
   get open(): number {
     return this.#trail.length - this.#assumed;
   }
@@ -85,12 +89,12 @@ export class Clauses {
     return this.#values[codeOf({ variable, isTrue: true })] === 1;
   }
 
-  /** Assumes a literal and propagates it. Returns false where a clause can no longer hold. */
+  /** Assumes a literal and propagates it. Returns false if a clause can no longer hold. */
   assume(literal: Literal): boolean {
     return this.#assume(codeOf(literal));
   }
 
-  /** Takes back what was assumed after a mark. */
+  /** Undoes all assumptions after a mark. */
   undo(mark: number): void {
     while (this.#assumed > mark) {
       const literal = this.#trail[--this.#assumed]!;
@@ -98,7 +102,10 @@ export class Clauses {
     }
   }
 
-  /** Searches for assignments that keep all assumptions, which are as before when it ends. Errors: OutOfWork. */
+  /**
+   * Searches for assignments that extend the assumptions, which are unchanged afterwards. Errors:
+   * OutOfWork.
+   */
   search(goal: SearchGoal, maxSteps: number): SearchEnd {
     const mark = this.#assumed;
     try {
@@ -128,7 +135,9 @@ export class Clauses {
     }
   }
 
-  /** The literal to try next; -1: all clauses hold if each variable without a value is false. */
+  /**
+   * The literal to try next; -1 if all clauses hold when each variable without a value is false.
+   */
   #choose(goal: SearchGoal): number {
     for (let clause = 0; clause + 1 < this.#starts.length; clause++) {
       const wanted = this.#wantedBy(clause);
@@ -139,7 +148,7 @@ export class Clauses {
   }
 
   /**
-   * A literal that would make a clause true; -1 where the clause is true already, or becomes so when each
+   * A literal that would make a clause true; -1 if it is true already, or will be when each
    * variable without a value is false.
    */
   #wantedBy(clause: number): number {
@@ -176,7 +185,10 @@ export class Clauses {
     return true;
   }
 
-  /** Assumes the last literal that can make a clause true, if only one is left. False where none is. */
+  /**
+   * Assumes the last literal that can make a clause true, if only one is left. Returns false if
+   * none is.
+   */
   #follow(clause: number): boolean {
     if (this.#holds(clause)) return true;
     let only = -1;

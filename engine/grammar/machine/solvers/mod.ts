@@ -1,6 +1,6 @@
-// The questions that take a search: which keys complete an object, and which items complete an array that
-// counts them. Plain data in and out: no stacks, no bytes. All count what
-// they do as work, so that a mask ends them where it has none left.
+// The questions that need a search: which keys complete an object, and which items complete an
+// array that counts them. Input and output are plain data, without stacks and bytes. All of them
+// count their work, so that a mask can end them.
 
 export { type CountedItems, type ItemRun, remainingItems } from "./remaining_items.ts";
 export {

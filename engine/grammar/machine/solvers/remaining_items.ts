@@ -1,38 +1,38 @@
-// Which items complete an array whose items are counted by types of `contains`: greedily, so that an
-// array may be taken for one that nothing completes, but never the other way round.
+// The items that complete an array whose items are counted by types of `contains`. The search is
+// greedy, so it may miss a solution, but never reports a wrong one.
 
 import type { Work } from "../../language/mod.ts";
 import type { ArrayType, ItemPart, TypeId } from "../../types.ts";
 
-/** Steps of work that a look at what may come next takes. */
+/** Steps of work for examining what may come next. */
 const LOOK_STEPS = 3;
 
-/** Items of one type in a row. */
+/** Consecutive items of one type. */
 export interface ItemRun {
   readonly type: TypeId;
   readonly times: number;
 }
 
-/** An array's items as they are counted: a ledger is what matters of those so far, by number. */
+/** The counts of an array's items: a ledger is a number that stands for the items so far. */
 export interface CountedItems {
   readonly type: ArrayType;
   /** Most items. */
   readonly most: number;
   /** Limits how much masks search. */
   readonly work: Work;
-  /** How many items there are, and how many count for each of `contains`. */
+  /** The number of items, and the numbers that count for each of `contains`. */
   countsOf(ledger: number): readonly number[];
   /** Whether the array may end. */
   isComplete(ledger: number): boolean;
-  /** What the next item may be. */
+  /** The types that the next item may have. */
   partsAt(ledger: number): readonly ItemPart[];
-  /** The ledger after items of a part; negative where more of them count than may. */
+  /** The ledger after items of a part; negative if more of them would count than may. */
   add(ledger: number, part: ItemPart, times?: number): number;
 }
 
 /**
- * Items that complete an array, of little weight: at each place the part that most of what is missing is
- * counted by, then the lightest. Undefined where that does not complete it.
+ * Light items that complete an array: at each place an item of the part that counts for most of
+ * what is missing, and among these the lightest. Undefined if that does not complete the array.
  */
 export function remainingItems(
   items: CountedItems,
@@ -65,7 +65,7 @@ function gainOf(items: CountedItems, ledger: number, { counts }: ItemPart): numb
   return items.type.contains.filter(({ min }, at) => counts[at] && counted[at]! < min).length;
 }
 
-/** How often an item that is the best one stays the best one. */
+/** The number of times for which the best item remains the best one. */
 function timesOf(
   items: CountedItems,
   ledger: number,

@@ -1,36 +1,39 @@
-// Which keys can complete an object, and which do so at a small weight: a search over the keys that
-// clauses speak of; the rest is counting. The clauses are a satisfiability problem, hence the caps.
+// The keys that can complete an object, and light ones among them: a search over the keys in
+// clauses, and counting for the others. Satisfying clauses may take exponential time, so searches
+// are limited.
 
 import { Work } from "../../language/mod.ts";
 import type { ObjectType } from "../../types.ts";
 import { MachineError } from "../errors.ts";
 import { Clauses, type SearchEnd, type SearchGoal } from "./clauses.ts";
 
-/** Clauses that are looked at for one object before the search gives up. */
+/** Most clauses that are examined for one object. */
 const MAX_STEPS = 2_000_000;
 
-/** Clauses that are looked at for any keys that complete an object, where their weight is asked. */
+/**
+ * Most clauses that are examined for any keys that complete an object, if light ones are wanted.
+ */
 const MAX_STEPS_TO_FIND = 100_000;
 
-/** Clauses that are looked at for lighter keys than the first that complete an object, times keys. */
+/** Most clauses, times keys, that are examined for lighter keys than the first solution. */
 const MAX_STEPS_TO_IMPROVE = 200_000;
 
-/** Clauses that are looked at for all keys that may come next. */
+/** Most clauses that are examined for all keys that may come next. */
 const MAX_STEPS_AT_ONCE = 4_000_000;
 
-/** Where an object is. */
+/** A place in an object. */
 export interface ObjectPlace {
-  /** Declared keys before it do not come any more. */
+  /** Declared keys before this one may not come any more. */
   readonly position: number;
-  /** Declared keys that are there, as far as clauses or their order ask. */
+  /** Declared keys that the object has, as far as clauses or the order depend on them. */
   readonly seen: readonly number[];
-  /** Number of keys that are there. */
+  /** Number of keys that the object has. */
   readonly count: number;
-  /** Number of other keys that can still come. */
+  /** Number of other keys that may still come. */
   readonly others: number;
 }
 
-/** What keys weigh. */
+/** The weights of keys. */
 export interface KeyWeights {
   readonly weight: (property: number) => number;
   readonly otherWeight: number;
@@ -45,13 +48,13 @@ export interface RemainingKeys {
   readonly weight: number;
 }
 
-/** What is counted of the keys on the way to an object's end. */
+/** Counts of keys on the way to an object's end. */
 interface Counts {
-  /** Keys that are there or must come, but for those that only clauses demand. */
+  /** Keys that the object has or requires, except for those that only clauses require. */
   certain: number;
-  /** Keys that may come and that no clause speaks of, declared or not. */
+  /** Keys that may come and are in no clause, declared or not. */
   fillers: number;
-  /** Variables that are true of keys among the certain ones. */
+  /** Number of true variables among the keys that are certain. */
   readonly knownTrues: number;
 }
 
@@ -59,9 +62,9 @@ interface Counts {
 export class RemainingKeysSolver {
   readonly #type: ObjectType;
   readonly #clauses: Clauses;
-  /** By property, its variable; -1: no clause speaks of it. */
+  /** By property: its variable; -1 if it is in no clause. */
   readonly #variables: readonly number[];
-  /** Whether anything can satisfy the clauses, without the keys that are no properties. */
+  /** Whether the clauses can be satisfied at all. */
   readonly #isPossible: boolean;
 
   constructor(type: ObjectType, work = new Work()) {
@@ -82,7 +85,7 @@ export class RemainingKeysSolver {
       );
   }
 
-  /** Whether any keys complete an object. @throws MachineError if that takes too long to find out */
+  /** Whether any keys complete an object. @throws MachineError if finding out takes too long */
   isFeasible(place: ObjectPlace): boolean {
     const end = this.#within(place, (counts) => this.#search(counts, MAX_STEPS));
     if (end === "given up") {
@@ -91,17 +94,19 @@ export class RemainingKeysSolver {
     return end === "found";
   }
 
-  /** The declared keys of which one may come next; what takes too long to find out is left out. */
+  /** The declared keys that may come next, without those for which finding out takes too long. */
   next(place: ObjectPlace, ordered: boolean): number[] {
     return this.#within(place, (counts) => this.#next(place, counts, ordered)) ?? [];
   }
 
-  /** Keys of little weight that complete an object; undefined where none are found. */
+  /** Light keys that complete an object; undefined if none are found. */
   lightest(place: ObjectPlace, weights: KeyWeights): RemainingKeys | undefined {
     return this.#within(place, (counts) => this.#lightest(place, counts, weights));
   }
 
-  /** Assumes what holds at a place while it is asked about; undefined where that contradicts. */
+  /**
+   * Assumes what holds at a place during a question about it; undefined if that is a contradiction.
+   */
   #within<T>(place: ObjectPlace, ask: (counts: Counts) => T): T | undefined {
     if (!this.#isPossible) return undefined;
     const clauses = this.#clauses;
@@ -161,7 +166,7 @@ export class RemainingKeysSolver {
     return this.#clauses.search({ ...this.#bounds(counts), found: () => true }, maxSteps);
   }
 
-  /** What the number of keys asks of a search. */
+  /** The condition that the number of keys imposes on a search. */
   #bounds({ certain, fillers, knownTrues }: Counts): Omit<SearchGoal, "found"> {
     const clauses = this.#clauses;
     const { min, max } = this.#type;
@@ -207,7 +212,7 @@ export class RemainingKeysSolver {
     return best;
   }
 
-  /** The lightest of all keys that hold some declared ones, up to the least number of keys. */
+  /** The lightest of all keys that include some declared ones, up to the least number of keys. */
   #fill(
     keys: readonly number[],
     { count, others: available }: ObjectPlace,

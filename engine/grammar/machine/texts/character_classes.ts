@@ -1,7 +1,7 @@
-// Classes of the bytes of a string's content, as bits: a state of a string that every byte of some
-// classes leads back to takes whole subtrees of tokens at once.
+// Classes of bytes in a string's content, as bits. If all bytes of some classes lead from a state
+// back to it, whole subtrees of tokens are accepted at once.
 
-/** Bytes that a string treats alike more often than not; ASCII only. */
+/** Sets of bytes that strings usually treat alike; ASCII only. */
 const CLASSES = [
   "abcdef",
   "ghijklmnopqrstuvwxyz",
@@ -33,19 +33,19 @@ const CLASSES = [
   "$^|`\x7f",
 ];
 
-/** Well-formed characters beyond ASCII, but for two. */
+/** Valid characters beyond ASCII, except for the line separators. */
 export const BEYOND_ASCII = 1 << CLASSES.length;
 
-/** U+2028 and U+2029, which the dot of patterns does not stand for. */
+/** U+2028 and U+2029, which the dot of patterns does not match. */
 export const LINE_SEPARATORS = 2 * BEYOND_ASCII;
 
 /** All classes whose bytes need no escape. */
 export const EVERY_CLASS = 4 * BEYOND_ASCII - 1;
 
-/** Quotes, escapes, control characters and what is no UTF-8: never taken unseen. */
+/** Quotes, escapes, control characters and invalid UTF-8, which always have to be examined. */
 export const UNSAFE = 4 * BEYOND_ASCII;
 
-/** The ASCII bytes of each class, by the place of its bit. */
+/** The ASCII bytes of each class, in the order of their bits. */
 export const CLASS_MEMBERS: readonly (readonly number[])[] = CLASSES.map((members) =>
   [...members].map((member) => member.charCodeAt(0))
 );
@@ -56,20 +56,26 @@ CLASS_MEMBERS.forEach((members, index) => {
   for (const member of members) CLASS_OF[member] = 1 << index;
 });
 
-/** The first two bytes of the line separators, as a number. */
+/** The first two bytes of the line separators, as one number. */
 const SEPARATOR_PREFIX = 0xe280;
 
-/** Whether a character beyond ASCII is a line separator, of its last byte and those before as a number. */
+/**
+ * Whether a character beyond ASCII is a line separator, by its last byte and the number of those
+ * before.
+ */
 export function isSeparator(before: number, last: number): boolean {
   return before === SEPARATOR_PREFIX && (last === 0xa8 || last === 0xa9);
 }
 
-/** Whether characters that begin so, and lack so many bytes, are line separators among others. */
+/**
+ * Whether line separators are among the characters with these first bytes that lack a number of
+ * bytes.
+ */
 export function holdsSeparators(begun: number, left: number): boolean {
   return left === 1 && begun === SEPARATOR_PREFIX || left === 2 && begun === SEPARATOR_PREFIX >> 8;
 }
 
-/** Number of bytes that must follow a first byte of UTF-8; -1 where it is none. */
+/** Number of bytes that must follow a first byte of UTF-8; -1 if it is not one. */
 export function continuationsOf(byte: number): number {
   if (byte < 0x80) return 0;
   if (byte >= 0xc2 && byte < 0xe0) return 1;

@@ -1,5 +1,5 @@
-// Where whole classes of characters lead in an automaton: to one state that all of them share, or to
-// several. Masks take the tokens of a subtree at once where all of its characters lead to one state.
+// Where whole classes of characters lead in an automaton: to the same state, or to several. If all
+// characters of a subtree of tokens lead to the same state, masks accept its tokens at once.
 
 import type { Work } from "../../language/mod.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "./character_classes.ts";
 import type { TextAutomaton } from "./text_automaton.ts";
 
-/** The bytes that begin a character beyond ASCII. */
+/** The first bytes of characters beyond ASCII. */
 const FIRST_BYTES: readonly number[] = [...Array(256).keys()].filter((byte) =>
   continuationsOf(byte) > 0
 );
@@ -24,20 +24,20 @@ const FIRST_BYTES: readonly number[] = [...Array(256).keys()].filter((byte) =>
 /** The line separators in UTF-8. */
 const SEPARATORS = [[0xe2, 0x80, 0xa8], [0xe2, 0x80, 0xa9]];
 
-/** Steps of work that it takes to look at all bytes which may go on a character that is begun. */
+/** Steps of work for examining all bytes that may continue a character. */
 export const CHARACTER_STEPS = 2;
 
-/** Where the classes of characters lead from the states of one automaton. */
+/** The targets of classes of characters from the states of an automaton. */
 export class ClassTargets {
   readonly #automaton: TextAutomaton;
   readonly #work: Work;
   /** By state. */
   readonly #loops: number[] = [];
   readonly #closed: boolean[] = [];
-  /** By state and class; -1: not looked at yet. */
+  /** By state and class; -1 if not known. */
   readonly #targets: Int32Array[] = [];
 
-  /** @param work limits how much is looked at */
+  /** @param work limits how much is examined */
   constructor(automaton: TextAutomaton, work: Work) {
     this.#automaton = automaton;
     this.#work = work;
@@ -48,7 +48,10 @@ export class ClassTargets {
     return this.#loops[state] ??= this.#automaton.isBoundary(state) ? this.#findLoops(state) : 0;
   }
 
-  /** Whether all characters that may come lead back to a state, but for escapes; some do. */
+  /**
+   * Whether there are characters that may come without escapes, and all of them lead back to a
+   * state.
+   */
   isClosed(state: number): boolean {
     return this.#closed[state] ??= this.#findClosed(state);
   }
@@ -65,7 +68,7 @@ export class ClassTargets {
     return loops !== 0;
   }
 
-  /** The one state that all characters of some classes lead to; not positive: there is none. */
+  /** The state to which all characters of some classes lead; not positive if there is none. */
   ofAll(state: number, classes: number): number {
     let target = -1;
     for (let left = classes; left !== 0; left &= left - 1) {
@@ -76,7 +79,7 @@ export class ClassTargets {
     return target;
   }
 
-  /** The one state that all characters of a class lead to; 0: there is none. */
+  /** The state to which all characters of a class lead; 0 if there is none. */
   #targetOfClass(state: number, index: number): number {
     const targets = this.#targets[state] ??= new Int32Array(32).fill(-1);
     if (targets[index]! < 0) targets[index] = this.#findTarget(state, index);
@@ -97,7 +100,7 @@ export class ClassTargets {
     return Math.max(target, 0);
   }
 
-  /** The one state that all ends of a begun character lead to; 0: there is none. */
+  /** The state to which all ends of a begun character lead; 0 if there is none. */
   #targetAfter(
     state: number,
     left: number,

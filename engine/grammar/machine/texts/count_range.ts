@@ -1,9 +1,10 @@
-// For which numbers of characters what was found out of one number holds: a mask of a string that
-// may have 60,000 more characters serves for 59,000 too. Every question is put through here.
+// The numbers of characters for which a result holds that was found for one number: a mask of a
+// string that may have 60,000 more characters is also right for 59,000. Every comparison goes
+// through here.
 
-/** The numbers of characters that all questions so far get the same answers for. */
+/** The numbers of characters for which all comparisons so far have the same results. */
 export class CountRange {
-  /** By how much fewer and more the characters may be. */
+  /** How much smaller and greater the number may be. */
   #down = Infinity;
   #up = Infinity;
 
@@ -20,12 +21,12 @@ export class CountRange {
     return !this.isAtMost(characters, limit - 1);
   }
 
-  /** Notes that an answer holds for one number only. */
+  /** Notes that a result holds for one number only. */
   narrow(): void {
     this.#down = this.#up = 0;
   }
 
-  /** The fewest and most characters, where the questions were asked on the way from `characters`. */
+  /** The fewest and most characters, if the comparisons were made starting from `characters`. */
   around(characters: number): readonly [fewest: number, most: number] {
     return [characters - this.#down, characters + this.#up];
   }

@@ -1,33 +1,42 @@
-// What a string may be, byte by byte: the interface of automata that the machine is given, of patterns,
-// formats and constants. Some answers are optional: what an automaton cannot tell at once is searched
-// for in text_rules.ts and completion/text_ends.ts.
+// The interface of automata of patterns, formats and constants: what a string may be, byte by byte.
+// Some methods are optional. Without them, text_rules.ts and completion/text_ends.ts search for the
+// answer.
 
-/** A deterministic automaton over bytes of text or of a JSON string's content; 0 is the only state without end. */
+/**
+ * A deterministic automaton over bytes of text or of a JSON string's content. Only state 0 is a
+ * dead end.
+ */
 export interface TextAutomaton {
   readonly start: number;
   step(state: number, byte: number): number;
-  /** Whether a step needs no work, which a mask may have used up. */
+  /** Whether a step needs no work, for which the budget of a mask may be spent. */
   isKnown?(state: number, byte: number): boolean;
   accepts(state: number): boolean;
   isBoundary(state: number): boolean;
-  /** The states one character on, or at the end of one that is begun, where that is told at once. */
+  /**
+   * The states after one more character, or after the one that has begun, if they are known without
+   * a search.
+   */
   next?(state: number): readonly number[];
-  /** Whether a character may lead from a state back to it. */
+  /** Whether some character may lead from a state back to it. */
   mayRepeat?(state: number): boolean;
-  /** Fewest characters to acceptance, counting one that is begun. */
+  /** Fewest characters to acceptance; a character that has begun counts. */
   shortest(state: number): number;
-  /** A number of characters that acceptance takes at least, told without a search. */
+  /** A lower bound of the characters to acceptance, without a search. */
   fewest?(state: number): number;
   /** Fewest bytes to acceptance. */
   completion(state: number): Uint8Array;
   /** The number of these bytes, found without spelling them out. */
   completionLength?(state: number): number;
-  /** Whether no string holds U+2028 or U+2029, which a dot in patterns does not stand for. */
+  /** Whether no string contains U+2028 or U+2029, which a dot in patterns does not match. */
   readonly isWithoutSeparators?: boolean;
-  /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
+  /**
+   * Most characters that a text lacks from a state on, after any characters without escapes;
+   * Infinity: unknown. With the second argument, without line separators either.
+   */
   mostMissing?(state: number, isWithoutSeparators: boolean): number;
   /** The same in bytes. */
   mostBytesMissing?(state: number): number;
-  /** The state that goes on as a state does of another automaton of the same language. */
+  /** The state that corresponds to a state of another automaton of the same language. */
   adopt?(other: TextAutomaton, state: number): number;
 }

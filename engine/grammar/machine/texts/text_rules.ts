@@ -1,5 +1,5 @@
-// What a string may still be after its first bytes: an automaton of its language with a window on
-// its number of characters. Exact also where not every length can be reached.
+// What may follow the first bytes of a string: an automaton of its language, with limits of its
+// number of characters. This is exact even if not every number can be reached.
 
 import { Work } from "../../language/mod.ts";
 import type { WordSet } from "../collections/word_sets.ts";
@@ -16,13 +16,13 @@ import { CHARACTER_STEPS, ClassTargets } from "./class_targets.ts";
 import { CountRange } from "./count_range.ts";
 import type { TextAutomaton } from "./text_automaton.ts";
 
-/** Steps of work that a place takes which a search for a length visits. */
+/** Steps of work for a place that a search for a length visits. */
 const SEARCH_STEPS = 4;
 
-/** The same for all characters that may follow a state. */
+/** Steps of work for all characters that may follow a state. */
 const SUCCESSOR_STEPS = 10;
 
-/** More states than any automaton has. */
+/** A number above the states of any automaton. */
 const BEYOND_STATES = 2 ** 26;
 
 /** A state after a number of characters, as one number. */
@@ -37,20 +37,25 @@ export class TextRules {
   readonly max: number;
   /** Whether the number of characters matters. */
   readonly isBounded: boolean;
-  /** The classes of all characters without escapes that a string may hold. */
+  /** The classes of all characters without escapes that a string may contain. */
   readonly classes: number;
   readonly #targets: ClassTargets;
   /** By state. */
   readonly #shortest: number[] = [];
-  /** By state, of all texts and of those without line separators; within characters by state and byte. */
+  /**
+   * By state: for all texts, and for those without line separators; within characters by state and
+   * byte.
+   */
   readonly #missing: readonly [number[], number[]] = [[], []];
   readonly #missingWithin = [new Map<number, number>(), new Map<number, number>()] as const;
   readonly #successors = new Map<number, readonly number[]>();
-  /** By state and number of characters, of texts that may not have any number. */
+  /** By state and number of characters, for texts with an upper limit. */
   readonly #feasible = new Map<number, boolean>();
-  /** By state, of texts that may be any longer: with so many characters before it, they can get long enough. */
+  /**
+   * By state, for texts without an upper limit: with this many characters they can get long enough.
+   */
   readonly #enough: number[] = [];
-  /** By state: with so many, they cannot. */
+  /** By state: with this many characters they cannot. */
   readonly #tooFew: number[] = [];
   readonly #work: Work;
 
@@ -65,17 +70,17 @@ export class TextRules {
     this.classes = automaton.isWithoutSeparators ? EVERY_CLASS & ~LINE_SEPARATORS : EVERY_CLASS;
   }
 
-  /** Whether any string begins so at all. */
+  /** Whether any string has these first bytes. */
   get isPossible(): boolean {
     return this.automaton.start !== 0 && this.isFeasible(this.automaton.start, 0);
   }
 
-  /** Characters after one more, as far as their number matters. */
+  /** The number of characters after one more, up to the number that matters. */
   counted(characters: number): number {
     return this.max === Infinity ? Math.min(characters + 1, this.min) : characters + 1;
   }
 
-  /** Characters after a step to `next`. */
+  /** The number of characters after a step to `next`. */
   charactersAt(next: number, characters: number): number {
     if (!this.isBounded) return 0;
     return this.automaton.isBoundary(next) ? this.counted(characters) : characters;
@@ -87,20 +92,24 @@ export class TextRules {
     return range ? range.isAtLeast(characters, this.min) : characters >= this.min;
   }
 
-  /** Whether the string can be completed within the window; `range` learns for which counts. */
+  /**
+   * Whether the string can be completed within the limits. `range` notes for which numbers that
+   * holds.
+   */
   isFeasible(state: number, characters: number, range?: CountRange): boolean {
     if (!this.isBounded) return true;
     if (this.min > this.max) return false;
     if (this.max === Infinity) return this.#canBeLong(state, characters, range);
-    // A walk asks at each node, and most texts are long enough already.
+    // A walk asks this at each node, and most texts are long enough already.
     const length = characters + this.#shortestFrom(state);
     if (range === undefined && this.min <= length && length <= this.max) return true;
     return this.#fitsIn(state, characters, range ?? new CountRange());
   }
 
   /**
-   * Whether the string can get as long as it has to, where it may be any longer. What is true of a
-   * number of characters is true of greater ones, so that two numbers for each state tell all.
+   * Whether the string can get as long as it has to, if it has no upper limit. What is possible
+   * with a number of characters is possible with greater ones, so two numbers for each state are
+   * enough.
    */
   #canBeLong(state: number, characters: number, range: CountRange | undefined): boolean {
     let enough = this.#enough[state];
@@ -127,12 +136,12 @@ export class TextRules {
     this.#enough[state] = Math.min(this.#enough[state] ?? Infinity, characters);
   }
 
-  /** Whether a string in a state can get as long as it likes, told without a search. */
+  /** Whether a string in a state can get arbitrarily long, as far as is known without a search. */
   #goesOn(state: number): boolean {
     return this.#repeats(state) || this.#openMissing(state) < Infinity;
   }
 
-  /** Whether the string can end within a window that has an upper end. */
+  /** Whether the string can end within limits that include an upper one. */
   #fitsIn(state: number, characters: number, range: CountRange): boolean {
     const shortest = this.#shortestFrom(state);
     if (!range.isAtMost(characters, this.max - shortest)) return false;
@@ -153,7 +162,7 @@ export class TextRules {
     return feasible;
   }
 
-  /** Characters that may come before the shortest end after them is too long. */
+  /** Number of characters that may come before the shortest end after them is too long. */
   charactersLeft(state: number, characters: number): number {
     return this.max === Infinity ? Infinity : this.max - characters - this.#shortestFrom(state);
   }
@@ -167,14 +176,17 @@ export class TextRules {
     return this.#targets.loopsAt(state);
   }
 
-  /** Whether all characters that may come lead back to a state, but for escapes; some do. */
+  /**
+   * Whether there are characters that may come without escapes, and all of them lead back to a
+   * state.
+   */
   isClosed(state: number): boolean {
     return this.#targets.isClosed(state);
   }
 
   /**
-   * The classes of which any text can be completed once it has come to `state` by `byte`: all, all but
-   * line separators, or 0: some text cannot be, or there is no telling.
+   * The classes of which any text can be completed, once a byte has led to `state`: all classes,
+   * all except line separators, or 0 if some text cannot be completed or that is not known.
    */
   openClasses(state: number, byte: number): number {
     if (this.mostMissing(state, byte) < Infinity) return this.classes;
@@ -190,9 +202,9 @@ export class TextRules {
   }
 
   /**
-   * Most characters that any text of some classes, all or all but line separators, lacks once it has come
-   * to `state` by `byte`, beyond one that is begun; Infinity: some text cannot be completed, or there is
-   * no telling.
+   * Most characters that any text of some classes lacks (all, or all except line separators) once a
+   * byte has led to `state`, beyond a character that has begun; Infinity if some text cannot be
+   * completed, or that is not known.
    */
   mostMissing(state: number, byte: number, classes = this.classes): number {
     const kind = (classes & LINE_SEPARATORS) === 0 ? 1 : 0;
@@ -216,16 +228,17 @@ export class TextRules {
   }
 
   /**
-   * Most bytes that any text of all `classes` lacks, of so many characters at most from a state between
-   * characters on, beyond a character that is begun; Infinity: unknown.
+   * Most bytes that any text of all `classes` lacks, with at most a number of characters from a
+   * state between characters on, beyond a character that has begun; Infinity: unknown.
    */
   mostBytesMissing(state: number, characters: number, height: number): number {
     if (this.max < Infinity) {
-      // After the longest text, and what makes up the least number, an end must still be possible.
+      // An end must still be possible after the longest text and the characters that reach the
+      // least number.
       const most = this.mostMissing(state, 0);
       if (Math.max(characters + height, this.min) + most > this.max) return Infinity;
     }
-    // A character that only makes up the number takes one byte.
+    // A character that only serves to reach the number takes one byte.
     const padding = Math.max(this.min - characters, 0);
     return padding + (this.automaton.mostBytesMissing?.(state) ?? Infinity);
   }
@@ -264,7 +277,7 @@ export class TextRules {
     return most;
   }
 
-  /** Whether any text of some classes and so many characters can be completed. */
+  /** Whether any text of some classes with so many characters can be completed. */
   takesAll(
     state: number,
     characters: number,
@@ -288,27 +301,27 @@ export class TextRules {
     return true;
   }
 
-  /** Whether some character leads back to a state, so that every greater length is reached. */
+  /** Whether some character leads back to a state, so that every greater number is reached. */
   #repeats(state: number): boolean {
     return this.automaton.isBoundary(state) && this.nextOf(state).includes(state);
   }
 
-  /** Whether all characters that may come in a state, however they are spelled, lead back to it. */
+  /** Whether all characters that may come in a state, with and without escapes, lead back to it. */
   isUniform(state: number): boolean {
     return this.automaton.isBoundary(state) && this.nextOf(state).every((next) => next === state);
   }
 
-  /** The states one character on, or at the end of the one that is begun. */
+  /** The states after one more character, or after the one that has begun. */
   nextOf(state: number): readonly number[] {
     return this.#successors.get(state) ?? [...this.#successorsOf(state)];
   }
 
-  /** Looks in depth for a string within the window: most ways on lead to one. */
+  /** Searches depth-first for a string within the limits, since most paths lead to one. */
   #reaches(start: number, characters: number): boolean {
     const low = this.min - characters;
     const high = this.max - characters;
     const visited = new Set<number>();
-    // Whether the string can get as long as it likes on the way that is found.
+    // Whether the string can get arbitrarily long on the path that was found.
     let isEndless = false;
     const onPath = new Map<number, number>();
     const path: Way[] = [];
@@ -328,7 +341,7 @@ export class TextRules {
       if (missing < Infinity && count + missing <= high) return true;
       const before = onPath.get(state);
       if (before !== undefined) {
-        // What led back to the state can do so as often as characters are missing.
+        // A character that leads back to the state can do so as often as characters are missing.
         const period = count - before;
         if (shortest + Math.ceil((low - shortest) / period) * period <= high) return true;
       }
@@ -349,7 +362,7 @@ export class TextRules {
         continue;
       }
       if (!enter(next.value)) continue;
-      // Whoever follows this way asks at each place of it.
+      // A document that follows this path asks at each place of it.
       for (const { state } of path) {
         if (high < Infinity) this.#feasible.set(placeOf(state, characters), true);
         else this.#noteEnough(state, isEndless ? -Infinity : characters);
@@ -360,7 +373,7 @@ export class TextRules {
     return false;
   }
 
-  /** The states one character on, as they are found: few of them may do. */
+  /** The states after one more character, one by one, because few of them may be enough. */
   *#successorsOf(state: number): Generator<number> {
     let known = this.#successors.get(state);
     if (!known && this.automaton.next) {
@@ -389,10 +402,10 @@ export class TextRules {
   }
 }
 
-/** A place on the way of a search, and where it may go from there. */
+/** A place on the path of a search, and the states that may follow. */
 interface Way {
   readonly state: number;
-  /** Whether the state comes for the first time on this way. */
+  /** Whether the state occurs for the first time on this path. */
   readonly isFirst: boolean;
   readonly next: Generator<number>;
 }
@@ -402,6 +415,6 @@ export interface TextPlace {
   readonly text: TextRules;
   readonly state: number;
   readonly characters: number;
-  /** What the rest of the text must not be. */
+  /** The words from which the rest of the text must differ. */
   readonly avoided: WordSet;
 }

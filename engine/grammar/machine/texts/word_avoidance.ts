@@ -1,17 +1,18 @@
-// Strings of a text that are none of a finite set: whether any is left after a prefix. Exact, because
-// only prefixes of the set's members need a search; anywhere else it is enough that the text can end.
+// Whether a text has a string left, after a prefix, that differs from all of a finite set of words.
+// This is exact, because only prefixes of the words need a search; elsewhere it is enough that the
+// text can end.
 
 import type { Work } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
 import type { TextRules } from "./text_rules.ts";
 
-/** Longest path along members that is searched; longer members count as unavoidable. */
+/** Longest path along words that is searched. Longer words count as unavoidable. */
 const MAX_DEPTH = 2000;
 
-/** Steps of work that all steps of a place take. */
+/** Steps of work for all transitions of a place. */
 const PLACE_STEPS = 20;
 
-/** Remembers which places in texts have strings left outside which sets. */
+/** Finds and caches which places in texts have strings left outside which sets. */
 export class WordAvoidance {
   readonly #words: WordSets;
   readonly #work: Work;
@@ -22,7 +23,7 @@ export class WordAvoidance {
     this.#work = work;
   }
 
-  /** Whether a text, from a place on where it can be completed, has a string that is not of the set. */
+  /** Whether a text, from a place on where it can be completed, has a string outside of the set. */
   isPossible(text: TextRules, state: number, characters: number, avoided: WordSet): boolean {
     return this.#search(text, state, characters, avoided, 0);
   }

@@ -1,5 +1,5 @@
-// The tokens of a vocabulary that a string may hold as they are, by the classes of their characters
-// and how many they have: what a string of [a-z_] may go on with is a look-up, not a walk.
+// The tokens of a vocabulary that a string may contain as they are, by the classes and the number
+// of their characters. So what may follow in a string of [a-z_] is found without a walk.
 
 import {
   BEYOND_ASCII,
@@ -12,26 +12,32 @@ import {
   UNSAFE,
 } from "../texts/character_classes.ts";
 
-/** Masks that are kept: 4 MB for 128,000 tokens. */
+/** Masks that are cached: 4 MB for 128,000 tokens. */
 const MAX_MASKS = 256;
 
-/** Stands for more characters than any token has. */
+/** A number of characters that no token has. */
 const NOT_PLAIN = 0xffff;
 
-/** The tokens of whole characters that need no escape; the last character may be cut off. */
+/**
+ * The tokens that consist of whole characters without escapes, except that the last one may be cut
+ * off.
+ */
 export class PlainTokens {
   readonly #size: number;
   readonly #longest: number;
   /** By token. */
   readonly #lengths: Uint16Array;
   readonly #classes: Int32Array;
-  /** Tokens in the order of their numbers of characters, and where each number begins. */
+  /** Tokens by number of characters, and the offset of each number. */
   readonly #byLength: Int32Array;
   readonly #starts: Int32Array;
   readonly #masks = new Map<number, Map<number, Uint32Array<ArrayBuffer>>>();
   #count = 0;
 
-  /** Looks at `tokens` of a vocabulary of `size`; none has more than `longest` bytes. */
+  /**
+   * @param size number of tokens of the vocabulary
+   * @param longest bytes of its longest token
+   */
   constructor(
     size: number,
     longest: number,
@@ -54,7 +60,7 @@ export class PlainTokens {
     this.mask(EVERY_CLASS, longest);
   }
 
-  /** The tokens of at most so many characters, all of some classes. Not to be written to. */
+  /** The tokens of at most so many characters, all of some classes. Read only. */
   mask(classes: number, characters: number): Uint32Array<ArrayBuffer> {
     const most = Math.min(characters, this.#longest);
     const known = this.#masks.get(classes)?.get(most);
@@ -79,7 +85,9 @@ export class PlainTokens {
     return bits;
   }
 
-  /** Of the nearest greater number of characters that is known, without the tokens that are longer. */
+  /**
+   * The mask of the next greater number of characters that is cached, without the longer tokens.
+   */
   #shorter(classes: number, most: number): Uint32Array<ArrayBuffer> {
     const masks = this.#masks.get(classes);
     let from = most + 1;

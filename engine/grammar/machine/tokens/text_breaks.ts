@@ -1,6 +1,6 @@
-// Where tokens leave plain text: the quotes and backslashes that follow characters without escapes, and
-// the line separators, which many patterns treat apart. They are few, so a string that takes every other
-// character needs to look at nothing else.
+// The places where tokens leave plain text: quotes and backslashes after characters without
+// escapes, and line separators, which many patterns treat separately. They are few, so for a string
+// that accepts every other character nothing else has to be visited.
 
 import {
   BEYOND_ASCII,
@@ -16,7 +16,7 @@ const QUOTE = 0x22;
 
 const BACKSLASH = 0x5c;
 
-/** What breaks are found in: a trie in depth-first order. */
+/** The trie in which breaks are found, in depth-first order. */
 export interface Trie {
   readonly nodes: number;
   readonly bytes: Uint8Array;
@@ -29,7 +29,7 @@ export interface TextBreak {
   readonly node: number;
   /** The plain bytes that lead to it. */
   readonly path: Uint8Array;
-  /** How many characters they are. */
+  /** Number of these characters. */
   readonly characters: number;
   /** Their classes. */
   readonly classes: number;
@@ -40,7 +40,7 @@ export interface TextBreak {
 export function findBreaks({ nodes, bytes, depths, ends }: Trie): TextBreak[] {
   const found: TextBreak[] = [];
   const longest = depths.reduce((most, depth) => Math.max(most, depth), 0);
-  // By depth: what is known of the way, and the bytes that a begun character lacks.
+  // By depth: what is known of the path, and the bytes that a begun character lacks.
   const path = new Uint8Array(longest + 1);
   const characters = new Int32Array(longest + 1);
   const classes = new Int32Array(longest + 1);
@@ -93,7 +93,7 @@ export function findBreaks({ nodes, bytes, depths, ends }: Trie): TextBreak[] {
   return found;
 }
 
-/** The place of the first of the breaks whose node is not below `least`. */
+/** The index of the first break whose node is at least `least`. */
 export function placeOf(sorted: readonly TextBreak[], least: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

@@ -1,27 +1,31 @@
-// What tokens are of the content of a JSON string: how many characters, and what the last one lacks. Only
-// tokens that may stand in a string after a whole character are of interest: others' numbers mean nothing.
+// The length of tokens within the content of a JSON string: their characters, and the bytes that
+// the last one lacks. The numbers have a meaning only for tokens that may come in a string after a
+// complete character.
 
 import { continuationsOf } from "../texts/character_classes.ts";
 
 /** By token. */
 export interface TokenSpans {
-  /** Its characters, one that is only begun among them; from MOST_CHARACTERS on they are not told apart. */
+  /**
+   * The number of characters, a begun one included; MOST_CHARACTERS stands for greater numbers,
+   * too.
+   */
   readonly characters: Uint8Array;
-  /** Bytes that its last character lacks at least; ESCAPE after a backslash. */
+  /** Bytes that the last character lacks at least; ESCAPE after a backslash. */
   readonly lacks: Uint8Array;
 }
 
-/** Most characters that are told apart. */
+/** The greatest number of characters that is stored. */
 export const MOST_CHARACTERS = 0xff;
 
-/** Stands for what a character lacks after a backslash, which is a matter of the text. */
+/** The bytes that a character lacks after a backslash: they depend on the text. */
 export const ESCAPE = 0xff;
 
 const BACKSLASH = 0x5c;
 
 const LETTER_U = 0x75;
 
-/** Hexadecimal digits of an escape that spells a number. */
+/** Hexadecimal digits of an escape such as \u0041. */
 const DIGITS = 4;
 
 /** Measures the tokens of a vocabulary of `size`. */

@@ -14,9 +14,9 @@ import { PlainTokens } from "./plain_tokens.ts";
 import { findBreaks, type TextBreak } from "./text_breaks.ts";
 import { measureSpans, type TokenSpans } from "./token_spans.ts";
 
-/** What a table is made of. */
+/** The input of a table. */
 export interface TokenSource {
-  /** Number of tokens; ids are below it. */
+  /** Number of tokens, and the bound of their ids. */
   readonly size: number;
   /** The bytes of a token. */
   readonly bytesOf: (token: number) => Uint8Array;
@@ -24,14 +24,14 @@ export interface TokenSource {
   readonly endTokens: Iterable<number>;
   /** Whether a token stands for no text. */
   readonly isControl: (token: number) => boolean;
-  /** What a control token is called; left out: none of them can be asked for. */
+  /** The name of a control token. Without this, no control token can be asked for. */
   readonly piece?: (token: number) => string;
 }
 
-/** Begins the bytes of a control token; no text has it. */
+/** The first byte of a control token, which no text contains. */
 export const CONTROL = 0xff;
 
-/** The bytes that stand for a control token, as many for each. */
+/** The number of bytes that stand for a control token. */
 export function spellControl(token: number): Uint8Array {
   return Uint8Array.of(
     CONTROL,
@@ -39,7 +39,7 @@ export function spellControl(token: number): Uint8Array {
   );
 }
 
-/** A vocabulary, sorted. Nodes are in depth-first order; node 0 is the root. */
+/** A sorted vocabulary. Nodes are in depth-first order; node 0 is the root. */
 export class TokenTable {
   readonly size: number;
   readonly endTokens: ReadonlySet<number>;
@@ -49,15 +49,15 @@ export class TokenTable {
   readonly sorted: Int32Array;
   /** Number of nodes. */
   readonly nodes: number;
-  /** The byte that leads to each node. */
+  /** The last byte on the path to each node. */
   readonly bytes: Uint8Array;
-  /** Number of bytes that lead to each node. */
+  /** Number of bytes on the path to each node. */
   readonly depths: Uint16Array;
   /** The node after each node's subtree. */
   readonly ends: Int32Array;
   /**
-   * The place in `sorted` of the first token of each node's subtree, and the number of tokens at
-   * the end. Those that end at the node itself are before the next node's.
+   * The index in `sorted` of the first token of each node's subtree, and the number of tokens at
+   * the end. The tokens of the node itself are those before the next node's.
    */
   readonly firsts: Int32Array;
   /** Classes of the bytes below each node. */
@@ -66,13 +66,13 @@ export class TokenTable {
   readonly heights: Uint16Array;
   /** The tokens that need no escape in a string. */
   readonly plain: PlainTokens;
-  /** Where tokens that begin so leave it. */
+  /** The places where tokens leave plain text. */
   readonly breaks: readonly TextBreak[];
-  /** The nodes of those that are line separators. */
+  /** The nodes of these places that are line separators. */
   readonly separators: ReadonlySet<number>;
-  /** What each token is of a string's content. */
+  /** The length of each token within a string's content. */
   readonly spans: TokenSpans;
-  /** Control tokens by what they are called. */
+  /** Control tokens by name. */
   readonly controls: ReadonlyMap<string, number>;
   /** Bits of the tokens that are in the trie. */
   readonly #texts: Uint32Array;
@@ -152,7 +152,7 @@ export class TokenTable {
     return this.#bytesOf(token);
   }
 
-  /** Whether a token is in the trie: text, or a control token that can be asked for. */
+  /** Whether a token is in the trie: a text token, or a control token that can be asked for. */
   isText(token: number): boolean {
     return ((this.#texts[token >>> 5]! >>> (token & 31)) & 1) === 1;
   }
@@ -217,7 +217,7 @@ export class TokenTable {
     this.heights[node] = height;
   }
 
-  /** Classes below a node that lies `left` bytes before the end of a character. */
+  /** Classes below a node that is `left` bytes before the end of a character. */
   #classesWithin(
     node: number,
     left: number,
@@ -237,10 +237,10 @@ export class TokenTable {
   }
 }
 
-/** Bytes that a number holds exactly. */
+/** Bytes that a number can hold exactly. */
 const KEY_BYTES = 6;
 
-/** The first bytes as a number that sorts like them, but for zero bytes at the end. */
+/** The first bytes as a number with the same order, except for zero bytes at the end. */
 function sortKey(bytes: Uint8Array): number {
   let key = 0;
   for (let index = 0; index < KEY_BYTES; index++) key = key * 256 + (bytes[index] ?? 0);
