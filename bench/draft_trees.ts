@@ -6,7 +6,7 @@
 
 import { parseArgs } from "node:util";
 import { BOX_MODEL, type ChatRequest, loadModel, type Model } from "../engine/mod.ts";
-import { writeBlurred } from "../tests/engine/generate/blurred_model.ts";
+import { writeBlurred } from "./blurred_model.ts";
 import { percent, print } from "./report.ts";
 import { temporaryFolder } from "./temporary.ts";
 

@@ -40,7 +40,10 @@ export interface BuiltHead extends Built {
   readonly states: StateFeed;
 }
 
-/** How a file and this program can draft with a head for multi-token prediction. */
+/**
+ * How a file and this program can draft with a head for multi-token prediction. Of several heads, each
+ * trained for a token further on, the first one drafts all tokens of a draft.
+ */
 export function mtpHeadOf(
   { tensors }: GgufFile,
   config: Config,
@@ -48,7 +51,7 @@ export function mtpHeadOf(
   const heads = config.countOr("nextn_predict_layers", 0);
   if (heads === 0 || !tensors.has(mtpProjection(config.layers))) return "none";
   const { loadMtpHead } = architectureOf(config.architecture);
-  return heads === 1 && loadMtpHead ? "known" : "unknown";
+  return loadMtpHead ? "known" : "unknown";
 }
 
 /** What is to be said of a file's heads for multi-token prediction: that they are not used. */
@@ -56,8 +59,8 @@ export function mtpWarnings(gguf: GgufFile, config: Config): string[] {
   if (mtpHeadOf(gguf, config) !== "unknown") return [];
   const { architecture } = config;
   return [
-    `the file's head for multi-token prediction is not used: it is not known here how one or more of ` +
-    `them draft in a model of architecture "${architecture}"; answers are the same without`,
+    `the file's head for multi-token prediction is not used: it is not known here how it drafts in a ` +
+    `model of architecture "${architecture}"; answers are the same without`,
   ];
 }
 

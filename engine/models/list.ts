@@ -31,6 +31,7 @@ export { lfm2 } from "./lfm2.ts";
 export { llama } from "./llama.ts";
 export { llama4 } from "./llama4.ts";
 export { mamba, mamba2 } from "./mamba.ts";
+export { miMo2 } from "./mimo2.ts";
 export { miniCpm } from "./minicpm.ts";
 export { miniMaxM2 } from "./minimax_m2.ts";
 export { mistral3 } from "./mistral3.ts";

@@ -29,6 +29,11 @@ for (const folder of ["architectures", "text"]) {
   }
 }
 
+conformanceTest("mimo2-moe has the known logits, however its rows are batched", async () => {
+  const errors = await logitErrors(await readFixture("architectures-more", "mimo2-moe"));
+  assert(worst(errors) <= 1e-6, JSON.stringify(errors));
+});
+
 for (const name of hasData ? await embeddingNames() : []) {
   conformanceTest(`${name} gives the known embeddings, of tokens and of texts`, async () => {
     const cosine = await leastCosine(name);

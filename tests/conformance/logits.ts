@@ -47,10 +47,10 @@ export async function readFloats(path: string): Promise<Float32Array> {
   return new Float32Array((await Deno.readFile(new URL(path, DATA))).buffer);
 }
 
-/** Reads a model of `architectures` or `text`. */
+/** Reads a model of `architectures`, `architectures-more` or `text`. */
 export async function readFixture(folder: string, name: string): Promise<Fixture> {
   const json = async (path: string) => JSON.parse(await Deno.readTextFile(new URL(path, DATA)));
-  const tokens = folder === "architectures"
+  const tokens = folder.startsWith("architectures")
     ? await json(`${folder}/${name}.tokens.json`)
     : findTokens(await json(`${folder}/manifest.json`), name);
   return {

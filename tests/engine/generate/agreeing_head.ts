@@ -13,13 +13,18 @@ const SHARE_OF_LAYERS = 0.2;
 /** What a layer adds to the residual stream. */
 const OUTPUTS = /\.(attn_output|ssm_out|ffn_down\w*)\.weight$/;
 
-/** Writes such a model and returns its path. */
-export async function writeAgreeing(reference: ReferenceModel): Promise<URL> {
-  const model = withHead(reference);
+/** Writes such a model and returns its path. Of several heads, the first one is as a single one is. */
+export async function writeAgreeing(reference: ReferenceModel, heads = 1): Promise<URL> {
+  const model = withHead(reference, heads);
   const weights = new RandomWeights();
   const tokens = randomTokens(3);
   reference.run(weights, tokens);
   runHead(model, weights, tokens, finalStates(model, weights, tokens));
+  for (let more = 1; more < heads; more++) {
+    const layer = weights.layer(layersOf(model) + more);
+    layer.vector("nextn.eh_proj.weight", [2 * WIDTH, WIDTH]);
+    layer.vector("attn_norm.weight", WIDTH);
+  }
   const { tensors } = weights;
   const set = (name: string, valueOf: (value: number, at: number) => number) => {
     const { shape, values, type } = tensors.get(name)!;

@@ -9,7 +9,7 @@ import {
   loadModel,
 } from "../../../engine/mod.ts";
 import { folder } from "../harness.ts";
-import { writeBlurred } from "./blurred_model.ts";
+import { writeBlurred } from "../../../bench/blurred_model.ts";
 import { assert, assertEquals } from "@std/assert";
 import { share } from "../../share.ts";
 

@@ -10,7 +10,7 @@ import {
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { commonVocabulary } from "../../../engine/load/draft_model.ts";
 import { conformanceTest, DATA } from "../../conformance/logits.ts";
-import { writeBlurred } from "../generate/blurred_model.ts";
+import { writeBlurred } from "../../../bench/blurred_model.ts";
 import { folder, readAnswer, tinyPath } from "../harness.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 

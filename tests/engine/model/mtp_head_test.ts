@@ -17,6 +17,7 @@ import { deepSeek2 } from "../reference/deepseek2.ts";
 import { randomTokens, writeReference } from "../reference/file.ts";
 import { glm4Moe } from "../reference/glm4_moe.ts";
 import { type ReferenceModel, WIDTH } from "../reference/model.ts";
+import { miMo2 } from "../reference/mimo2.ts";
 import { finalStates, runHead, withHead } from "../reference/mtp_head.ts";
 import { qwen3Next } from "../reference/qwen3_next.ts";
 import { RandomWeights } from "../reference/weights.ts";
@@ -67,7 +68,7 @@ const chunkOf = (sequence: Sequence, count: number): Chunk => ({
   draft: [],
 });
 
-for (const reference of [glm4Moe, qwen3Next, deepSeek2("absorbed")]) {
+for (const reference of [glm4Moe, qwen3Next, deepSeek2("absorbed"), miMo2]) {
   const model = withHead(reference);
 
   Deno.test(`the MTP head of ${model.architecture} has the logits of its reference`, async () => {

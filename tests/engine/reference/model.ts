@@ -17,7 +17,9 @@ export interface ReferenceModel {
   /** GGUF's name. */
   readonly architecture: string;
   /** Without the architecture's name before the keys. */
-  readonly metadata: Readonly<Record<string, string | number | boolean>>;
+  readonly metadata: Readonly<
+    Record<string, string | number | boolean | readonly boolean[] | Uint32Array>
+  >;
   /** Logits of every token, [tokens][vocabulary]; of an encoder, what its embeddings are pooled from. */
   run(weights: RandomWeights, tokens: readonly number[]): Vector[];
   /** The rows after one layer; missing where no test needs a layer of its own. */

@@ -1,6 +1,6 @@
 // Writes a model like another one, whose weights differ a little: a draft model that is mostly right.
 
-import { readGguf } from "../../../engine/gguf/mod.ts";
+import { readGguf } from "../engine/gguf/mod.ts";
 
 /** Bytes of a block of Q8_0: a scale of two, and 32 codes. */
 const BLOCK = 34;
