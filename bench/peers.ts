@@ -103,25 +103,33 @@ async function openLlamaCppEngine(
   };
 }
 
-/** Tokens per second of all sequences while `count` decode at once, after prompts of 16 tokens. */
+/**
+ * Tokens per second of all sequences while `count` decode at once, after prompts of 16 tokens: from
+ * when the last one has its first token until the first one ends.
+ */
 async function decodeTogether(model: Model, count: number, seed: number): Promise<number> {
-  const tokens = 2 * decodeTokens;
-  const begun: number[] = [];
-  const ended: number[] = [];
+  const tokens = 4 * decodeTokens;
+  const times: number[][] = [];
   const one = async (sequence: number) => {
     const prompt = Array.from(
       { length: 16 },
       (_, i) => 300 + (i * 7919 + sequence + seed) % 40_000,
     );
     const request = { prompt, maxTokens: tokens, temperature: 0, ignoreEnd: true, draftTokens: 0 };
-    let produced = 0;
+    const received: number[] = [];
     for await (const event of model.generate(request)) {
-      if (event.type === "text" && produced++ === 0) begun.push(performance.now());
+      if (event.type === "text") received.push(performance.now());
     }
-    ended.push(performance.now());
+    times.push(received);
   };
   await Promise.all(Array.from({ length: count }, (_, sequence) => one(97 * sequence)));
-  return count * tokens / (Math.max(...ended) - Math.min(...begun)) * 1000;
+  const first = Math.max(...times.map((received) => received[0]!));
+  const last = Math.min(...times.map((received) => received.at(-1)!));
+  // A text may be of several tokens, or of none where a character is incomplete.
+  const produced = times.map((received) =>
+    tokens * received.filter((time) => time > first && time <= last).length / received.length
+  );
+  return produced.reduce((sum, some) => sum + some) / (last - first) * 1000;
 }
 
 async function compareSequences(path: string, type: string): Promise<void> {

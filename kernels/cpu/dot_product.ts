@@ -239,9 +239,10 @@ export function sumTurnedOnce(
     const codes = load(step);
     const magnitudes = codes.map((quad) => f.let(i8x16.abs(quad)));
     const signs = codes.map((quad) => f.let(i8x16.lt_s(quad, zero)));
+    // A sign is -1 where a code is negative.
     negative.forEach((sum, quad) => {
-      const pairs = i16x8.extadd_pairwise_i8x16_u(v128.and(magnitudes[quad], signs[quad]));
-      f.set(sum, i16x8.add(sum, pairs));
+      const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(signs[quad], magnitudes[quad]);
+      f.set(sum, i16x8.sub(sum, pairs));
     });
     tokens.forEach((token, t) => {
       const x = f.let(token.step(step));

@@ -22,7 +22,6 @@ import {
   i32x4,
   i8x16,
   type Local,
-  v128,
 } from "../wasm/mod.ts";
 
 /** Bytes of the two vectors with the eight rows of a band. */
@@ -113,9 +112,10 @@ function storeMagnitudes(
       ];
       store(PAIR_BYTES * step, [magnitudes[0], magnitudes[1]]);
       store(signs + PAIR_BYTES * step, [masks[0], masks[1]]);
+      // A mask is -1 where a code is negative.
       sums.forEach((sum, quad) => {
-        const pairs = i16x8.extadd_pairwise_i8x16_u(v128.and(magnitudes[quad], masks[quad]));
-        f.set(sum, i16x8.add(sum, pairs));
+        const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(masks[quad], magnitudes[quad]);
+        f.set(sum, i16x8.sub(sum, pairs));
       });
     }
     const [first, second] = sums.map((sum) => i32x4.extadd_pairwise_i16x8_u(sum));
