@@ -1,13 +1,15 @@
-// Whether values can be given to places so that all differ: a matching of places and values, grown by
-// augmenting paths (Kuhn, "The Hungarian method for the assignment problem", 1955). Items of unique arrays
-// ask, when a schema is read and when a mask is made.
+// Whether places can get values that all differ: a matching of places and values, extended by
+// augmenting paths (Kuhn, "The Hungarian method for the assignment problem", 1955). It is needed
+// for items of unique arrays, when a schema is read and when a mask is made.
 
 import type { Work } from "./language/mod.ts";
 
-/** Steps of work that trying a value takes. */
+/** Steps of work for trying a value. */
 const TRIAL_STEPS = 0.5;
 
-/** Whether each place can have a value of its own. Errors: OutOfWork, where `work` is that of a mask. */
+/**
+ * Whether each place can have a value of its own. Errors: OutOfWork if a mask's budget is spent.
+ */
 export function canDiffer(places: readonly Iterable<string>[], work: Work): boolean {
   const owners = new Map<string, number>();
   const give = (place: number, tried: Set<string>): boolean => {

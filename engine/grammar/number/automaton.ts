@@ -1,6 +1,7 @@
-// The automaton of the JSON numbers (RFC 8259, section 6) that are members of a set, over their bytes.
-// States are made when a walk reaches them; from every state but 0 a member can be reached. Exact
-// arithmetic on the digits so far (mantissa.ts) decides which bytes may follow; a flat table keeps this.
+// The automaton of the JSON numbers (RFC 8259, section 6) of a set, over their bytes. States are
+// made when a walk reaches them; from every state except 0 a member can be reached. Exact
+// arithmetic on the digits so far (mantissa.ts) decides which bytes may follow; a flat table caches
+// this.
 
 import { Work } from "../language/mod.ts";
 import { Beginning } from "./beginning.ts";
@@ -21,49 +22,50 @@ SYMBOLS["E".charCodeAt(0)] = CHARACTERS.indexOf("e");
 /** Entries per state in the table. */
 const ROW = 16;
 const UNKNOWN = -1;
-/** Most states, which bounds memory: only sets with very long periods need so many. */
+/** Most states, which limits memory. Only sets with very long periods need so many. */
 const MAX_STATES = 1 << 18;
 
 /** Steps of work for a new state, in addition to the search for what may follow. */
 const STATE_STEPS = 12;
 
-/** A deterministic automaton over the bytes of JSON numbers. State 0 is dead; all others are live. */
+/** A deterministic automaton over the bytes of JSON numbers. State 0 is a dead end. */
 export interface NumberAutomaton {
   /** Where a number begins. */
   readonly start: number;
-  /** The state after one more byte; 0 if no number goes on so. Errors: OutOfWork. */
+  /** The state after one more byte; 0 if no number continues with it. Errors: OutOfWork. */
   step(state: number, byte: number): number;
   /** Whether the bytes so far are a member. */
   accepts(state: number): boolean;
-  /** The number of bytes of {@linkcode completion}. */
+  /** The length of {@linkcode completion} in bytes. */
   shortest(state: number): number;
-  /** The fewest bytes to a member; without an exponent, where that is possible. */
+  /** The fewest bytes that complete a member; without an exponent if that is possible. */
   completion(state: number): Uint8Array;
-  /** Whether masks find no more. */
+  /** Whether so many states are kept that masks may add nothing. */
   readonly isFull: boolean;
-  /** The state that goes on as a state does of another automaton of the same set. */
+  /** The state that corresponds to a state of another automaton of the same set. */
   adopt(other: unknown, state: number): number;
 }
 
-/** Sets within these bounds surely have an automaton. */
+/** Sets within these bounds certainly have an automaton. */
 const USUAL_DIGITS = 20;
 const USUAL_PERIOD = 10n;
 
 /** Options of {@linkcode numberAutomaton}. */
 export interface NumberAutomatonOptions {
   /**
-   * Whether each member has just one spelling: without an exponent, a sign of 0, or zeros at the end
-   * of a fraction. Then numbers are equal where their bytes are. Default: false.
+   * Whether each member has only one spelling: without an exponent, a sign of 0, or zeros at the
+   * end of a fraction. Then numbers are equal if their bytes are. Default: false.
    */
   readonly plain?: boolean;
-  /** Counts what is done, which masks limit; without it nothing does. */
+  /** Counts the work, which masks limit. Without it nothing is limited. */
   readonly work?: Work;
 }
 
 /**
- * The automaton of the spellings of all members that stay members when they are read as doubles.
+ * The automaton of the spellings of all members that are still members when they are read as
+ * doubles.
  *
- * @throws NumberError if the set is empty, or only has members of more than 309 digits
+ * @throws NumberError if the set is empty, or only has members with more than 309 digits
  */
 export function numberAutomaton(
   set: NumberSet,

@@ -1,10 +1,10 @@
-// A number in JSON before its first digit: nothing, or its sign.
+// A number in JSON before its first digit: empty, or with its sign.
 
 import type { HalfLine } from "./half_line.ts";
 import { Mantissa } from "./mantissa.ts";
 import type { Reading } from "./exponent.ts";
 
-/** A number of which no digit has come yet. */
+/** A number without digits so far. */
 export class Beginning implements Reading {
   readonly #half: HalfLine;
   readonly #negative: HalfLine | undefined;

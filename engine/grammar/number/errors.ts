@@ -1,4 +1,4 @@
-// The error of number sets: which set is beyond what can be computed exactly in reasonable time.
+// The error of number sets: a set that cannot be computed exactly in reasonable time.
 
 /** A set of numbers that cannot be built: a bound or a divisor that is too large or too fine. */
 export class NumberError extends Error {

@@ -1,24 +1,24 @@
-// The exponent of a number in JSON as far as it is written, where a finite set of exponents is
-// allowed. Up to three digits, so that Python's 1e-05 is as welcome as JavaScript's 1e-5. The interface
-// of all parts of a number is here too, as the other parts lead to this one.
+// The exponent of a JSON number as far as it is written, if a finite set of exponents is allowed.
+// Up to three digits, so that Python's 1e-05 is accepted like JavaScript's 1e-5. The interface of
+// all parts of a number is here too, because the other parts lead to this one.
 
-/** A number as far as it is written. Equal keys mean equal continuations. */
+/** A number as far as it is written. Numbers with equal keys have equal continuations. */
 export interface Reading {
-  /** What is remembered of the characters so far. */
+  /** What the characters so far mean for the rest. */
   readonly key: string;
   /** Whether the number may end here. */
   readonly accepts: boolean;
-  /** Whether any continuation makes a member. */
+  /** Whether any continuation is a member. */
   readonly isLive: boolean;
-  /** Bytes of the shortest continuation; one without an exponent, where there is one. */
+  /** Bytes of the shortest continuation, without an exponent if there is such a one. */
   readonly shortest: number;
-  /** What one more character of `0123456789.-+e` makes; undefined if it must not follow. */
+  /** The number with one more character of `0123456789.-+e`; undefined if it must not follow. */
   next(character: string): Reading | undefined;
 }
 
 const MAX_DIGITS = 3;
 
-/** A number of which the letter e has come. */
+/** A number after the letter e. */
 export class Exponent implements Reading {
   readonly #allowed: readonly number[];
   readonly #sign: string;

@@ -1,6 +1,6 @@
-// The numbers of one sign, as absolute values, for an automaton over digits: what it must remember of
-// the digits so far (how they compare with the bounds, and their residue), and whether further digits
-// can lead to a member.
+// The numbers of one sign, as absolute values, for an automaton over digits: what it has to
+// remember of the digits so far (how they compare with the bounds, and their residue), and whether
+// further digits can lead to a member.
 
 import { Decimal } from "../json/mod.ts";
 import { Work } from "../language/mod.ts";
@@ -8,12 +8,14 @@ import { NumberError } from "./errors.ts";
 import { Multiples } from "./multiples.ts";
 import { hasNumber, intersect, interval, mirrored, NumberSet } from "./number_set.ts";
 
-/** JavaScript writes out doubles with so many digits before and after the point. */
+/** The most digits before and after the point with which JavaScript writes doubles. */
 const INTEGER_DIGITS = 21;
 const FRACTION_DIGITS = 23;
-/** Numbers with more digits are read as infinite. Those with as many may be: they need a bound there. */
+/**
+ * Numbers with more digits are read as infinite. Those with this many may be, so they need a bound.
+ */
 const MAX_DIGITS = 309;
-/** Largest modulus: residues, and ten times a residue, stay exact integers of a double. */
+/** Largest modulus: residues and ten times a residue are still exact integers of a double. */
 const MAX_MODULUS = 1e12;
 
 /** Steps of work for a question about one part of the line, or about one number. */
@@ -33,15 +35,15 @@ export class HalfLine {
   readonly integerDigits: number;
   /** Most digits that are written after the point. */
   readonly fractionDigits: number;
-  /** Whether the size of a number matters: there are cuts above 0. */
+  /** Whether the size of a number matters, because there are cuts above 0. */
   readonly hasCuts: boolean;
   /** Digits after the point that matter to divisibility; missing if divisibility does not matter. */
   readonly scale: number | undefined;
-  /** The modulus by which the integer of all digits is remembered. */
+  /** The modulus of the residue that is remembered of the integer of all digits. */
   readonly modulus: number;
   /** The least and the greatest magnitude of members that are not 0; may be infinite. */
   readonly magnitudes: readonly [least: number, greatest: number];
-  /** The greatest magnitude that is written. */
+  /** The greatest magnitude that may be written. */
   readonly farthest: number;
   /** The digits of all cuts, in lexicographic order. */
   readonly #digits: readonly string[];
@@ -87,11 +89,11 @@ export class HalfLine {
   }
 
   /**
-   * The members that are not negative, and those that may follow a sign, without it: the same object
-   * if they are equal.
+   * The members that are not negative, and those that may follow a sign, without it. Both are the
+   * same object if they are equal.
    *
    * @param plain whether 0 has no sign
-   * @param work counts what is asked of them
+   * @param work counts the steps of questions about them
    */
   static split(
     set: NumberSet,
@@ -105,7 +107,7 @@ export class HalfLine {
     return [positive, left.equals(right) ? positive : new HalfLine(left, "-", work)];
   }
 
-  /** The place before the first digit; zeros that lead do not count. */
+  /** The place before the first digit. Leading zeros do not count. */
   get origin(): Place {
     return { low: 0, high: this.#digits.length, depth: 0 };
   }
@@ -122,13 +124,15 @@ export class HalfLine {
     };
     low = first(digit, low);
     const end = first(digit + 1, low);
-    // The place stays the same after zeros behind a cut's last digit, and where no cut begins so.
+    // The place does not change by zeros after the last digit of a cut, nor if no cut begins so.
     if (low === end) depth = 0;
     else if (end > low + 1 || depth < this.#digits[low]!.length) depth++;
     return { low, high: end, depth };
   }
 
-  /** The listed members that a mantissa of these digits can begin, if JavaScript uses exponents. */
+  /**
+   * The listed members that may begin with these digits, if JavaScript writes them with exponents.
+   */
   scientific({ low, high }: Place): Decimal[] {
     if (this.#scientific.size === 0) return [];
     this.#work.charge(PART_STEPS * (high - low));
@@ -136,8 +140,8 @@ export class HalfLine {
   }
 
   /**
-   * Whether an exponent may follow a mantissa whose last digit that is not 0 is `fraction` digits
-   * after the point. Zeros before the point are not counted: 100e-2 is refused as an integer.
+   * Whether an exponent may follow a mantissa whose last digit other than 0 is `fraction` digits
+   * after the point. Zeros before the point do not count: 100e-2 is refused as an integer.
    */
   mayScale(exponent: number, fraction: number): boolean {
     return this.scale === undefined || exponent >= fraction - this.scale;
@@ -167,7 +171,7 @@ export class HalfLine {
     return false;
   }
 
-  /** Members without other members next to them. */
+  /** Members without neighbouring members. */
   #listed(): Decimal[] {
     const { cuts, at, between } = this.set;
     return cuts.filter((place, index) =>
@@ -176,7 +180,10 @@ export class HalfLine {
     );
   }
 
-  /** Digits before and after the point so that something of every part of the set can be written. */
+  /**
+   * The numbers of digits before and after the point that are enough to write some member of every
+   * part of the set.
+   */
   #digitsNeeded(): [before: number, after: number] {
     let before = INTEGER_DIGITS;
     let after = FRACTION_DIGITS;

@@ -1,7 +1,7 @@
-// A number in JSON as far as it is written, up to its exponent (RFC 8259, section 6). A digit may
-// follow where digits alone can make a member of it, an exponent where it makes a member at once:
-// so nobody is led into a number that only an odd exponent can save. Members that are listed one by
-// one may besides be written as JavaScript writes them, such as 1e-7.
+// A JSON number as far as it is written, up to its exponent (RFC 8259, section 6). A digit may
+// follow if digits alone can make a member, an exponent only if the number is a member with it at
+// once. So no number is begun that only an unusual exponent can complete. Members that are listed
+// one by one may also be written as JavaScript writes them, such as 1e-7.
 
 import { Decimal } from "../json/mod.ts";
 import { Exponent, type Reading } from "./exponent.ts";
@@ -10,7 +10,7 @@ import type { HalfLine, Place } from "./half_line.ts";
 /** Doubles of magnitudes up to this are neither 0 nor infinite. */
 const MAX_MAGNITUDE = 308;
 
-/** What was read. */
+/** The facts of the characters so far. */
 interface Parts {
   /** All digits as one integer. */
   readonly digits: bigint;
@@ -18,16 +18,16 @@ interface Parts {
   readonly whole: number;
   /** Digits after the point; undefined before it. */
   readonly fraction: number | undefined;
-  /** Digits after the point up to the last that is not 0. */
+  /** Digits after the point up to the last one other than 0. */
   readonly last: number;
-  /** Digits before the point from the first that is not 0, minus zeros after it; 0 for 0. */
+  /** Digits before the point from the first one other than 0, minus zeros after it; 0 for 0. */
   readonly magnitude: number;
   readonly place: Place;
-  /** Of the integer of the digits up to the last one. */
+  /** The residue of the integer of the digits up to the last one. */
   readonly residue: number;
 }
 
-/** The digits of a number, with a point among them or not. */
+/** The digits of a number, perhaps with a point among them. */
 export class Mantissa implements Reading {
   readonly #half: HalfLine;
   readonly #plain: boolean;
@@ -55,7 +55,7 @@ export class Mantissa implements Reading {
 
   get key(): string {
     const { digits, whole, fraction, last, magnitude, place, residue } = this.#parts;
-    // Without bounds the size only decides how large an exponent may be.
+    // Without bounds the size only determines how large an exponent may be.
     const size = this.#half.hasCuts ? magnitude : Math.max(0, Math.min(2, magnitude));
     const remembered = [
       this.#half.name,
@@ -104,7 +104,9 @@ export class Mantissa implements Reading {
     return Decimal.scaled(this.#parts.digits, -(this.#parts.fraction ?? 0));
   }
 
-  /** Whether a digit must follow: there is none after the point, or a 0 that must not be the last. */
+  /**
+   * Whether a digit must follow: none has come after the point, or a 0 must not be the last one.
+   */
   get #mustGoOn(): boolean {
     const { fraction, last } = this.#parts;
     return fraction === 0 || this.#plain && fraction !== undefined && fraction > last;
@@ -145,11 +147,11 @@ export class Mantissa implements Reading {
     return (residue + digit) % this.#half.modulus;
   }
 
-  /** The exponents that make a member of the digits so far, in ascending order. */
+  /** The exponents with which the digits so far are a member, in ascending order. */
   #exponents(): number[] {
     const { magnitude, last, digits } = this.#parts;
     const { integerDigits, fractionDigits } = this.#half;
-    // As rough as the key is: without bounds the magnitude is not remembered to the digit.
+    // As rough as the key: without bounds the exact magnitude is not remembered.
     let least = magnitude > 0 ? -MAX_MAGNITUDE : fractionDigits - MAX_MAGNITUDE;
     const size = this.#half.hasCuts ? Math.max(1, magnitude) : magnitude > 1 ? integerDigits : 1;
     let greatest = this.#half.farthest - size;
@@ -166,7 +168,7 @@ export class Mantissa implements Reading {
     return exponents;
   }
 
-  /** Whether more digits, or none, make a member. */
+  /** Whether the digits so far, or with more of them, are a member. */
   #isPlainlyLive(): boolean {
     const { digits, whole, fraction } = this.#parts;
     const { integerDigits, fractionDigits, magnitudes } = this.#half;
@@ -208,12 +210,12 @@ export class Mantissa implements Reading {
     const { digits, fraction = 0 } = this.#parts;
     const step = 10n ** BigInt(before + after);
     const first = digits * step;
-    // Only zeros after zeros would make the number that could have ended before.
+    // Only zeros after zeros would make the number that could have ended earlier.
     const least = this.#plain && this.#mustGoOn ? first + 1n : first;
     return this.#half.hasBetween(least, first + step - 1n, fraction + after);
   }
 
-  /** Bytes to the nearest listed member that is written with an exponent; infinite without one. */
+  /** Bytes to the nearest listed member that is written with an exponent; Infinity without one. */
   #shortestListed(): number {
     const { fraction, magnitude, place } = this.#parts;
     if (this.#plain || magnitude !== 1) return Infinity;

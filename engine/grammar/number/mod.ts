@@ -1,5 +1,5 @@
-// Sets of numbers, exact however large, fine or oddly divided, and the automata of their spellings
-// in JSON. Knows no schemas.
+// Sets of numbers, exact whatever their size, precision and divisors, and the automata of their
+// spellings in JSON.
 
 export {
   checkSpelling,

@@ -1,7 +1,7 @@
-// Sets of numbers that are told by divisibility alone, such as the multiples of 0.05 that are no
-// integers. On a grid of step 10^-scale such a set is periodic, so it is a bitmap of residues, or
-// needs none where only residue 0 differs. All numbers between the points of the grid are in it, or
-// none. Closed under "and" and "not".
+// Sets of numbers that are defined by divisibility alone, such as the multiples of 0.05 that are
+// not integers. On a grid of step 10^-scale such a set is periodic, so it is a bitmap of residues,
+// or needs none if only residue 0 differs. It contains all numbers between the points of the grid,
+// or none. Closed under "and" and "not".
 
 import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "../json/mod.ts";
@@ -17,9 +17,11 @@ export class Multiples {
   /** No number. */
   static readonly none: Multiples = new Multiples(0, 1n, false, Uint8Array.of(0));
 
-  /** 1 for each residue in the set; missing if residue 0 is in it and the others not, or reversed. */
+  /**
+   * 1 for each residue in the set. Missing if residue 0 is in the set and no other, or the reverse.
+   */
   readonly #bitmap: Uint8Array | undefined;
-  /** Numbers of residues below each residue that are in the set; made on demand. */
+  /** For each residue, how many lower residues are in the set; computed on demand. */
   #counts: Int32Array | undefined;
   #complement: Multiples | undefined;
   readonly #coarser = new Map<number, Multiples>();
@@ -27,9 +29,9 @@ export class Multiples {
   private constructor(
     /** The grid: multiples of 10^-scale. */
     readonly scale: number,
-    /** After so many points of the grid the set repeats. */
+    /** The period, in points of the grid. */
     readonly period: bigint,
-    /** Whether the numbers off the grid are in the set. Without a bitmap: those off the period. */
+    /** Whether the numbers off the grid are in the set; without a bitmap, those off the period. */
     readonly finer: boolean,
     bitmap?: Uint8Array,
   ) {
@@ -43,12 +45,12 @@ export class Multiples {
     return new Multiples(-divisor.exponent, period, false);
   }
 
-  /** Whether this is all numbers, or none. */
+  /** Whether this is the set of all numbers, or the empty set. */
   get isUniform(): boolean {
     return this === Multiples.all || this === Multiples.none;
   }
 
-  /** The numbers that are not in this set. */
+  /** The complement. */
   get complement(): Multiples {
     if (this.isUniform) return this === Multiples.all ? Multiples.none : Multiples.all;
     if (this.#complement === undefined) {
@@ -75,7 +77,7 @@ export class Multiples {
     if (this === Multiples.all) return true;
     if (scale < this.scale) return this.#coarsened(scale).hasBetween(first, last, scale);
     const step = 10n ** BigInt(scale - this.scale);
-    // Of two neighbours on a finer grid one is off the coarser one.
+    // Of two neighbours on a finer grid, one is off the coarser one.
     if (this.finer && step > 1n && (last > first || first % step !== 0n)) return true;
     return this.#hasResidue(ceilDivide(first, step), -ceilDivide(-last, step));
   }
@@ -90,7 +92,7 @@ export class Multiples {
     if (this === Multiples.all || other === Multiples.none) return other;
     if (this.equals(other.complement)) return Multiples.none;
     if (this.scale > other.scale) return other.and(this);
-    // Only what the coarser set has between the points of its grid needs the finer grid.
+    // The finer grid is only needed for what the coarser set has between the points of its grid.
     const scale = this.finer ? other.scale : this.scale;
     const a = this.#at(scale);
     const b = other.#at(scale);
@@ -114,7 +116,7 @@ export class Multiples {
       (bitmap === undefined || bitmap.every((bit, residue) => bit === other.#bitmap![residue]));
   }
 
-  /** Whether this is the multiples of a number. */
+  /** Whether this is the set of multiples of a number. */
   get #isDivisor(): boolean {
     return this.#bitmap === undefined && !this.finer;
   }
@@ -143,7 +145,7 @@ export class Multiples {
     return counts[period]! > counts[begin]! || counts[end - period]! > 0;
   }
 
-  /** The same set on a finer grid, or what a coarser grid leaves of it. */
+  /** The same set on a finer grid, or its part on a coarser grid. */
   #at(scale: number): Multiples {
     if (scale <= this.scale) return this.#coarsened(scale);
     const step = 10n ** BigInt(scale - this.scale);
@@ -154,7 +156,7 @@ export class Multiples {
     return new Multiples(scale, period, this.finer, bitmap);
   }
 
-  /** What is left on a coarser grid; what is in between is of no account. */
+  /** The part on a coarser grid. Numbers between its points do not matter. */
   #coarsened(scale: number): Multiples {
     if (scale === this.scale) return this;
     const known = this.#coarser.get(scale);
@@ -192,7 +194,7 @@ export class Multiples {
   }
 }
 
-/** The prime factors of `value`, each as often as it divides it. */
+/** The prime factors of `value`, with their multiplicity. */
 function primeFactors(value: number): number[] {
   const factors: number[] = [];
   for (let divisor = 2; divisor * divisor <= value; divisor++) {

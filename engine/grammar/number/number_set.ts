@@ -1,29 +1,30 @@
-// Sets of numbers, exactly: the line is cut at some decimals, and between two cuts a number is in
-// the set by divisibility (multiples.ts). Closed under union, intersection and complement.
+// Exact sets of numbers. The line is cut at some decimals; between two cuts, divisibility
+// determines which numbers are in the set (multiples.ts). Closed under union, intersection and
+// complement.
 
 import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "../json/mod.ts";
 import { NumberError } from "./errors.ts";
 import { Multiples } from "./multiples.ts";
 
-/** Digits on either side of the point that numbers have: doubles need no more, and none has more. */
+/** Most digits on either side of the point. Doubles need no more. */
 const MAX_DIGITS = 400;
 
 /** Points of a grid that are searched for members. */
 const MAX_SEARCHED = 1_000_000n;
 
-/** A set of numbers. Opaque to others: use the functions of mod.ts. */
+/** A set of numbers. Opaque: use the functions of mod.ts. */
 export class NumberSet {
   constructor(
-    /** Where the line is cut, in ascending order. */
+    /** The cuts, in ascending order. */
     readonly cuts: readonly Decimal[],
     /** Whether each cut itself is in the set. */
     readonly at: readonly boolean[],
-    /** What is in the set below the first cut, between the cuts, and above the last. */
+    /** The parts below the first cut, between the cuts, and above the last. */
     readonly between: readonly Multiples[],
   ) {}
 
-  /** Whether both are built alike; sets that are not may still have the same members. */
+  /** Whether both have the same form. Sets of different forms may still have the same members. */
   equals(other: NumberSet): boolean {
     return this.cuts.length === other.cuts.length &&
       this.cuts.every((place, index) => place.equals(other.cuts[index]!)) &&
@@ -43,7 +44,7 @@ export class NumberSet {
   }
 }
 
-/** Limits of {@linkcode interval}; a missing one does not limit. */
+/** The limits of an {@linkcode interval}, all of which may be missing. */
 export interface Interval {
   /** The least number. */
   readonly min?: Decimal | undefined;
@@ -164,7 +165,10 @@ export function hasNumber(set: NumberSet, number: Decimal): boolean {
   return set.cuts[rank]?.equals(number) ? set.at[rank]! : set.between[rank]!.has(number);
 }
 
-/** All members in ascending order, if there are at most `limit`, and no million numbers between. */
+/**
+ * All members in ascending order, if there are at most `limit`, with less than a million numbers
+ * between.
+ */
 export function finiteNumbers(set: NumberSet, limit: number): Decimal[] | undefined {
   const members: Decimal[] = [];
   for (let index = 0; index <= set.cuts.length; index++) {
@@ -188,17 +192,17 @@ export function finiteNumbers(set: NumberSet, limit: number): Decimal[] | undefi
   return members;
 }
 
-/** The numbers greater than a place, and itself or not. */
+/** The numbers greater than a place, with or without the place itself. */
 function above(place: Decimal, at: boolean): NumberSet {
   const { all: every, none } = Multiples;
   if (place.magnitude > MAX_DIGITS) return place.sign > 0 ? empty : all;
   if (place.exponent >= -MAX_DIGITS) return new NumberSet([place], [at], [none, every]);
-  // Between two numbers of so many digits: the next one is the least.
+  // The next number with so many digits is the least.
   const next = Decimal.scaled(place.floorAt(-MAX_DIGITS) + 1n, -MAX_DIGITS);
   return new NumberSet([next], [true], [none, every]);
 }
 
-/** The numbers of a set with the other sign; divisibility does not depend on it. */
+/** The set of the negated numbers. Divisibility does not depend on the sign. */
 export function mirrored(set: NumberSet): NumberSet {
   const cuts = set.cuts.map((place) => place.negate()).reverse();
   return new NumberSet(cuts, set.at.toReversed(), set.between.toReversed());
@@ -220,7 +224,7 @@ function brief(value: Decimal): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-/** Empties the pieces without members, and drops the cuts that change nothing. */
+/** The same set without cuts that change nothing; parts without members become empty. */
 function simplified(
   cuts: readonly Decimal[],
   at: readonly boolean[],
@@ -249,7 +253,7 @@ function isEmptyBetween(piece: Multiples, low?: Decimal, high?: Decimal): boolea
   return !piece.hasBetween(first, last, piece.scale);
 }
 
-/** The first and the last multiple of 10^-scale strictly between two numbers, in these units. */
+/** The first and the last multiple of 10^-scale strictly between two numbers, as multiples. */
 function gridWithin(scale: number, low: Decimal, high: Decimal): [bigint, bigint] {
   return [low.floorAt(-scale) + 1n, -high.negate().floorAt(-scale) - 1n];
 }

@@ -1,7 +1,7 @@
-// What is left of a set of numbers if its members must stay members when they are read as doubles,
-// as JavaScript and most others do: 0.99999999999999999 is less than 1, but is read as 1, and
-// 10^16 + 2 is read as the multiple of three next to it, or not. Members that are listed one by one
-// stay; a set that would lose all members stays as it is.
+// The part of a set of numbers whose members are still members when they are read as doubles, as
+// JavaScript and most others do: 0.99999999999999999 is less than 1 but is read as 1, and 10^16 + 2
+// may be read as a neighbour that is no multiple of three. Members that are listed one by one are
+// kept; a set that would lose all members is not changed.
 
 import { Decimal } from "../json/mod.ts";
 import { Multiples } from "./multiples.ts";
@@ -15,16 +15,16 @@ import {
   union,
 } from "./number_set.ts";
 
-/** Decimal digits that a double always keeps apart. */
+/** Decimal digits that every double distinguishes. */
 const EXACT_DIGITS = 15;
 
 /** Digits before the point from which on numbers may be read as infinite. */
 const FAR_DIGITS = 290;
 const GREATEST = Decimal.from(Number.MAX_VALUE);
 
-/** The members of a set that doubles can tell from numbers that are no members. */
+/** The members of a set that doubles distinguish from numbers that are no members. */
 export function readable(set: NumberSet): NumberSet {
-  // Nothing is written that far unless a bound lies there.
+  // The automaton writes no numbers of that size, unless there is a bound.
   if (set.cuts.some((place) => place.magnitude > FAR_DIGITS)) {
     const finite = intersect(set, interval({ min: GREATEST.negate(), max: GREATEST }));
     if (!isEmptyNumbers(finite)) set = finite;
@@ -34,7 +34,10 @@ export function readable(set: NumberSet): NumberSet {
   return isEmptyNumbers(kept) ? set : kept;
 }
 
-/** Where divisibility survives rounding. All large doubles are integers: these need no limit. */
+/**
+ * The numbers whose divisibility survives rounding. All large doubles are integers, so integers
+ * have no limit.
+ */
 function exactRange(set: NumberSet): NumberSet {
   const [whole] = integers().between;
   const scales = set.between.filter((piece) => !piece.isUniform && !piece.equals(whole!))
@@ -44,16 +47,18 @@ function exactRange(set: NumberSet): NumberSet {
   return interval({ min: limit.negate(), max: limit });
 }
 
-/** All numbers that are not read as a cut which bounds, but is not in, a dense part of the set. */
+/**
+ * All numbers that are not read as a cut that bounds a dense part of the set without being in it.
+ */
 function awayFromCuts(set: NumberSet): NumberSet {
   const edges: Decimal[] = [];
   for (const [index, place] of set.cuts.entries()) {
     const read = place.toNumber();
-    // The automaton writes nothing that is read as 0 or as infinite.
+    // The automaton writes no number that is read as 0 or as infinite.
     if (set.at[index] || read === 0 || Math.abs(read) > 1e308) continue;
     if (!set.between[index]!.finer && !set.between[index + 1]!.finer) continue;
     const below = neighbour(read, -1);
-    // Gaps that touch are one.
+    // Gaps that touch are joined.
     if (edges.length > 0 && below.compare(edges.at(-1)!) <= 0) edges.pop();
     else edges.push(below);
     edges.push(neighbour(read, 1));
@@ -62,10 +67,13 @@ function awayFromCuts(set: NumberSet): NumberSet {
   return new NumberSet(edges, edges.map(() => true), [...between, Multiples.all]);
 }
 
-/** What is read as the double next to `value`, as it is usually written, on the side of `value`. */
+/**
+ * The numbers that are read as the double next to `value`, as it is usually written, on the side of
+ * `value`.
+ */
 function neighbour(value: number, direction: 1 | -1): Decimal {
   const double = Float64Array.of(value);
-  // Doubles of one sign are in the order of their bits.
+  // The bits of doubles of one sign have the order of the doubles.
   new BigInt64Array(double.buffer)[0]! += BigInt(direction * Math.sign(value));
   const shortest = Decimal.from(double[0]!);
   const precise = Decimal.parse(double[0]!.toPrecision(17));

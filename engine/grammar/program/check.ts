@@ -1,5 +1,5 @@
-// What a program must be before it runs: every way through it ends, so that no mask leads nowhere,
-// and no rule begins with itself, so that no step goes on forever.
+// The conditions of a program before it runs: every path through it ends, so that no mask leads to
+// a dead end, and no rule begins with itself, so that every step ends.
 
 import { GrammarError } from "../grammar_error.ts";
 import {
@@ -11,9 +11,9 @@ import {
 import type { Emitted } from "./emit.ts";
 
 /**
- * The program without the ways that do not end.
+ * The program without the paths that do not end.
  *
- * @throws {GrammarError} where none is left, or a rule begins with itself
+ * @throws {GrammarError} if no path is left, or a rule begins with itself
  */
 export function checkProgram({ instructions, start, rules }: Emitted): Program {
   const names = new Map([...rules].map(([name, position]) => [position, name]));
@@ -36,7 +36,7 @@ export function checkProgram({ instructions, start, rules }: Emitted): Program {
   return { instructions: pruned, start, isNullable: weights.map((weight) => weight === 0) };
 }
 
-/** An instruction without what does not end. */
+/** An instruction without the paths that do not end. */
 function prune(one: Instruction, weights: readonly number[]): Instruction {
   if (one.type === "fork") {
     return { ...one, targets: one.targets.filter((at) => weights[at]! < Infinity) };
@@ -48,7 +48,7 @@ function prune(one: Instruction, weights: readonly number[]): Instruction {
   return weight === 0 ? { ...one, min: 0 } : one;
 }
 
-/** Places that lead round before anything is taken: none, or a circle of them. */
+/** A cycle of positions without a byte; empty if there is none. */
 function findLeftRecursion(
   instructions: readonly Instruction[],
   weights: readonly number[],
@@ -76,7 +76,7 @@ function findLeftRecursion(
   return [];
 }
 
-/** Where an instruction leads without a byte. */
+/** The positions that an instruction leads to without a byte. */
 function waysFrom(one: Instruction, weights: readonly number[]): Position[] {
   switch (one.type) {
     case "fork":

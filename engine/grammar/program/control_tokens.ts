@@ -3,7 +3,10 @@
 import type { TextAutomaton } from "../machine/texts/text_automaton.ts";
 import { spellControl } from "../machine/tokens/token_table.ts";
 
-/** A literal in pieces: text, and the control tokens whose names stand in it, the longest first. */
+/**
+ * A literal in pieces: text, and the control tokens whose names it contains, the longest names
+ * first.
+ */
 export function splitControls(
   text: string,
   controls: ReadonlyMap<string, number>,
@@ -26,7 +29,7 @@ export function splitControls(
   return pieces;
 }
 
-/** One control token. State n + 1 is after n of its bytes. */
+/** The automaton of one control token. State n + 1 comes after n of its bytes. */
 export function controlAutomaton(token: number): TextAutomaton {
   const bytes = spellControl(token);
   const isEnd = (state: number) => state === bytes.length + 1;

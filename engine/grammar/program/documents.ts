@@ -1,23 +1,23 @@
-// The documents of a grammar: the types of several schemas side by side, over the same languages.
+// The documents in a grammar: the types of several schemas, over the same languages.
 
 import type { Languages } from "../language/mod.ts";
 import { readSchema, type SchemaOptions, schemaValue } from "../schema/mod.ts";
 import type { SchemaTypes, TypeId, ValueType } from "../types.ts";
 
-/** Gathers the types of schemas. */
+/** Collects the types of schemas. */
 export class Documents {
   readonly #languages: Languages;
   readonly #options: SchemaOptions;
   readonly #types: ValueType[] = [];
   readonly #known = new Map<unknown, TypeId>();
 
-  /** Begins with none; strings are of `languages`. */
+  /** @param languages the languages of strings */
   constructor(languages: Languages, options: SchemaOptions) {
     this.#languages = languages;
     this.#options = options;
   }
 
-  /** All types so far, of which none is the root. */
+  /** All types so far, without a root. */
   get types(): SchemaTypes {
     return { types: this.#types, root: 0 };
   }
@@ -40,7 +40,7 @@ export class Documents {
   }
 }
 
-/** A type whose parts are further on in the list of types. */
+/** A type whose parts have moved in the list of types. */
 function shift(type: ValueType, offset: number): ValueType {
   const arrays = type.arrays?.map((array) => ({
     ...array,

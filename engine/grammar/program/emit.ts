@@ -1,5 +1,5 @@
-// From parts to instructions. Instructions are made from the last to the first, because each one names
-// its successor. Rules get their positions before their bodies, so that they can name each other.
+// Makes instructions of parts, from the last to the first, because each one names its successor.
+// Rules get their positions before their bodies, so that they can name each other.
 
 import { GrammarError } from "../grammar_error.ts";
 import type { Languages } from "../language/mod.ts";
@@ -15,14 +15,14 @@ import type { Part } from "./part.ts";
 /** Most instructions: a hundred megabytes. */
 const MAX_INSTRUCTIONS = 1_000_000;
 
-/** Counts beyond this count as infinite: no text is that long, and the machine counts in 32 bits. */
+/** Greater counts become infinite: no text is that long, and the machine counts in 32 bits. */
 const MOST_COUNTED = 2 ** 30;
 
 /** The instructions of a grammar. */
 export interface Emitted {
   readonly instructions: Instruction[];
   readonly start: Position;
-  /** Where each rule begins. */
+  /** The first position of each rule. */
   readonly rules: ReadonlyMap<string, Position>;
 }
 
@@ -74,7 +74,7 @@ export function emitProgram(
       }
       case "rule": {
         const target = ruleAt(part.name);
-        // A rule at the end of a rule need not return to it, so recursion to the right takes no stack.
+        // A rule at the end of a rule need not return to it, so right recursion takes no stack.
         return next === RETURN ? target : add({ type: "call", target, next });
       }
     }

@@ -1,5 +1,4 @@
-// From a grammar as data to the program that the frame machine runs. Knows no tokenizer and no
-// syntax of grammars.
+// Makes the program of a grammar, which the frame machine runs.
 
 import type { GrammarRules } from "../grammar.ts";
 import type { Program } from "../machine/rules/program.ts";
@@ -12,7 +11,7 @@ export { Documents } from "./documents.ts";
 /**
  * The program of a grammar.
  *
- * @throws {GrammarError} where a rule is missing or begins with itself, or no text is allowed
+ * @throws {GrammarError} if a rule is missing or begins with itself, or no text is allowed
  */
 export function makeProgram(grammar: GrammarRules, surroundings: Surroundings): Program {
   const simplifier = new Simplifier(grammar, surroundings);

@@ -1,16 +1,18 @@
-// A form of grammars between their reading and their program. Whatever is regular is joined into one
-// language, so that the stacks of the machine serve only recursion, control tokens and JSON documents.
+// A form of grammars between reading and program. Everything regular is joined into one language,
+// so that stacks of the machine are only needed for recursion, control tokens and JSON documents.
 
 import type { LanguageId, Languages } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
 
-/** Text of a language. */
+/** A text of a language. */
 export interface TextPart {
   readonly type: "text";
   readonly language: LanguageId;
-  /** About how many nodes its expression has; Infinity: it may not be part of a larger one. */
+  /**
+   * Approximate number of nodes of its expression; Infinity if it may not be part of a larger one.
+   */
   readonly size: number;
-  /** Most parts in a row that may be empty, anywhere and at the end. */
+  /** Most consecutive parts that may be empty: anywhere, and at the end. */
   readonly skips: number;
   readonly endSkips: number;
 }
@@ -25,16 +27,19 @@ export type Part =
   | { readonly type: "choice"; readonly options: readonly Part[] }
   | { readonly type: "repeat"; readonly part: Part; readonly min: number; readonly max: number };
 
-/** Largest language that others are joined into: derivatives take time in proportion. */
+/** Largest language that others are joined to, because the time for derivatives grows with it. */
 const MAX_SIZE = 4000;
 
-/** Most parts in a row that may be empty: from each part the text may skip to every one behind it. */
+/**
+ * Most consecutive parts that may be empty, because from each part the text may skip to every later
+ * one.
+ */
 const MAX_SKIPS = 24;
 
-/** Most rounds of a repetition that is joined: an automaton needs states for each round. */
+/** Most rounds of a repetition that is joined, because an automaton needs states for each round. */
 const MAX_ROUNDS = 256;
 
-/** Makes parts, of as few and as large languages as is good. */
+/** Makes parts, joined into as few languages as is reasonable. */
 export class Parts {
   readonly #languages: Languages;
 
@@ -42,7 +47,7 @@ export class Parts {
     this.#languages = languages;
   }
 
-  /** Text of a language; alone where assertions look beyond it. */
+  /** A text of a language. It is not joined if assertions refer to text beyond it. */
   text(language: LanguageId, size: number, inner = 0, innerEnd = inner): TextPart {
     const isAlone = !this.#languages.isClosed(language);
     const isSkipped = this.#languages.contains(language, "");
@@ -56,12 +61,12 @@ export class Parts {
     return this.text(this.#languages.literal(text), text.length);
   }
 
-  /** Whether a part is the empty text, and nothing else. */
+  /** Whether a part is exactly the empty text. */
   isEmptyText(part: Part): boolean {
     return part.type === "text" && part.language === this.#languages.literal("");
   }
 
-  /** One after the other. */
+  /** A sequence. */
   sequence(parts: readonly Part[]): Part {
     const flat = parts.flatMap((part) => part.type === "sequence" ? part.parts : [part]);
     const joined: Part[] = [];
@@ -76,7 +81,7 @@ export class Parts {
     return joined.length === 1 ? joined[0]! : { type: "sequence", parts: joined };
   }
 
-  /** One text after another; undefined if they should not be joined. */
+  /** Two consecutive texts as one; undefined if they should not be joined. */
   #both(first: Part, second: Part): TextPart | undefined {
     if (first.type !== "text" || second.type !== "text") return undefined;
     const size = first.size + second.size;
@@ -88,7 +93,7 @@ export class Parts {
     return this.text(language, size, skips, endSkips);
   }
 
-  /** Any one of them. */
+  /** A choice. */
   choice(options: readonly Part[]): Part {
     const flat = options.flatMap((part) => part.type === "choice" ? part.options : [part]);
     const others: Part[] = [];
@@ -113,7 +118,7 @@ export class Parts {
     return all.length === 1 ? all[0]! : { type: "choice", options: all };
   }
 
-  /** Over and over. */
+  /** A repetition. */
   repeat(part: Part, min: number, max: number): Part {
     if (max === 0) return this.literal("");
     if (min === 1 && max === 1) return part;
@@ -121,7 +126,7 @@ export class Parts {
     const skips = part.skips + part.endSkips;
     if (max > 1 && skips > MAX_SKIPS) return { type: "repeat", part, min, max };
     const isLong = Math.max(min, max < Infinity ? max : 0) > MAX_ROUNDS;
-    // Characters can be counted beside an automaton; rounds of longer texts beside a position.
+    // Characters can be counted beside an automaton, and rounds of longer texts beside a position.
     if (isLong && this.#languages.lengths(part.language).max > 1) {
       return { type: "repeat", part, min, max };
     }

@@ -1,5 +1,5 @@
-// Which rules of a grammar lead back to themselves (Tarjan, "Depth-first search and linear graph
-// algorithms", 1972), and whether all that are named are there.
+// The rules of a grammar that lead back to themselves (Tarjan, "Depth-first search and linear graph
+// algorithms", 1972). Rules that are named but missing are found, too.
 
 import type { Grammar, GrammarRules } from "../grammar.ts";
 import { GrammarError } from "../grammar_error.ts";
@@ -13,7 +13,7 @@ interface Visit {
   isOpen: boolean;
 }
 
-/** The rules that lead back to themselves. Throws GrammarError where a rule is missing. */
+/** The rules that lead back to themselves. Errors: GrammarError if a rule is missing. */
 export function recursiveRules({ root, rules = new Map() }: GrammarRules): ReadonlySet<string> {
   const recursive = new Set<string>();
   const visits = new Map<string, Visit>();
@@ -46,7 +46,7 @@ export function recursiveRules({ root, rules = new Map() }: GrammarRules): Reado
   return recursive;
 }
 
-/** The rules that a grammar names. Throws GrammarError where it nests too deep. */
+/** The rules that a grammar names. Errors: GrammarError if it is nested too deeply. */
 function namesIn(grammar: Grammar): ReadonlySet<string> {
   const names = new Set<string>();
   const open: { grammar: Grammar; depth: number }[] = [{ grammar, depth: 0 }];

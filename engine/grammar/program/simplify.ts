@@ -1,5 +1,5 @@
-// From a grammar's nodes to parts: rules that do not recur are put where they are named, control
-// tokens are told from text, and what is regular becomes languages.
+// Makes parts of a grammar's nodes: rules that do not recur are inserted where they are named,
+// control tokens are separated from text, and everything regular becomes languages.
 
 import type { Grammar, GrammarRules } from "../grammar.ts";
 import { GrammarError } from "../grammar_error.ts";
@@ -10,7 +10,7 @@ import { splitControls } from "./control_tokens.ts";
 import { type Part, Parts } from "./part.ts";
 import { recursiveRules } from "./recursion.ts";
 
-/** What a grammar stands on. */
+/** What a grammar refers to. */
 export interface Surroundings {
   readonly languages: Languages;
   readonly table: TokenTable;
@@ -18,7 +18,7 @@ export interface Surroundings {
   readonly documentOf: (schema: unknown) => TypeId;
 }
 
-/** Largest text of a rule that is put where it is named, however often that is. */
+/** Largest text of a rule that is inserted wherever it is named. */
 const MAX_INLINE = 1000;
 
 /** Simplifies the rules of a grammar. */
@@ -29,7 +29,7 @@ export class Simplifier {
   readonly #recursive: ReadonlySet<string>;
   readonly #rules = new Map<string, Part>();
 
-  /** Throws GrammarError where a rule is missing. */
+  /** Errors: GrammarError if a rule is missing. */
   constructor(grammar: GrammarRules, surroundings: Surroundings) {
     this.#grammar = grammar;
     this.#surroundings = surroundings;
@@ -42,7 +42,7 @@ export class Simplifier {
     return this.#simplify(this.#grammar.root);
   }
 
-  /** What a rule is. */
+  /** The part of a rule. */
   rule(name: string): Part {
     let part = this.#rules.get(name);
     if (!part) {
@@ -79,7 +79,7 @@ export class Simplifier {
     }
   }
 
-  /** Errors within a rule tell its name. */
+  /** Adds the name of the rule to errors within it. */
   #within(name: string, rule: Grammar): Part {
     try {
       return this.#simplify(rule);
