@@ -1,12 +1,12 @@
-// Values as texts that are equal where the values are, whatever the order of keys and the spelling of
-// numbers; and the scalars of shapes that have few of them, as such texts.
+// Values as canonical texts, which are equal if the values are, whatever the order of keys and the
+// spelling of numbers. And the few scalars of a shape, as such texts.
 
 import { Decimal, type JsonValue } from "../json/mod.ts";
 import type { Languages } from "../language/mod.ts";
 import { finiteNumbers } from "../number/mod.ts";
 import type { Shape } from "./shape.ts";
 
-/** Values as canonical texts; undefined if they are many, or not easily told. */
+/** Canonical texts of values; undefined if the values are many, or not easily found. */
 export type FewValues = ReadonlySet<string> | undefined;
 
 /** One text per value: keys sorted, numbers by value. */
@@ -23,7 +23,10 @@ export function canonical(value: JsonValue): string {
   return `[${(value as readonly JsonValue[]).map(canonical).join(",")}]`;
 }
 
-/** The strings, numbers and booleans of a shape without arrays and objects, at most `limit` of a kind. */
+/**
+ * The strings, numbers and booleans of a shape without arrays and objects, at most `limit` of a
+ * kind.
+ */
 export function fewScalars(languages: Languages, shape: Shape, limit: number): FewValues {
   const { strings, numbers } = shape;
   const texts = strings ? languages.finite(strings.language, limit) : [];

@@ -1,7 +1,8 @@
-// Objects as those mean them who have schemas filled in: keys are not begun that no schema declares, where
-// one declares some. JSON Schema allows any others, and models make use of that. What is left out are keys
-// that are allowed for lack of a word about them, never values of declared ones; where nothing would be
-// left, as with a minProperties above the number of declared keys, all stays as the schema has it.
+// Objects as people mean them who have a schema filled in: if the schema declares some keys, no
+// others are written. JSON Schema allows others, and models would use that. Only keys are removed
+// that are allowed because nothing is said about them, never values of declared keys. If nothing
+// would be left, as with a minProperties above the number of declared keys, the type stays as the
+// schema has it.
 
 import type { TypeId } from "../types.ts";
 import type { ClosedShape } from "./collect.ts";
@@ -33,7 +34,7 @@ export function closeObjects(
     closed.set(id, objects.length > 0 ? { ...shape, objects } : shape);
   }
   const living = new Inhabited(graph, closed);
-  // Objects that are needed within themselves, or in numbers that only other keys allow, are rare.
+  // Objects that are needed within themselves, or in numbers that need other keys, are rare.
   const isWhole = [...shapes].every(([id, { arrays }]) =>
     (living.has(id) || !inhabited.has(id)) &&
     arrays.every((array) => living.hasArray(array) || !inhabited.hasArray(array))

@@ -1,6 +1,7 @@
-// From the graph of types to the types that the machine runs: all that the root can reach. Items of
-// arrays with `contains` are split by the types that they count for. Objects that must have some key of a
-// language (witnesses) become objects with required keys, or with a least number of keys.
+// Makes the types that the machine runs from the graph of types: all that the root can reach. Items
+// of arrays with `contains` are split by the types for which they count. Objects that must have
+// some key of a language (witnesses) become objects with required keys, or with a least number of
+// keys.
 
 import type { TypeId } from "../types.ts";
 import { settleArray } from "./arrays.ts";
@@ -10,10 +11,10 @@ import { type ArrayShape, NONE, type Shape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 import { objectsWithWitnesses } from "./witnesses.ts";
 
-/** Most types that a split by `contains` may have per item: two to the power of their number. */
+/** Most types of `contains` by which items are split: the number of parts is two to this power. */
 const MAX_CONTAINED = 6;
 
-/** A part of an item type: the types of `contains` that it matches and those that it does not. */
+/** A part of an item type: the types of `contains` that it matches, and those that it does not. */
 export interface ItemSplit {
   readonly type: TypeId;
   readonly counts: readonly boolean[];
@@ -24,16 +25,16 @@ export interface SplitArray extends ArrayShape {
   readonly splits: ReadonlyMap<TypeId, readonly ItemSplit[]>;
 }
 
-/** A shape without witnesses, and with split arrays. */
+/** A shape without witnesses, whose arrays are split. */
 export interface ClosedShape extends Shape {
   readonly arrays: readonly SplitArray[];
 }
 
 /**
- * All types that a type can reach. Alternatives that the machine has no form for are left out where the
- * algebra made them; a schema that is written so is refused.
+ * All types that a type can reach. Alternatives that the machine cannot express are left out if the
+ * algebra made them; a schema that contains such a one itself is refused.
  *
- * @throws {SchemaError} if a schema cannot be said plainly
+ * @throws {SchemaError} if a schema cannot be expressed
  */
 export function collectShapes(graph: TypeGraph, root: TypeId): Map<TypeId, ClosedShape> {
   const found = new Map<TypeId, ClosedShape>();

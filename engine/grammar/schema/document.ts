@@ -1,6 +1,7 @@
-// A schema document: where each schema stands, what it is called ($id, $anchor), and what a reference
-// means (RFC 3986, RFC 6901, JSON Schema Core 8 and 9). Nothing is ever fetched; only the metaschemas are
-// known besides. Documents are walked with recursion, as their reader caps how deep they nest.
+// A schema document: the places of its schemas, their names ($id, $anchor), and the targets of
+// references (RFC 3986, RFC 6901, JSON Schema Core 8 and 9). Nothing is ever fetched; only the
+// metaschemas are known in addition. Documents are walked by recursion, because their reader limits
+// their depth.
 
 import { pollCancellation } from "../../cancellation.ts";
 import type { JsonObject, JsonValue } from "../json/mod.ts";
@@ -9,35 +10,35 @@ import { type Draft, SUBSCHEMAS } from "./keywords.ts";
 import { metaschema } from "./metaschemas.ts";
 import { SchemaError } from "./schema_error.ts";
 
-/** Where a value stands: its container, and its key there. */
+/** The place of a value: its container, and its key there. */
 interface Place {
   readonly parent: JsonValue;
   readonly key: string;
   readonly resource: Resource;
 }
 
-/** A schema with an identifier of its own, and all that is within. */
+/** A schema with an identifier of its own, and everything within it. */
 interface Resource {
   readonly root: JsonValue;
   readonly uri: string;
-  /** The edition that it is in. */
+  /** The edition of JSON Schema that it uses. */
   readonly draft: Draft;
   /** Schemas by plain name. */
   readonly anchors: Map<string, JsonValue>;
-  /** Those that dynamic references may mean; that of $recursiveAnchor has the name "". */
+  /** Those that dynamic references may refer to; that of $recursiveAnchor has the name "". */
   readonly dynamicAnchors: Map<string, JsonObject>;
 }
 
 /**
- * What dynamic references mean on the way to a schema: by name, the schema of the outermost resource that
- * has one of the name. Equal scopes are identical.
+ * The targets of dynamic references on the path to a schema: for each name, the schema of the
+ * outermost resource that has one. Equal scopes are identical.
  */
 export interface DynamicScope {
   readonly id: number;
   readonly anchors: ReadonlyMap<string, JsonObject>;
 }
 
-/** Stands for the document's place in the world if it has no $id. */
+/** The document's URI if it has no $id. */
 const DEFAULT_URI = "schema:///";
 const DRAFTS: readonly [RegExp, Draft][] = [
   [/draft-0?[34]/, 4],
@@ -55,10 +56,10 @@ export class SchemaDocument {
   readonly #scopes = new Map<string, DynamicScope>([["", this.outside]]);
   readonly #anchorIds = new Map<JsonObject, number>();
 
-  /** The edition that the root is in. */
+  /** The edition that the root uses. */
   readonly draft: Draft;
 
-  /** Walks a document. @param root its root schema */
+  /** @param root the root schema of the document */
   constructor(readonly root: JsonValue) {
     this.draft = this.#add(root, DEFAULT_URI).draft;
   }
@@ -79,7 +80,7 @@ export class SchemaDocument {
     return new KeywordReader(schema, () => this.pointer(schema), draft);
   }
 
-  /** The scope within a schema. @param scope the one that leads to it */
+  /** The scope within a schema. @param scope the scope of the path that leads to it */
   enter(scope: DynamicScope, schema: JsonObject): DynamicScope {
     const { dynamicAnchors } = this.#places.get(schema)!.resource;
     const found = [...dynamicAnchors].filter(([name]) => !scope.anchors.has(name));
@@ -91,12 +92,18 @@ export class SchemaDocument {
     return inner;
   }
 
-  /** What a `$ref` in a schema means. @throws {SchemaError} if it leads out of the document or nowhere */
+  /**
+   * The target of a `$ref` in a schema. @throws {SchemaError} if it is outside of the document or
+   * missing
+   */
   resolve(schema: JsonObject, reference: string): JsonValue {
     return this.#resolve(schema, "$ref", reference);
   }
 
-  /** What the `$dynamicRef` and `$recursiveRef` of a schema mean. @param scope the one within it */
+  /**
+   * The target of the `$dynamicRef` or `$recursiveRef` of a schema. @param scope the scope within
+   * it
+   */
   dynamicTargets(keywords: KeywordReader, scope: DynamicScope): JsonValue[] {
     const { schema } = keywords;
     return ["$dynamicRef", "$recursiveRef"].flatMap((keyword) => {
@@ -186,7 +193,7 @@ export class SchemaDocument {
     }
   }
 
-  /** Notes what a schema is called; returns the resource that it is part of. */
+  /** Notes the names of a schema; returns the resource that contains it. */
   #name(schema: JsonObject, outer: Resource): Resource {
     const { draft } = outer;
     if (draft <= 7 && schema.has("$ref")) return outer;

@@ -1,5 +1,5 @@
-// Which types have a value at all: the least fixpoint over all types together. A type that needs itself
-// to be finite has none. Answers are exact but for counting problems over a cap, which are errors.
+// The types that have a value: the least fixpoint over all types. A type that needs a value of
+// itself has none. Answers are exact, except for counting problems above a limit, which are errors.
 
 import { pollCancellation } from "../../cancellation.ts";
 import type { LanguageId } from "../language/mod.ts";
@@ -14,11 +14,11 @@ import { AlgebraError } from "./schema_error.ts";
 import type { ObjectShape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
-/** Members that are counted before a set passes as unlimited. */
+/** Number of members above which a set counts as infinite. */
 const MAX_COUNTED = 1024;
-/** Ways to count that are looked at. */
+/** Most ways of counting that are examined. */
 const MAX_TRIALS = 200_000;
-/** Most items that `contains` may ask for. */
+/** Most items that `contains` may require. */
 const MAX_CONTAINED = 10_000;
 
 /** The types that have a value. */
@@ -47,7 +47,7 @@ export class Inhabited {
     }
   }
 
-  /** True if a type has a value. */
+  /** Whether a type has a value. */
   has(id: TypeId): boolean {
     return this.#alive.has(id);
   }
@@ -58,7 +58,7 @@ export class Inhabited {
       shape.objects.some((object) => this.hasObject(object));
   }
 
-  /** True if there is an array of the type. */
+  /** Whether there is an array of the type. */
   hasArray(array: SplitArray): boolean {
     const ends = array.prefix.findIndex((item) => !this.has(item));
     const longest = ends >= 0 ? ends : this.has(array.rest) ? Infinity : array.prefix.length;
@@ -68,14 +68,14 @@ export class Inhabited {
     return array.contains.length === 0 || this.#canCount(array, max);
   }
 
-  /** True unless the items surely are too few to be different. */
+  /** Whether the items may all differ. False only if there are certainly too few values. */
   #hasDistinct(array: SplitArray): boolean {
     const { prefix, rest, min, contains, splits } = array;
     for (const [i, rule] of contains.entries()) {
       const counted = [...splits.values()].flat().filter(({ counts }) => counts[i]);
       if (countAll(counted.map(({ type }) => this.#values.of(type))) < rule.min) return false;
     }
-    // Items of many values are never short of one: the others are matched with their values.
+    // Items with many possible values can always differ; the others are matched with their values.
     const scarce: ReadonlySet<string>[] = [];
     for (let i = 0; i < Math.min(min, prefix.length + MAX_COUNTED + 1); i++) {
       const values = this.#values.of(prefix[i] ?? rest);
@@ -84,7 +84,10 @@ export class Inhabited {
     return canDiffer(scarce, this.graph.languages.work);
   }
 
-  /** How many items may count for each `contains`: at the prefix one by one, then for the rest. */
+  /**
+   * The numbers of items that may count for each `contains`: for each place of the prefix, then for
+   * the rest.
+   */
   #canCount(array: SplitArray, max: number): boolean {
     const { contains, prefix, rest, splits } = array;
     const alive = (item: TypeId) => (splits.get(item) ?? []).filter(({ type }) => this.has(type));
@@ -129,7 +132,7 @@ export class Inhabited {
     return false;
   }
 
-  /** True if there is an object of the type. */
+  /** Whether there is an object of the type. */
   hasObject(object: ObjectShape): boolean {
     const possible = new Map<string, boolean>();
     for (const [key, { type, required }] of object.properties) {
@@ -156,7 +159,7 @@ export class Inhabited {
     return count;
   }
 
-  /** Tries the keys that clauses speak of, the others being free. */
+  /** Tries the keys in clauses; the others are free. */
   #satisfies(object: ObjectShape, possible: Map<string, boolean>, others: number): boolean {
     const involved = new Set(object.clauses.flatMap((clause) => clause.map(({ key }) => key)));
     let fixed = 0;

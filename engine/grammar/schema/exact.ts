@@ -1,5 +1,5 @@
-// The types of const and enum: exactly the values that are listed, whatever their kind. Numbers are
-// equal by value, objects whatever the order of their keys.
+// The types of const and enum: exactly the listed values, of any kind. Numbers are equal by value,
+// objects whatever the order of their keys.
 
 import { Decimal, type JsonValue } from "../json/mod.ts";
 import { exactly } from "../number/mod.ts";
@@ -12,9 +12,12 @@ import type { TypeGraph } from "./type_graph.ts";
 
 /** Most values that a schema may list. */
 const MAX_VALUES = 100_000;
-/** Most arrays and objects among them: each is an alternative of its own while it is written. */
+/**
+ * Most arrays and objects among them, because each is an alternative of its own while it is
+ * written.
+ */
 const MAX_COMPOUND = 2048;
-/** Most values within these, each of which is a type: one of them takes a tenth of a millisecond. */
+/** Most values within these, because each is a type, which takes a tenth of a millisecond. */
 const MAX_WITHIN = 10_000;
 
 /** Types of exact values, one per value. */

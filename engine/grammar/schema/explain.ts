@@ -1,5 +1,5 @@
-// Why a schema allows nothing: the search for the innermost schema that is at fault, and what it says.
-// Runs only when the answer is already an error.
+// Why a schema allows nothing: the search for the innermost schema that is at fault, and its error.
+// It only runs when the result is an error anyway.
 
 import type { TypeId } from "../types.ts";
 import { collectShapes } from "./collect.ts";
@@ -9,10 +9,10 @@ import { SchemaError } from "./schema_error.ts";
 import type { SchemaReader } from "./schema_reader.ts";
 import { ANY, type ArrayShape, NONE, type ObjectShape } from "./shape.ts";
 
-/** Most types that are looked at; then the best answer so far is taken. */
+/** Most types that are examined; after that, the best explanation so far is used. */
 const MAX_STEPS = 64;
 
-/** The error of a type without values. @param inhabited what is known of it */
+/** The error of a type without values. @param inhabited the types that have a value */
 export function explainEmptiness(
   reader: SchemaReader,
   root: TypeId,
@@ -68,7 +68,7 @@ export function explainEmptiness(
   return new SchemaError(pointer, keyword, `it cannot be satisfied: ${reason}`);
 }
 
-/** A type of which a value must be there. */
+/** A type of which a value is required. */
 interface Needed {
   readonly type: TypeId;
   readonly keyword: string;

@@ -1,4 +1,4 @@
-// The values of types that have few, one by one: what items that must differ are counted by.
+// The values of types that have few, one by one, by which items that must differ are counted.
 
 import type { Languages } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
@@ -8,7 +8,7 @@ import type { ObjectShape } from "./shape.ts";
 
 /** Most values that are listed. */
 const MAX_VALUES = 1024;
-/** Deepest nesting of types that is listed. */
+/** Deepest nesting of types whose values are listed. */
 const MAX_DEPTH = 16;
 
 /** Lists the values of types. */
@@ -25,7 +25,7 @@ export class FiniteValues {
     const shape = this.shapes.get(id);
     if (shape === undefined) return new Set();
     if (this.#depth === MAX_DEPTH) return undefined;
-    // A type within itself has no end of values, or none.
+    // A type within itself has infinitely many values, or none.
     this.#known.set(id, undefined);
     this.#depth++;
     const values = this.#ofShape(shape);

@@ -1,18 +1,21 @@
-// One schema's keywords, with the types that JSON Schema gives their values. What is malformed is an
-// error with its place, never a guess.
+// The keywords of one schema, with the types that JSON Schema requires of their values. A malformed
+// one is an error with its place, never a guess.
 
 import { Decimal, type JsonObject, type JsonValue } from "../json/mod.ts";
 import { type Draft, SINCE } from "./keywords.ts";
 import { SchemaError } from "./schema_error.ts";
 
-/** Greater counts are lowered to this one: no value is that long. */
+/** Greater counts are reduced to this one. No value is that long. */
 const MAX_COUNT = 2 ** 40;
 
 /** The keywords of one schema. */
 export class KeywordReader {
   readonly #locate: () => string;
 
-  /** Keywords of a schema. @param locate tells where it is @param draft the edition that it is in */
+  /**
+   * @param locate gives the place of the schema
+   * @param draft the edition that it uses
+   */
   constructor(readonly schema: JsonObject, locate: () => string, readonly draft: Draft) {
     this.#locate = locate;
   }
@@ -22,12 +25,12 @@ export class KeywordReader {
     return this.#locate();
   }
 
-  /** True if a keyword is there. */
+  /** Whether the schema has a keyword. */
   has(keyword: string): boolean {
     return this.get(keyword) !== undefined;
   }
 
-  /** The value of a keyword as it stands; undefined if the edition does not know it. */
+  /** The value of a keyword, unchecked; undefined if the edition does not have the keyword. */
   get(keyword: string): JsonValue | undefined {
     return (SINCE.get(keyword) ?? 4) <= this.draft ? this.schema.get(keyword) : undefined;
   }
@@ -84,7 +87,7 @@ export class KeywordReader {
   }
 }
 
-/** The strings of a list of strings; undefined for anything else. */
+/** The strings of a list of strings; undefined for any other value. */
 export function textList(value: JsonValue): readonly string[] | undefined {
   if (!Array.isArray(value)) return undefined;
   return value.every((item) => typeof item === "string") ? value : undefined;

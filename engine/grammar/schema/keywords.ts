@@ -1,7 +1,7 @@
-// Where JSON Schema keywords hold schemas, and which keywords constrain a value at all. All others are
-// annotations (JSON Schema Core 6.5), as the specifications ask for.
+// The keywords of JSON Schema that contain schemas, and those that constrain values. All others are
+// annotations, as the specification requires (JSON Schema Core 6.5).
 
-/** Keywords by what they hold: a schema, a list of schemas, either, or schemas by name. */
+/** Keywords by their content: a schema, a list of schemas, either of these, or schemas by name. */
 export const SUBSCHEMAS: ReadonlyMap<string, "one" | "list" | "either" | "named"> = new Map([
   ["additionalItems", "one"],
   ["additionalProperties", "one"],
@@ -59,7 +59,7 @@ export const CONSTRAINTS: ReadonlySet<string> = new Set([
 /** Editions of JSON Schema, as far as they differ here. */
 export type Draft = 4 | 6 | 7 | 2019 | 2020;
 
-/** The edition that a keyword came with, for those that older ones do not know. */
+/** The edition that introduced a keyword, for those that older editions do not have. */
 export const SINCE: ReadonlyMap<string, Draft> = new Map([
   ["const", 6],
   ["contains", 6],

@@ -1,6 +1,6 @@
-// The types that a machine runs: those with a value, numbered densely. What cannot occur is gone: keys
-// that have no value are no properties, clauses that hold anyway are dropped, arrays end where no item
-// can follow.
+// The types that a machine runs: those that have a value, numbered without gaps. Whatever cannot
+// occur is removed: properties whose type has no value, clauses that always hold, and items after
+// which nothing can follow.
 
 import { pollCancellation } from "../../cancellation.ts";
 import type { NumberSet } from "../number/mod.ts";
@@ -19,13 +19,13 @@ import { settle, undeclared } from "./objects.ts";
 import { NONE, type ObjectShape, type Shape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
-/** Least count that is worth counting: a few states more are walked faster. */
+/** Least count that is counted: automata with a few more states are walked faster. */
 const MIN_COUNT = 16;
 
-/** Counts from here on are one: no document gets so far, and a machine counts in 32 bits. */
+/** From here on all counts are equal: no document gets so far, and a machine counts in 32 bits. */
 const MOST_COUNTED = 2 ** 30;
 
-/** Bounds of a count, as far as a document can tell. */
+/** Bounds of a count, as far as documents can reach them. */
 function bounds({ min, max }: { readonly min: number; readonly max: number }) {
   return { min: Math.min(min, MOST_COUNTED), max: max < MOST_COUNTED ? max : Infinity };
 }
@@ -46,7 +46,7 @@ export function lowerTypes(
     let number = numbers.get(id);
     if (number !== undefined) return number;
     const leaf = leafKey(shapes.get(id)!, sets);
-    // A reference is of the shape of what it refers to.
+    // A reference has the shape of its target.
     const shape = graph.shape(id);
     number = leaf === undefined ? byShape.get(shape) : leaves.get(leaf);
     if (number === undefined) {
@@ -67,7 +67,7 @@ export function lowerTypes(
   return { types, root: 0 };
 }
 
-/** The same for scalar types that are equal, which schemas repeat a lot; undefined for all others. */
+/** An equal scalar type, since schemas repeat those a lot; undefined for all others. */
 function leafKey(shape: ClosedShape, sets: Map<NumberSet, number>): string | undefined {
   if (shape.arrays.length > 0 || shape.objects.length > 0) return undefined;
   const { strings, numbers } = shape;
@@ -104,7 +104,7 @@ function lowerShape(lowering: Lowering, shape: ClosedShape): ValueType {
   };
 }
 
-/** The same strings with a count in their language moved beside it, where it costs no states. */
+/** The same strings with a count of their language as bounds beside it, which saves states. */
 function counted({ languages }: TypeGraph, { language, min, max }: StringType): StringType {
   const apart = languages.withoutCount(language);
   if ((apart.max < Infinity ? apart.max : apart.min) < MIN_COUNT) {

@@ -1,6 +1,6 @@
-// The metaschemas of JSON Schema, drafts 4 to 2020-12: the schemas that a schema itself has to satisfy.
-// A schema that asks for a schema as an answer refers to one of them by its URI. They are written after
-// the published ones (json-schema.org), without titles, comments and defaults.
+// The metaschemas of JSON Schema, drafts 4 to 2020-12: the schemas that a schema itself has to
+// satisfy. A schema that asks for a schema as an answer refers to one of them by its URI. They
+// follow the published ones (json-schema.org), without titles, comments and defaults.
 
 import { fromPlain, type JsonValue } from "../json/mod.ts";
 
@@ -15,12 +15,12 @@ const BOOLEAN = { type: "boolean" };
 const NUMBER = { type: "number" };
 const POSITIVE = { type: "number", exclusiveMinimum: 0 };
 
-/** The same schema for each of some keywords. */
+/** The same schema for several keywords. */
 function each(names: readonly string[], schema: unknown): Plain {
   return Object.fromEntries(names.map((name) => [name, schema]));
 }
 
-/** The schema of an object whose values, whatever their keys, are all of one schema. */
+/** The schema of an object whose values all have one schema, whatever their keys. */
 function named(schema: unknown): Plain {
   return { type: "object", additionalProperties: schema };
 }
@@ -109,7 +109,7 @@ function oneDocument(draft: 4 | 6 | 7): Plain {
   };
 }
 
-/** The vocabularies of 2019-09 or 2020-12 by name, and the schema that holds them together. */
+/** The vocabularies of 2019-09 or 2020-12 by name, and the schema that combines them. */
 function vocabularies(draft: 2019 | 2020): Map<string, Plain> {
   const is2020 = draft === 2020;
   const base = `https://json-schema.org/draft/${is2020 ? "2020-12" : "2019-09"}/`;

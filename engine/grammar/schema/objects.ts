@@ -1,5 +1,6 @@
-// The algebra of objects: intersection, and difference as a union of the ways to violate an object type.
-// What is known about presence (required, forbidden, clauses, counts) is propagated until it is stable.
+// The algebra of objects: intersection, and difference as a union of the ways to violate an object
+// type. What is known about the presence of keys (required, forbidden, clauses, counts) is
+// propagated until nothing changes.
 
 import {
   ANY,
@@ -14,7 +15,7 @@ import {
 } from "./shape.ts";
 import { literals } from "./strings.ts";
 
-/** Steps of work for a property or clause that is copied and looked at for what is known of its presence. */
+/** Steps of work for a property or clause that is copied and examined. */
 const SETTLE_STEPS = 0.25;
 
 /** The objects that are in both; undefined if there are surely none. */
@@ -65,7 +66,7 @@ export function subtractObject(
     .filter((shape) => shape !== undefined);
 }
 
-/** What holds of an object's value at a key, declared or not; of type NONE where the key is forbidden. */
+/** The type of an object's value at a key, declared or not; NONE if the key is forbidden. */
 export function propertyOf(types: TypeAlgebra, shape: ObjectShape, key: string): PropertyShape {
   const declared = shape.properties.get(key);
   if (declared !== undefined) return declared;
@@ -86,7 +87,7 @@ function intersectCells(types: TypeAlgebra, a: readonly Cell[], b: readonly Cell
   return mergeCells(types, cells);
 }
 
-/** Joins the cells that have the same type, if all or none of them are declared. */
+/** Joins cells that have the same type, if all or none of them are declared. */
 export function mergeCells(types: TypeAlgebra, cells: readonly Cell[]): Cell[] {
   const byType = new Map<string, Cell>();
   for (const cell of cells) {
@@ -129,7 +130,7 @@ export function settle(types: TypeAlgebra, shape: ObjectShape): ObjectShape | un
   };
 }
 
-/** Drops what holds, applies what is left alone; undefined if a clause cannot hold. */
+/** Drops clauses that hold, and applies single literals; undefined if a clause cannot hold. */
 function settleClauses(
   types: TypeAlgebra,
   properties: Map<string, PropertyShape>,
@@ -150,7 +151,7 @@ function settleClauses(
     if (holds) continue;
     if (open.length === 0) return undefined;
     if (open.length > 1) {
-      // A clause that stays as it was keeps its key.
+      // A clause that did not change keeps its cached key.
       const same = open.length === clause.length ? clause : open;
       kept.set(clauseKey(same), same);
       continue;
@@ -168,10 +169,10 @@ function sameLiteral(a: Literal, b: Literal): boolean {
   return a.key === b.key && a.present === b.present;
 }
 
-/** By clause, as clauses pass through many combinations of types unchanged. */
+/** Keys by clause, because clauses pass through many combinations of types unchanged. */
 const clauseKeys = new WeakMap<Clause, string>();
 
-/** The same for clauses of the same literals. */
+/** A key that is equal for clauses with the same literals. */
 export function clauseKey(clause: Clause): string {
   let name = clauseKeys.get(clause);
   if (name === undefined) {
@@ -181,7 +182,10 @@ export function clauseKey(clause: Clause): string {
   return name;
 }
 
-/** Drops witnesses that are there, pins those with one place left; undefined if one has none. */
+/**
+ * Drops witnesses that are fulfilled, and fixes those with one possible place; undefined if one has
+ * none.
+ */
 function settleWitnesses(
   types: TypeAlgebra,
   shape: ObjectShape & { properties: Map<string, PropertyShape> },
@@ -235,7 +239,7 @@ function violations(types: TypeAlgebra, shape: ObjectShape): ObjectShape[] {
     if (type === NONE) single.push({ key, present: true });
     if (type === NONE ? required : type === ANY && required) single.push({ key, present: false });
     if (type === NONE || type === ANY) continue;
-    // Where the key is required, its absence is one more way to have no value of the type.
+    // If the key is required, its absence is one more way to violate that.
     const wrong = { type: types.not(type), required: !required };
     found.push({ ...any, properties: new Map([[key, wrong]]) });
   }

@@ -1,6 +1,6 @@
-// The values that are in exactly one of some types, as oneOf asks. Scalars are counted: what is in one,
-// and what is in two. Objects and arrays lose what the other branches have, which is dear; so objects that
-// a key of theirs tells apart, as in discriminated unions, are not compared.
+// The values that are in exactly one of several types, for oneOf. Scalars are counted: those in one
+// type, and those in two. Objects and arrays are reduced by those of the other branches, which
+// takes long; so objects that some key distinguishes, as in discriminated unions, are not compared.
 
 import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";
@@ -9,7 +9,7 @@ import type { FewValues } from "./canonical.ts";
 import { NO_SHAPE, type ObjectShape, type Shape, type TypeAlgebra } from "./shape.ts";
 import { intersectStrings, subtractStrings, uniteStrings } from "./strings.ts";
 
-/** Most keys that are tried to tell objects apart by. */
+/** Most keys that are tried to distinguish objects. */
 const MAX_KEYS = 64;
 
 /** The values of `within` that are in exactly one of the branches. @throws {AlgebraError} over a cap */
@@ -47,14 +47,14 @@ export function onlyOne(types: TypeAlgebra, within: Shape, branches: readonly Sh
   };
 }
 
-/** The algebra of a kind of sets; undefined is the empty one. */
+/** The algebra of a kind of sets; undefined is the empty set. */
 interface Sets<T> {
   unite(a: T, b: T): T;
   intersect(a: T, b: T): T | undefined;
   subtract(a: T, b: T): T | undefined;
 }
 
-/** What is in exactly one of some sets. */
+/** The values that are in exactly one of several sets. */
 function single<T>(sets: readonly T[], { unite, intersect, subtract }: Sets<T>): T | undefined {
   interface Counted {
     readonly once: T;
@@ -93,7 +93,10 @@ function objectsOfOne(
   );
 }
 
-/** By index, the objects that one may have values in common with: not those of other values at some key. */
+/**
+ * By index: the objects with which one may have values in common, because no key distinguishes
+ * them.
+ */
 function neighbours(
   types: TypeAlgebra,
   objects: readonly ObjectShape[],

@@ -1,24 +1,25 @@
-// Whether keys can be there and not be there so that clauses hold and their number is in bounds: a search
-// with unit propagation (Davis, Logemann and Loveland, 1962), which ends by a cap on its steps.
+// Whether keys can be present and absent in such a way that clauses hold and their number is within
+// bounds: a search with unit propagation (Davis, Logemann and Loveland, 1962) and a limit on its
+// steps.
 
 import { AlgebraError } from "./schema_error.ts";
 import type { Clause } from "./shape.ts";
 
-/** Literals that are looked at before the search gives up. */
+/** Most literals that are examined. */
 const MAX_STEPS = 500_000;
 
-/** What is sought. */
+/** The question. */
 export interface PresenceProblem {
-  /** At least one literal of each holds. */
+  /** Clauses: at least one literal of each must hold. */
   readonly clauses: readonly Clause[];
-  /** Whether a key must be there, may be there, or cannot. */
+  /** For each key, whether it is required, optional or forbidden. */
   status(key: string): "required" | "optional" | "impossible";
-  /** How many of the clauses' keys are there, at least and at most. */
+  /** Bounds of the number of present keys among those in clauses. */
   readonly min: number;
   readonly max: number;
 }
 
-/** True if there is a solution. @throws {AlgebraError} if that takes too long to find out */
+/** Whether there is a solution. @throws {AlgebraError} if finding out takes too long */
 export function canBePresent(problem: PresenceProblem): boolean {
   return new Search(problem).run();
 }
@@ -49,7 +50,7 @@ class Search {
     const known = this.#keys.filter((key) => this.#problem.status(key) !== "optional")
       .map((key) => ({ key, present: this.#problem.status(key) === "required" }));
     if (!this.#choose(known)) return false;
-    /** What was tried at each free key, with how much was chosen before. */
+    /** The values tried for each free key, and the number of choices before. */
     const decisions: { key: string; present: boolean; isLast: boolean; before: number }[] = [];
     for (let index = 0;;) {
       while (index < this.#keys.length && this.#chosen.has(this.#keys[index]!)) index++;
@@ -72,7 +73,7 @@ class Search {
     }
   }
 
-  /** Chooses, and all that follows from it; false if that cannot be. */
+  /** Makes a choice and all that follows from it. Returns false if that is a contradiction. */
   #choose(literals: { readonly key: string; readonly present: boolean }[]): boolean {
     const waiting = [...literals];
     for (let literal = waiting.pop(); literal; literal = waiting.pop()) {
@@ -98,7 +99,7 @@ class Search {
     return true;
   }
 
-  /** Takes back all but the first choices. */
+  /** Undoes all but the first choices. */
   #undo(count: number): void {
     for (const key of [...this.#chosen.keys()].slice(count)) {
       this.#present -= Number(this.#chosen.get(key));

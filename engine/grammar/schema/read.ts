@@ -1,5 +1,5 @@
-// A JSON Schema as the types that the machine enforces: its keywords are read, combined into one type for
-// each place, and alternatives that no value can satisfy are dropped.
+// Reads a JSON Schema into the types that the machine enforces: its keywords are combined into one
+// type for each place, and alternatives without values are dropped.
 
 import type { JsonValue } from "../json/mod.ts";
 import { Languages } from "../language/mod.ts";
@@ -15,19 +15,19 @@ import type { SchemaOptions } from "./schema_input.ts";
 import { SchemaReader } from "./schema_reader.ts";
 import { TypeGraph } from "./type_graph.ts";
 
-/** Types, and the languages that their strings are of. */
+/** Types, and the languages of their strings. */
 export interface ReadSchema {
   readonly types: SchemaTypes;
   readonly languages: Languages;
-  /** Whether 1.0 is no integer: draft 4 tells integers by how they are spelled. */
+  /** Whether 1.0 is not an integer, because draft 4 defines integers by their spelling. */
   readonly integersAsSpelled: boolean;
 }
 
 /**
- * Reads a JSON Schema of drafts 4 to 2020-12. Keywords that are unknown are annotations; those that
- * are known bind, or the schema is refused.
+ * Reads a JSON Schema of drafts 4 to 2020-12. Unknown keywords are annotations. Known ones are
+ * enforced, or the schema is refused.
  *
- * @param languages those that the strings' languages are added to
+ * @param languages receives the languages of strings
  * @throws {SchemaError} if the schema is malformed, unsupported, too large or cannot be satisfied
  */
 export function readSchema(
@@ -47,7 +47,7 @@ export function readSchema(
     const types = lowerTypes(graph, closed.shapes, closed.inhabited, root);
     for (const { numbers, strings, objects } of types.types) {
       if (numbers) checkSpelling(numbers);
-      // What is too big to be enforced is told by the first look at it.
+      // The first examination finds out what is too large to be enforced.
       if (strings) languages.automaton(strings.language);
       for (const { others } of objects ?? []) {
         for (const { keys } of others) languages.automaton(keys);

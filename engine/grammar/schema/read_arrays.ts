@@ -1,5 +1,6 @@
-// The keywords for arrays of one schema (JSON Schema Core 10.3.1, Validation 6.4) as array types. In drafts
-// before 2020-12 `items` may be a list for the first items; `additionalItems` is then for all later ones.
+// The keywords for arrays of one schema (JSON Schema Core 10.3.1, Validation 6.4) as array types.
+// Before 2020-12 `items` may be a list for the first items; `additionalItems` is then for all later
+// ones.
 
 import type { JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";

@@ -1,6 +1,7 @@
-// The keywords for objects of one schema (JSON Schema Core 10.3.2, Validation 6.5) as an object type: the
-// keys of `properties` in their order, then keys that only `required` names, then all other keys, grouped
-// by which patterns of `patternProperties` they match, so that no two groups have a key in common.
+// The keywords for objects of one schema (JSON Schema Core 10.3.2, Validation 6.5) as an object
+// type: the keys of `properties` in order, then keys that only `required` names, then all other
+// keys, grouped by the patterns of `patternProperties` that they match, so that no two groups have
+// a key in common.
 
 import type { JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
@@ -23,7 +24,7 @@ const KEYWORDS = [
   "propertyNames",
   "required",
 ];
-/** Most groups of keys that overlapping patterns may split keys into. */
+/** Most groups into which overlapping patterns may split keys. */
 const MAX_CELLS = 64;
 
 /** The objects that a schema allows on its own. @throws {SchemaError} if a keyword is malformed */
@@ -44,7 +45,8 @@ export function readObjects(
   const otherwise = additional === undefined ? ANY : typeOf(additional);
   const required = new Set(keywords.texts("required"));
   const clauses = readDependencies(keywords);
-  // Keys that a dependency requires count as declared: a closed object must be able to have them.
+  // Keys that a dependency requires count as declared, because a closed object must be able to have
+  // them.
   const asked = clauses.flatMap((clause) => clause.filter(({ present }) => present));
   const named = new Set([...declared.keys(), ...required, ...asked.map(({ key }) => key)]);
   const isSaid = additional !== undefined || keywords.has("propertyNames");
@@ -93,7 +95,8 @@ function readDependencies(keywords: KeywordReader): Clause[] {
   const clauses: Clause[] = [];
   for (const keyword of ["dependentRequired", "dependencies"]) {
     for (const [key, value] of keywords.named(keyword)) {
-      // `dependencies` may also hold schemas, which are read elsewhere, and in draft 3 a single name.
+      // `dependencies` may also contain schemas, which are read elsewhere, and in draft 3 a single
+      // name.
       const needed = textList(typeof value === "string" ? [value] : value);
       for (const other of needed ?? []) {
         clauses.push([{ key, present: false }, { key: other, present: true }]);
@@ -103,7 +106,10 @@ function readDependencies(keywords: KeywordReader): Clause[] {
   return clauses;
 }
 
-/** The keys of `names` in groups, one for each set of patterns that keys match, and one for those of none. */
+/**
+ * The keys of `names` in groups: one for each set of patterns that some key matches, also for the
+ * empty set.
+ */
 function disjointCells(
   graph: TypeGraph,
   names: number,

@@ -1,5 +1,5 @@
-// The keywords of one schema for null, booleans, numbers and strings (JSON Schema Validation 6) as types.
-// Keywords for a JSON type that `type` does not allow have no effect and are not read.
+// The keywords for null, booleans, numbers and strings of one schema (JSON Schema Validation 6) as
+// types. Keywords for a JSON type that `type` does not allow have no effect and are not read.
 
 import { Decimal, type JsonValue } from "../json/mod.ts";
 import { type Languages, PatternError } from "../language/mod.ts";
@@ -12,7 +12,7 @@ import type { SchemaOptions } from "./schema_input.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);
-/** Keywords by the JSON type that they restrict: a message about a contradiction names them. */
+/** Keywords by the JSON type that they restrict, for messages about contradictions. */
 const ABOUT: Readonly<Record<string, readonly string[]>> = {
   number: ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "format"],
   string: ["minLength", "maxLength", "pattern", "format"],
@@ -41,7 +41,10 @@ function signedIntegers(bits: number): numbers.NumberSet {
   return numbers.intersect(numbers.integers(), numbers.interval(limits));
 }
 
-/** The JSON types that a schema's `type` names; all without it. @throws {SchemaError} if it is malformed */
+/**
+ * The JSON types that a schema's `type` names; all if it has none. @throws {SchemaError} if it is
+ * malformed
+ */
 export function readTypes(keywords: KeywordReader): ReadonlySet<string> {
   const type = keywords.get("type");
   if (type === undefined) return TYPES;
@@ -92,7 +95,10 @@ function readBounds(keywords: KeywordReader): numbers.Interval {
   };
 }
 
-/** The inclusive and the exclusive bound. In draft 4 the exclusive keyword is a boolean: how to read the other. */
+/**
+ * The inclusive and the exclusive bound. In draft 4 the exclusive keyword is a boolean that says
+ * how the other is meant.
+ */
 function readBound(
   keywords: KeywordReader,
   inclusive: string,
@@ -119,7 +125,7 @@ export function readStrings(
   return stringType(languages, language, keywords.count("minLength", 0), max);
 }
 
-/** The name of the format that binds, if any does. */
+/** The name of the format, if it is enforced. */
 function formatOf(
   keywords: KeywordReader,
   formats: SchemaOptions["formats"],
@@ -144,7 +150,10 @@ export function readPattern(
   }
 }
 
-/** Why a schema allows no value: the keyword to blame, and all that it says. @param type undefined: any */
+/**
+ * Why a schema allows no value: the keyword at fault and its values. @param type undefined: any
+ * type
+ */
 export function contradiction(keywords: KeywordReader, type?: string): [string, string] {
   const about = ABOUT[type === "integer" ? "number" : type ?? ""] ?? [];
   const said = [...about, ...ABOUT_ALL].filter((name) => keywords.has(name));

@@ -1,5 +1,5 @@
-// What is thrown when a schema cannot be enforced: it is malformed, asks for what is not supported, has
-// no value at all, or exceeds a cap. It never says less than where and why.
+// The error of schemas that cannot be enforced: malformed, unsupported, without any value, or above
+// a limit. It always says where and why.
 
 import { EngineError } from "../../errors.ts";
 import { LanguageError, PatternError } from "../language/mod.ts";
@@ -10,11 +10,11 @@ export class SchemaError extends EngineError {
   /** Name of the class. */
   override name = "SchemaError";
   /**
-   * Says where and why.
+   * An error that says where and why.
    *
    * @param pointer JSON pointer into the schema; "" is its root
-   * @param keyword the keyword at fault, or "" where no single one is
-   * @param reason what is so
+   * @param keyword the keyword at fault; "" if there is no single one
+   * @param reason what is wrong
    * @param subject whose schema it is
    */
   constructor(
@@ -28,13 +28,16 @@ export class SchemaError extends EngineError {
   }
 }
 
-/** An algebraic step that exceeds a cap; whoever knows the place makes a {@linkcode SchemaError} of it. */
+/**
+ * An algebraic step that exceeds a limit. A caller that knows the place turns it into a {@linkcode
+ * SchemaError}.
+ */
 export class AlgebraError extends EngineError {
   /** Name of the class. */
   override name = "AlgebraError";
 }
 
-/** True for what whoever knows the place makes a {@linkcode SchemaError} of. */
+/** Whether a caller that knows the place turns the error into a {@linkcode SchemaError}. */
 export function isLimit(error: unknown): error is Error {
   return error instanceof AlgebraError || error instanceof LanguageError ||
     error instanceof PatternError || error instanceof NumberError;

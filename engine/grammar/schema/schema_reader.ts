@@ -1,5 +1,6 @@
-// From schemas to expressions of the type graph: what a schema says of each JSON type is one shape; its
-// sibling keywords are intersected with that, whatever they are. Schemas are read when the graph asks.
+// Makes expressions of the type graph from schemas: what a schema says about each JSON type is one
+// shape, which is intersected with its other keywords. Schemas are read when the graph asks for
+// them.
 
 import { pollCancellation } from "../../cancellation.ts";
 import type { JsonObject, JsonValue } from "../json/mod.ts";
@@ -17,13 +18,15 @@ import { ANY, NONE } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 import { UnevaluatedReader } from "./unevaluated.ts";
 
-/** Most schemas of a document, which take seconds to compile: others of the model wait for it. */
+/**
+ * Most schemas of a document. More would take seconds to compile, for which other requests wait.
+ */
 const MAX_SCHEMAS = 65_536;
 
-/** A schema in its document, on a way that leads to it. */
+/** A schema in its document, with the scope of a path that leads to it. */
 interface Visit {
   readonly keywords: KeywordReader;
-  /** Within the schema. */
+  /** The scope within the schema. */
   readonly scope: DynamicScope;
   /** The type of a schema that this one contains or refers to. */
   readonly typeOf: (schema: JsonValue) => TypeId;
@@ -34,12 +37,12 @@ export class SchemaReader {
   readonly #document: SchemaDocument;
   readonly #exact: ExactTypes;
   readonly #unevaluated: UnevaluatedReader;
-  /** By the scope that leads to them. */
+  /** By the scope of the path that leads to them. */
   readonly #ids = new Map<DynamicScope, Map<JsonObject, TypeId>>();
   readonly #keywords = new Map<TypeId, KeywordReader>();
   #schemas = 0;
 
-  /** Schemas of a document, read into a graph. */
+  /** @param graph receives the types of the schemas of the document with this root */
   constructor(
     root: JsonValue,
     readonly graph: TypeGraph,
@@ -57,8 +60,8 @@ export class SchemaReader {
   /**
    * The type of a schema of the document.
    *
-   * @param scope the one that leads to it
-   * @throws {SchemaError} if it is no schema
+   * @param scope the scope of the path that leads to it
+   * @throws {SchemaError} if it is not a schema
    */
   typeOf(schema: JsonValue, scope = this.#document.outside): TypeId {
     if (typeof schema === "boolean") return schema ? ANY : NONE;
@@ -76,7 +79,7 @@ export class SchemaReader {
     return id;
   }
 
-  /** The edition of JSON Schema that the document is in. */
+  /** The edition of JSON Schema that the document uses. */
   get draft(): Draft {
     return this.#document.draft;
   }
@@ -188,7 +191,7 @@ export class SchemaReader {
   }
 }
 
-/** What a schema or a keyword of it says; where that exceeds a limit, the error says where. */
+/** The type of a schema or keyword. If it exceeds a limit, the error says where. */
 function located(keywords: KeywordReader, keyword: string, read: () => TypeId): TypeId {
   try {
     return read();

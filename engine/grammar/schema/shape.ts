@@ -1,6 +1,7 @@
-// The types that the algebra works on: like ../types.ts, but open. Forbidden keys are declared with the
-// type NONE, the languages of other keys need not avoid declared ones, and an object may have to hold a
-// key of a language (a witness), as complements ask. lower.ts turns shapes into what the machine runs.
+// The types of the algebra: like ../types.ts, with fewer guarantees. Forbidden keys are declared
+// with the type NONE, languages of other keys may contain declared ones, and an object may have to
+// contain a key of a language (a witness), as complements require. lower.ts turns shapes into the
+// types of the machine.
 
 import type { LanguageId, Languages } from "../language/mod.ts";
 import { allNumbers, type NumberSet } from "../number/mod.ts";
@@ -21,9 +22,9 @@ export interface Shape {
   readonly booleans: readonly boolean[];
   readonly numbers: NumberSet | undefined;
   readonly strings: StringType | undefined;
-  /** Any of these. */
+  /** Alternatives. */
   readonly arrays: readonly ArrayShape[];
-  /** Any of these. */
+  /** Alternatives. */
   readonly objects: readonly ObjectShape[];
 }
 
@@ -45,27 +46,29 @@ export interface Contained {
 }
 
 /**
- * Objects: declared keys, and others by disjoint languages; keys that are in none are forbidden. What
- * complements and conditions say of a key is no declaration of it: that is noted beside.
+ * Objects: declared keys, and others by disjoint languages. All other keys are forbidden. Keys that
+ * occur only in complements and conditions do not count as declared, which `isDeclared` says.
  */
 export interface ObjectShape {
   readonly properties: ReadonlyMap<string, PropertyShape>;
   readonly others: readonly Cell[];
   readonly min: number;
   readonly max: number;
-  /** At least one literal of each holds; their keys are declared. */
+  /** Clauses: at least one literal of each holds. Their keys are declared. */
   readonly clauses: readonly Clause[];
-  /** For each, some key of the language has a value of the type. */
+  /** Witnesses: for each of them, some key of its language has a value of its type. */
   readonly witnesses: readonly Cell[];
-  /** Whether keys that no schema declares are not begun: see closed_objects.ts. */
+  /** Whether keys that no schema declares are not written: see closed_objects.ts. */
   readonly isClosed?: boolean;
 }
 
-/** The value of a declared key; of type NONE: the key is forbidden. */
+/** The value of a declared key; NONE if the key is forbidden. */
 export interface PropertyShape {
   readonly type: TypeId;
   readonly required: boolean;
-  /** Whether a schema names it or allows it in so many words; of use where objects are closed. */
+  /**
+   * Whether a schema names the key or allows it explicitly, which matters if objects are closed.
+   */
   readonly isDeclared?: boolean;
 }
 
@@ -73,20 +76,20 @@ export interface PropertyShape {
 export interface Cell {
   readonly keys: LanguageId;
   readonly type: TypeId;
-  /** Whether a schema allows them in so many words. */
+  /** Whether a schema allows them explicitly. */
   readonly isDeclared?: boolean;
 }
 
-/** That a key is there, or that it is not. */
+/** The presence of a key, or its absence. */
 export interface Literal {
   readonly key: string;
   readonly present: boolean;
 }
 
-/** Literals of which at least one holds. */
+/** Literals, at least one of which holds. */
 export type Clause = readonly Literal[];
 
-/** What the algebra needs of the graph of types. */
+/** The part of the graph of types that the algebra uses. */
 export interface TypeAlgebra {
   readonly languages: Languages;
   /** The intersection of types. */
@@ -95,11 +98,13 @@ export interface TypeAlgebra {
   any(parts: readonly TypeId[]): TypeId;
   /** The complement of a type. */
   not(part: TypeId): TypeId;
-  /** True if the type surely has no value; false says nothing. */
+  /** True if the type certainly has no value; false if that is not known. */
   isKnownEmpty(type: TypeId): boolean;
-  /** The values of a type of few strings, numbers and booleans, as texts; undefined for all others. */
+  /**
+   * The values of a type of few strings, numbers and booleans, as texts; undefined for all others.
+   */
   fewValues(type: TypeId): ReadonlySet<string> | undefined;
-  /** Counts steps. @throws {AlgebraError} over the budget of one schema */
+  /** Counts steps. @throws {AlgebraError} if the budget of a schema is spent */
   spend(steps: number): void;
 }
 
@@ -147,7 +152,7 @@ export function anyShape(languages: Languages): Shape {
   };
 }
 
-/** True if no value is allowed on the face of it. */
+/** Whether a shape obviously allows no value. */
 export function isVoid(shape: Shape): boolean {
   return !shape.null && shape.booleans.length === 0 && shape.numbers === undefined &&
     shape.strings === undefined && shape.arrays.length === 0 && shape.objects.length === 0;

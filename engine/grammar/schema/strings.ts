@@ -1,14 +1,15 @@
-// The algebra of strings: a language beside bounds of length. The bounds stay numbers as long as they
-// can, because an automaton that counts to 65,536 is large; complements and odd unions fold them in.
+// The algebra of strings: a language with bounds of length. The bounds stay numbers if possible,
+// because an automaton that counts to 65,536 is large; complements and some unions have to include
+// them in the language.
 
 import type { LanguageId, Languages } from "../language/mod.ts";
 import type { StringType } from "../types.ts";
 import { AlgebraError } from "./schema_error.ts";
 
-/** Longest length that is turned into states. */
+/** Greatest length that is expressed by states. */
 const MAX_COUNTED_LENGTH = 4096;
 
-/** Most languages that are united by one call: they are passed on the stack. */
+/** Most languages in one union, because they are passed as arguments. */
 const MAX_UNITED = 10_000;
 
 /** The language of exactly these texts. */
@@ -22,9 +23,10 @@ export function literals(languages: Languages, texts: readonly string[]): Langua
 }
 
 /**
- * The strings that `language` and the bounds allow; undefined if there are none.
- * Only `any` keeps a minimum beside it: elsewhere a member may be missing just above it, and a machine
- * that counts would run into the gap. A maximum is safe, as states know their shortest way to the end.
+ * The strings of `language` within the bounds; undefined if there are none. Only `any` keeps a
+ * minimum beside it: in other languages the lengths just above it may be missing, and a machine
+ * that counts would run into the gap. A maximum is safe, because states know their shortest way to
+ * the end.
  */
 export function stringType(
   languages: Languages,
@@ -58,7 +60,7 @@ export function intersectStrings(
   return stringType(languages, language, Math.max(a.min, b.min), Math.min(a.max, b.max));
 }
 
-/** The strings that are in one or both. */
+/** The strings that are in at least one. */
 export function uniteStrings(
   languages: Languages,
   a: StringType | undefined,
@@ -71,7 +73,7 @@ export function uniteStrings(
   const whole = [a, b].find((type) => type.language === languages.any() && boundsOf(type) === 0);
   if (whole !== undefined) return whole;
   const [first, second] = boundsOf(b) > boundsOf(a) ? [b, a] : [a, b];
-  // The wider bounds serve both if they cut nothing off the other.
+  // The wider bounds are right for both if they exclude nothing of the other.
   if (boundsOf(second) === 0 && fits(languages, second.language, first)) {
     return { ...first, language: languages.union(first.language, second.language) };
   }
@@ -96,7 +98,9 @@ export function subtractStrings(
   return stringType(languages, left, a.min, a.max);
 }
 
-/** The language with its bounds as part of it. @throws {AlgebraError} if it would have to count too far */
+/**
+ * The language with its bounds included. @throws {AlgebraError} if it would have to count too far
+ */
 export function folded(languages: Languages, type: StringType): LanguageId {
   if (boundsOf(type) === 0) return type.language;
   return languages.intersect(type.language, ofLength(languages, type.min, type.max));

@@ -1,21 +1,21 @@
-// Expressions over types, by id: schemas that are read when they are needed, and what the algebra makes of
-// them. Equal expressions have equal ids, which is what ends the intersection of recursive types. What an
-// expression allows is type_graph.ts's business.
+// Expressions over types, by id: schemas that are read when needed, and their combinations. Equal
+// expressions have equal ids, which makes the intersection of recursive types end. type_graph.ts
+// finds out what an expression allows.
 
 import type { TypeId } from "../types.ts";
 import { SchemaError } from "./schema_error.ts";
 import { ANY, NONE, type Shape } from "./shape.ts";
 
-/** Most types that one schema may need: those that it has, and their combinations. */
+/** Most types that one schema may need, for itself and for combinations. */
 const MAX_TYPES = 150_000;
 const MAX_COMBINED = 50_000;
-/** How many references are followed to find what else a value must be. */
+/** Most references that are followed to find what else a value must be. */
 const EXPANSION_DEPTH = 8;
 
-/** A schema in its document, which says what it means when it is asked. */
+/** A schema in its document, which can be read. */
 export interface Source {
   readonly keywords: { readonly pointer: string };
-  /** The expression that the schema is. */
+  /** The expression of the schema. */
   read(): TypeId;
 }
 
@@ -36,17 +36,17 @@ export class TypeExpressions {
     return this.#nodes[id]!;
   }
 
-  /** A type that is its shape. */
+  /** A type with a known shape. */
   constant(shape: Shape): TypeId {
     return this.#add({ kind: "shape", shape });
   }
 
-  /** A type that is a schema, yet to be read. */
+  /** The type of a schema that is read when needed. */
   source(source: Source): TypeId {
     return this.#add({ kind: "source", source });
   }
 
-  /** The intersection. */
+  /** The intersection of types. */
   all(parts: readonly TypeId[]): TypeId {
     const flat = new Set<TypeId>();
     for (const part of parts) {
@@ -62,7 +62,7 @@ export class TypeExpressions {
     return this.#combine("all", [...flat], ANY);
   }
 
-  /** The union. */
+  /** The union of types. */
   any(parts: readonly TypeId[]): TypeId {
     const distinct = [...new Set(parts)].filter((part) => part !== NONE);
     const isWhole = distinct.some((part) => {
@@ -72,12 +72,12 @@ export class TypeExpressions {
     return isWhole ? ANY : this.#combine("any", distinct, NONE);
   }
 
-  /** The values of exactly one of the types. */
+  /** The values that are in exactly one of the types. */
   one(parts: readonly TypeId[]): TypeId {
     return this.#combine("one", parts.filter((part) => part !== NONE), NONE);
   }
 
-  /** The complement. */
+  /** The complement of a type. */
   not(part: TypeId): TypeId {
     if (part === ANY) return NONE;
     if (part === NONE) return ANY;
@@ -87,13 +87,13 @@ export class TypeExpressions {
       : this.#shared(`not ${part}`, () => ({ kind: "not", part }));
   }
 
-  /** What the expression of a type combines. */
+  /** The types that the expression of a type combines. */
   operands(id: TypeId): readonly TypeId[] {
     const node = this.#nodes[id]!;
     return "parts" in node ? node.parts : this.parts(id);
   }
 
-  /** Where the schema of a type is; undefined if it is not one schema. */
+  /** The place of the schema of a type; undefined if it is not one schema. */
   pointer(id: TypeId): string | undefined {
     const node = this.#nodes[id]!;
     return node.kind === "source" ? node.source.keywords.pointer : undefined;
@@ -112,7 +112,10 @@ export class TypeExpressions {
     });
   }
 
-  /** What an intersection is of: `not` and oneOf behind references are cheaper once all else is known. */
+  /**
+   * The parts of an intersection: `not` and oneOf behind references take less once everything else
+   * is known.
+   */
   expand(parts: readonly TypeId[]): TypeId[] {
     const expanded = new Set(parts);
     for (let depth = 0; depth < EXPANSION_DEPTH; depth++) {

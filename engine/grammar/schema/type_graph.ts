@@ -1,5 +1,5 @@
-// The graph of types: expressions, each evaluated to a shape once. Evaluation keeps its own stack: chains of
-// references may be as long as the document allows.
+// The graph of types: expressions, each of which is evaluated to a shape once. Evaluation has its
+// own stack, because chains of references may be as long as the document allows.
 
 import { pollCancellation } from "../../cancellation.ts";
 import type { Languages } from "../language/mod.ts";
@@ -20,18 +20,18 @@ import {
   type TypeAlgebra,
 } from "./shape.ts";
 
-/** Most keys that may be looked at while types are combined, which bounds the time. */
+/** Most keys that are examined while types are combined, which limits the time. */
 const MAX_STEPS = 500_000;
-/** How deep the search for emptiness looks before a type is evaluated for good. */
+/** Depth of a search for emptiness, before a type is evaluated. */
 const EMPTINESS_DEPTH = 8;
-/** Most values of a type that objects are told apart by. */
+/** Most values of a type by which objects are distinguished. */
 const FEW_VALUES = 64;
-/** Thrown so often that its trace would be dear. */
+/** One error for all, because it is thrown so often that stack traces would take long. */
 const TOO_DEEP = new AlgebraError("it is nested too deep to compare");
 
 const KEYWORDS = { all: "allOf", any: "anyOf", one: "oneOf", not: "not", shape: "", source: "" };
 
-/** Types by id; ANY and NONE are always there. */
+/** Types by id. ANY and NONE are always there. */
 export class TypeGraph extends TypeExpressions implements TypeAlgebra {
   readonly #shapes: (Shape | undefined)[] = [];
   readonly #empty = new Map<TypeId, boolean | undefined>();
@@ -44,10 +44,8 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
   readonly anyObject: ObjectShape;
 
   /**
-   * A graph without schemas.
-   *
-   * @param languages where its strings live
-   * @param closesObjects whether schemas that declare keys are to have no others
+   * @param languages the languages of strings
+   * @param closesObjects whether objects that declare keys must not have others
    */
   constructor(readonly languages: Languages, readonly closesObjects = false) {
     super();
@@ -57,7 +55,7 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
     this.constant(NO_SHAPE);
   }
 
-  /** A type that is its shape. */
+  /** A type with a known shape. */
   override constant(shape: Shape): TypeId {
     const id = super.constant(shape);
     this.#shapes[id] = shape;
@@ -77,14 +75,14 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
     return this.constant({ ...anyShape(this.languages), objects });
   }
 
-  /** What a type allows. @throws {SchemaError} if it cannot be said */
+  /** The shape of a type. @throws {SchemaError} if it cannot be expressed */
   shape(id: TypeId): Shape {
     const shape = this.#evaluate(id);
     if (shape === undefined) throw new AlgebraError("what it allows hangs on itself");
     return shape;
   }
 
-  /** True if the type surely has no value; looks only so deep. */
+  /** True if the type certainly has no value. The depth of the search is limited. */
   isKnownEmpty(id: TypeId): boolean {
     return id === NONE || id !== ANY && this.#look(id, this.#empty, isVoid) === true;
   }
@@ -97,7 +95,7 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
     });
   }
 
-  /** What a shape says, which is kept; undefined if it lies too deep. */
+  /** The result for a shape, which is cached; undefined if it is too deep. */
   #look<T>(id: TypeId, known: Map<TypeId, T | undefined>, say: (shape: Shape) => T): T | undefined {
     if (known.has(id)) return known.get(id);
     if (this.#depth >= EMPTINESS_DEPTH) throw TOO_DEEP;
@@ -109,7 +107,7 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
       known.set(id, said);
       return said;
     } catch (error) {
-      // Nothing that was found on the way to the limit is kept, so the whole search knows nothing.
+      // If the limit was reached, intermediate results are not kept, because they may be wrong.
       if (!isLimit(error) || this.#depth > 1) throw error;
       known.set(id, undefined);
       return undefined;
@@ -118,7 +116,7 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
     }
   }
 
-  /** Counts steps. @throws {AlgebraError} over the budget */
+  /** Counts steps. @throws {AlgebraError} if the budget is spent */
   spend(steps: number): void {
     pollCancellation();
     this.languages.work.charge(steps);
@@ -126,7 +124,10 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
     if (this.#steps > MAX_STEPS) throw new AlgebraError("its parts take too long to combine");
   }
 
-  /** Undefined only within a search for emptiness, where the answer hangs on an evaluation under way. */
+  /**
+   * Undefined only within a search for emptiness, if the answer depends on an evaluation that has
+   * not ended.
+   */
   #evaluate(root: TypeId): Shape | undefined {
     const path: { readonly id: TypeId; readonly parts: readonly TypeId[]; next: number }[] = [];
     const mine = new Set<TypeId>();
@@ -177,7 +178,7 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
     }
   }
 
-  /** What is simple first: it narrows what must be excluded, and what may be the only one. */
+  /** Simple operands come first: they reduce what has to be excluded, and may be the only ones. */
   #allOf(parts: readonly TypeId[]): Shape {
     const nodes = this.expand(parts).map((id) => ({ id, node: this.node(id) }));
     let result = this.#shapes[ANY]!;

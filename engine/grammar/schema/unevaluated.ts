@@ -1,7 +1,7 @@
-// unevaluatedProperties and unevaluatedItems (JSON Schema Core 11). What counts as evaluated depends on
-// which branches a value satisfies, so the schema is split in cases, each with a fixed answer; where
-// that takes too many cases, the schema is refused. The more is evaluated, the more is allowed: so a case
-// need not say that the other branches do not hold.
+// unevaluatedProperties and unevaluatedItems (JSON Schema Core 11). What counts as evaluated
+// depends on the branches that a value satisfies. So the schema is split into cases, each with a
+// fixed answer; if there are too many, the schema is refused. The more is evaluated, the more is
+// allowed. So a case need not say that the other branches do not hold.
 
 import type { JsonObject, JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
@@ -13,28 +13,28 @@ import { ANY, ANY_ARRAY, anyObject, anyShape } from "./shape.ts";
 import { literals } from "./strings.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
-/** Most cases that one schema may be split in. */
+/** Most cases into which one schema may be split. */
 const MAX_CASES = 64;
-/** Cases beyond which it is worth finding out which of them cannot be. */
+/** Number of cases from which on it is worthwhile to find out which are impossible. */
 const FEW_CASES = 8;
 
-/** Conditions, and what is evaluated, at least, in values that satisfy them. */
+/** Conditions, and what is at least evaluated in values that satisfy them. */
 interface Case {
   readonly conditions: readonly TypeId[];
   /** The keys. */
   readonly keys: number;
-  /** Items before this index. */
+  /** The items before this index. */
   readonly items: number;
-  /** Further items of these types. */
+  /** Further items, of these types. */
   readonly matching: readonly TypeId[];
 }
 
-/** A schema on the way that leads to it. */
+/** A schema with the scope of a path that leads to it. */
 interface Visit {
   readonly keywords: KeywordReader;
-  /** Within the schema. */
+  /** The scope within the schema. */
   readonly scope: DynamicScope;
-  /** The keyword that asks what is evaluated. */
+  /** The keyword that depends on what is evaluated. */
   readonly asking: string;
 }
 
@@ -49,7 +49,9 @@ export class UnevaluatedReader {
     readonly typeOf: (schema: JsonValue, scope: DynamicScope) => TypeId,
   ) {}
 
-  /** The types that the two keywords of a schema ask for besides the others. @param scope within it */
+  /**
+   * The types that the two keywords of a schema require. @param scope the scope within the schema
+   */
   read(keywords: KeywordReader, scope: DynamicScope): TypeId[] {
     const read = (keyword: string, constrain: (known: Case, type: TypeId) => TypeId) => {
       const schema = keywords.get(keyword);
@@ -83,7 +85,7 @@ export class UnevaluatedReader {
     });
   }
 
-  /** Every value, and in so many words. */
+  /** Every value, explicitly allowed. */
   #declared(): TypeId {
     const { languages } = this.graph;
     const others = [{ keys: languages.any(), type: ANY, isDeclared: true }];
@@ -160,7 +162,7 @@ export class UnevaluatedReader {
     return [...under(this.typeOf(schema, visit.scope), inner), this.#nothing()];
   }
 
-  /** Branches of which one holds. */
+  /** Branches, of which one holds. */
   #oneOf(schemas: readonly JsonValue[], visit: Visit): Case[] {
     const cases = schemas.flatMap((schema) => {
       const inner = this.#inner(schema, visit);
@@ -194,7 +196,7 @@ export class UnevaluatedReader {
     const { prefix, rest } = arrayItems(keywords);
     const all = rest !== undefined || evaluates("unevaluatedItems");
     const contains = keywords.get("contains");
-    // Only the 2020-12 edition counts what `contains` matches as evaluated.
+    // Only the 2020-12 edition counts items that `contains` matches as evaluated.
     const counts = contains !== undefined && keywords.draft >= 2020;
     return {
       conditions: [],
@@ -227,7 +229,7 @@ export class UnevaluatedReader {
   }
 }
 
-/** Cases that only are where a condition holds. */
+/** Cases that are only possible if a condition holds. */
 function under(condition: TypeId, cases: readonly Case[]): Case[] {
   return cases.map((known) => ({ ...known, conditions: [condition, ...known.conditions] }));
 }

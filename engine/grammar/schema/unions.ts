@@ -1,6 +1,6 @@
-// Keeps unions of object types short. Alternatives that differ in one
-// key alone become one, and so do those that differ only in which keys are there: (a or b
-// required) is one object type with a clause, so that products of such unions do not multiply.
+// Keeps unions of object types short. Alternatives that differ in one key alone become one, and so
+// do those that differ only in which keys are present: "a or b is required" is one object type with
+// a clause, so that products of such unions do not grow.
 
 import { clauseKey, propertyOf, settle } from "./objects.ts";
 import {
@@ -13,7 +13,7 @@ import {
 
 /** Most clauses that a merged union may need. */
 const MAX_CLAUSES = 16;
-/** Longest unions that are searched for what can be merged: the search is quadratic. */
+/** Longest unions in which alternatives are merged, because the search is quadratic. */
 const MAX_SEARCHED = 512;
 
 /** The same union with fewer alternatives. */
@@ -32,7 +32,7 @@ export function uniteObjects(types: TypeAlgebra, shapes: readonly ObjectShape[])
     if (merged === undefined) {
       united.push(shape);
     } else if (merged !== united[index - 1]) {
-      // A merged alternative may merge again.
+      // A merged alternative may be merged again.
       united.splice(index - 1, 1);
       waiting.push(merged);
     }
@@ -40,7 +40,7 @@ export function uniteObjects(types: TypeAlgebra, shapes: readonly ObjectShape[])
   return united;
 }
 
-/** The union of two object types as one; undefined where that is not exact. */
+/** The union of two object types as one; undefined if that is not exact. */
 function merge(types: TypeAlgebra, a: ObjectShape, b: ObjectShape): ObjectShape | undefined {
   const same = a.min === b.min && a.max === b.max && sameCells(a.others, b.others) &&
     sameCells(a.witnesses, b.witnesses);
@@ -62,7 +62,7 @@ function merge(types: TypeAlgebra, a: ObjectShape, b: ObjectShape): ObjectShape 
     if (other !== key && required !== propertyOf(types, b, other).required) return undefined;
   }
   if (!sameClauses(a.clauses, b.clauses)) return undefined;
-  // Where one declares the key and the other, being closed, would not begin it, they stay apart.
+  // If only one declares the key and the other is closed, they stay apart.
   const isKept = (a.isClosed || b.isClosed) && first.isDeclared !== second.isDeclared &&
     (first.isDeclared ? second : first).type !== NONE;
   if (isKept) return undefined;
@@ -74,7 +74,7 @@ function merge(types: TypeAlgebra, a: ObjectShape, b: ObjectShape): ObjectShape 
   return settle(types, { ...both(a, b), properties });
 }
 
-/** What two alternatives become but for their keys: closed only where both are. */
+/** What two alternatives become apart from their keys: closed only if both are. */
 function both(a: ObjectShape, b: ObjectShape): ObjectShape {
   return b.isClosed ? a : { ...a, isClosed: false };
 }
@@ -106,7 +106,7 @@ function objectKey(shape: ObjectShape): string {
   ]);
 }
 
-/** Alternatives that differ only in which keys are there. */
+/** The union of alternatives that differ only in which keys are present. */
 function mergePresence(
   types: TypeAlgebra,
   a: ObjectShape,

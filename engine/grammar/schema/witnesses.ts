@@ -1,6 +1,6 @@
-// Objects that must hold a key of some language, with a value of some type: `not` of a closed object
-// asks for that. The machine knows no such rule, so here it becomes required keys, one alternative per
-// key that may serve, and a least number of keys where any other key does.
+// Objects that must contain a key of some language, with a value of some type, as `not` of a closed
+// object requires. The machine has no such rule, so here it becomes required keys, with one
+// alternative for each possible key, or a least number of keys if any other key will do.
 
 import { intersectObjects, settle, undeclared } from "./objects.ts";
 import { AlgebraError } from "./schema_error.ts";
@@ -13,8 +13,8 @@ const MAX_KEYS = 32;
 const MAX_OPTIONAL = 6;
 
 /**
- * Objects without witnesses, as alternatives. Where there is no exact form for one, it is left out:
- * what is enforced is then stricter than the schema, never looser. `failure` tells why.
+ * Objects without witnesses, as alternatives. If an object has no exact form, it is left out, so
+ * that what is enforced is stricter than the schema, never looser. `failure` says why.
  */
 export function objectsWithWitnesses(
   graph: TypeGraph,
@@ -74,7 +74,7 @@ function countOthers(
 ): (ObjectShape | undefined)[] {
   const { languages } = graph;
   const outside = languages.intersect(cell.keys, languages.complement(witness.keys));
-  // The other keys of the cell must be few, so that all that is not counted can be declared.
+  // The other keys of the cell must be few, so that all keys that are not counted can be declared.
   const apart = languages.finite(undeclared(graph, outside, shape), MAX_OPTIONAL);
   const accepts = graph.all([cell.type, witness.type]) === cell.type;
   if (shape.others.length > 1 || apart === undefined || !accepts) throw noForm();
