@@ -38,8 +38,8 @@ import { chunkOf, POSITIONS, shares, SOFTMAX_PARTS, UNROLLS } from "./attention_
 /** Invocations of a workgroup that merges splits. */
 const MERGE_WORKGROUP = 64;
 
-/** Invocations that merge heads, if barriers are expensive. */
-const MERGE_WORKGROUP_SOFTWARE = 16;
+/** The same if barriers are expensive: each merges a group of columns without the others. */
+const MERGE_WORKGROUP_SOFTWARE = 8;
 
 const RECORDS = structs(STEP_ROW, QUERY_TILE);
 
@@ -69,7 +69,7 @@ export class Attention {
   #splittings: readonly Splitting[] = [];
   /** The version of the device's choices with which these were bound. */
   #version: number | undefined;
-  /** Workgroups that merge the heads of a row. */
+  /** Workgroups that merge the splits of a row. */
   readonly #merged: number;
   readonly #chunks: number;
 
@@ -94,7 +94,10 @@ export class Attention {
     this.#options = options;
     this.#tiling = tiling;
     this.#way = way;
-    this.#merged = Math.ceil(y.stride / (headsMergedTogether(valueDim) * valueDim));
+    const columns = device.capabilities.software
+      ? MERGE_WORKGROUP_SOFTWARE * GROUP
+      : headsMergedTogether(valueDim) * valueDim;
+    this.#merged = Math.ceil(y.stride / columns);
     this.#chunks = chunkOf(device, options).chunks;
     if (!way && tiling.tileRows === 1) device.choices.noteAttention(this.#shape());
     this.#refresh();
@@ -209,13 +212,15 @@ export class Attention {
     const SINKS = sinks !== undefined;
     const HEADS = headsMergedTogether(valueDim);
     const groups = y.stride / GROUP;
-    const MERGE = device.capabilities.software ? MERGE_WORKGROUP_SOFTWARE : MERGE_WORKGROUP;
+    const GROUP_EACH = device.capabilities.software;
+    const MERGE = GROUP_EACH ? MERGE_WORKGROUP_SOFTWARE : MERGE_WORKGROUP;
     const mergeLanes = Math.min(MERGE, HEADS * valueDim / 4);
     const merge = device.kernel({
       name: "attention merge",
       source: mergeSource,
       constants: {
         WORKGROUP: MERGE,
+        GROUP_EACH,
         HEADS,
         LANES: mergeLanes,
         TEAMS: Math.floor(MERGE / mergeLanes),

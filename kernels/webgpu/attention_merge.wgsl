@@ -1,7 +1,8 @@
 // Joins the splits of attention.wgsl into its output [rows, heads, VALUE_DIM], as f32 or as int8
 // groups of 32 for the output projection. A workgroup has HEADS heads of one row: as many as fill whole
 // groups of 32 columns. It first computes the weight of each split, then its invocations share columns
-// and splits. A sink (Xiao et al. 2023) is a logit of its head that takes weight and has no value.
+// and splits. With GROUP_EACH, for a CPU, an invocation has a group of 32 columns of one row to itself.
+// A sink (Xiao et al. 2023) is a logit of its head that takes weight and has no value.
 struct Params {
   heads: u32,
   groups: u32,      // groups of 32 columns of the output, padding included
@@ -23,6 +24,57 @@ struct Params {
 #end
 
 const QUADS = VALUE_DIM / 4u;
+#if GROUP_EACH
+// The vec4 number `column` of a row whose sequence has `splits` splits.
+fn merged(row: u32, column: u32, splits: u32) -> vec4<f32> {
+  let head = column / QUADS;
+  if (head >= params.heads) {
+    return vec4(0.0);
+  }
+  let first = (row * params.heads + head) * params.max_splits * (1u + QUADS);
+  var peak = partials[first].x;
+  for (var s = 1u; s < splits; s++) {
+    peak = max(peak, partials[first + s * (1u + QUADS)].x);
+  }
+  var total = 0.0;
+  #if SINKS
+  peak = max(peak, sinks[head]);
+  total = exp(sinks[head] - peak);
+  #end
+  var sum = vec4(0.0);
+  for (var s = 0u; s < splits; s++) {
+    let at = first + s * (1u + QUADS);
+    let weight = exp(partials[at].x - peak);
+    total += weight * partials[at].y;
+    sum += weight * partials[at + 1u + column % QUADS];
+  }
+  return sum / total;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let group = id.x;
+  let tile = tiles[id.z];
+  if (group >= params.groups || id.y >= tile.rows) {
+    return;
+  }
+  let row = tile.first_row + id.y;
+  // The splits of the tile, not of the row: a split in which the row attends to nothing has sum 0.
+  let seen = seen_by_tile(tile, rows[tile.first_row].position);
+  let splits = (seen.y - seen.x + params.split - 1u) / params.split;
+  #for j in 0..8
+  let x$j = merged(row, group * 8u + $j, splits);
+  #end
+  let at = row * params.groups + group;
+  #if QUANTIZED_OUTPUT
+  y[at] = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
+  #else
+  #for j in 0..8
+  y[at * 8u + $j] = x$j;
+  #end
+  #end
+}
+#else
 const COLUMNS = HEADS * QUADS;                 // vec4 of a workgroup's output
 const LOWEST = -3.0e38;
 const_assert COLUMNS % 8u == 0u && LANES * TEAMS <= WORKGROUP && LANES <= COLUMNS && HEADS <= WORKGROUP && SHARE * WORKGROUP >= HEADS * SPLITS;
@@ -155,3 +207,4 @@ fn main(
     }
   }
 }
+#end
