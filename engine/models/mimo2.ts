@@ -49,7 +49,7 @@ function layersOf(model: ModelBuilder): AddLayer {
     const attend = await layer.attention({
       ...config.heads(alike, isLocal ? "_swa" : ""),
       ...(isLocal ? local : { rope }),
-      sinks: layer.has("attn_sinks.weight", isHead ? "head" : isLocal ? "local" : "global"),
+      sinks: isHead || !isLocal ? layer.has("attn_sinks.weight", isHead ? "head" : "global") : true,
       gain,
     });
     const hasExperts = layer.hasAny(OF_EXPERTS);

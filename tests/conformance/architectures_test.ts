@@ -10,29 +10,20 @@ import { embeddingNames, leastCosine } from "./embeddings.ts";
 import {
   conformanceTest,
   DATA,
+  fixtureNames,
   hasData,
   logitErrors,
-  namesIn,
   readFixture,
   readFloats,
   worst,
 } from "./logits.ts";
 
-const names = async (folder: string) => hasData ? await namesIn(folder) : [];
-
-for (const folder of ["architectures", "text"]) {
-  for (const name of await names(folder)) {
-    conformanceTest(`${name} has the known logits, however its rows are batched`, async () => {
-      const errors = await logitErrors(await readFixture(folder, name));
-      assert(worst(errors) <= 1e-6, JSON.stringify(errors));
-    });
-  }
+for (const [folder, name] of hasData ? await fixtureNames() : []) {
+  conformanceTest(`${name} has the known logits, however its rows are batched`, async () => {
+    const errors = await logitErrors(await readFixture(folder, name));
+    assert(worst(errors) <= 1e-6, JSON.stringify(errors));
+  });
 }
-
-conformanceTest("mimo2-moe has the known logits, however its rows are batched", async () => {
-  const errors = await logitErrors(await readFixture("architectures-more", "mimo2-moe"));
-  assert(worst(errors) <= 1e-6, JSON.stringify(errors));
-});
 
 for (const name of hasData ? await embeddingNames() : []) {
   conformanceTest(`${name} gives the known embeddings, of tokens and of texts`, async () => {

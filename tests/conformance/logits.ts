@@ -42,6 +42,20 @@ export async function namesIn(folder: string): Promise<string[]> {
   return names.sort();
 }
 
+/** Models of `architectures-more` whose architectures are supported. */
+const MORE = ["mimo2-moe", "minicpm-moe"];
+
+/** All models with known logits: their folders and names. */
+export async function fixtureNames(): Promise<[folder: string, name: string][]> {
+  const named = (folder: string, names: readonly string[]) =>
+    names.map((name): [string, string] => [folder, name]);
+  return [
+    ...named("architectures", await namesIn("architectures")),
+    ...named("architectures-more", MORE),
+    ...named("text", await namesIn("text")),
+  ];
+}
+
 /** Reads f32 values. */
 export async function readFloats(path: string): Promise<Float32Array> {
   return new Float32Array((await Deno.readFile(new URL(path, DATA))).buffer);

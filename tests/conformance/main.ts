@@ -2,7 +2,7 @@
 // names contain one of the arguments.
 
 import { embeddingNames, leastCosine } from "./embeddings.ts";
-import { type Errors, hasData, logitErrors, namesIn, readFixture, worst } from "./logits.ts";
+import { type Errors, fixtureNames, hasData, logitErrors, readFixture, worst } from "./logits.ts";
 
 /** Largest NMSE that passes. */
 const LIMIT = 1e-6;
@@ -19,13 +19,11 @@ print(
   "model                  whole     chunks    single    mixed     max NMSE  result",
 );
 let failed = 0;
-for (const folder of ["architectures", "text"]) {
-  for (const name of await namesIn(folder)) {
-    if (Deno.args.length > 0 && !Deno.args.some((part) => name.includes(part))) continue;
-    const line = await row(folder, name);
-    if (!line.passed) failed++;
-    print(line.text);
-  }
+for (const [folder, name] of await fixtureNames()) {
+  if (Deno.args.length > 0 && !Deno.args.some((part) => name.includes(part))) continue;
+  const line = await row(folder, name);
+  if (!line.passed) failed++;
+  print(line.text);
 }
 for (const name of await embeddingNames()) {
   if (Deno.args.length > 0 && !Deno.args.some((part) => name.includes(part))) continue;
