@@ -17,8 +17,8 @@ export function defineRun({ program, world, finish }: Definition): void {
     .summary("answer a prompt, or talk with a model")
     .description(
       "Answers a prompt, or, at a terminal without one, holds a conversation until /bye. A model " +
-        "that is not here is pulled first. What is piped in is put before the prompt; the paths of " +
-        "images in a prompt are attached for models that see.",
+        "that is not here is pulled first. What is piped in is put before the prompt; so are text " +
+        "files that it names, such as ./notes.txt. Images are attached for models that see.",
     )
     .argument("<model>", "name of a model, or path of a .gguf file")
     .argument("[prompt...]", "the words of the prompt")
@@ -46,6 +46,7 @@ export function defineRun({ program, world, finish }: Definition): void {
         ["quern run gemma3:1b", "talk with it; /? lists the commands there"],
         ['quern run gemma3:1b "Why is the sky blue?"', "answer and end"],
         ['quern run gemma3:1b "Sum up:" < report.txt', "read the text from a file"],
+        ['quern run gemma3:1b "What is wrong in ./main.ts?"', "with that file"],
         ["quern run qwen3 --think=high --hidethinking", "think hard, say only the answer"],
         ['quern run gemma3:1b --format person.json "Ada"', "answer in JSON of that schema"],
         ['quern run ./stories.gguf "Once upon a time"', "a file that is in no store"],

@@ -37,7 +37,10 @@ export async function run(
 ): Promise<number> {
   const { terminal } = dependencies;
   const name = isPath(model) ? resolve(model) : model;
-  const text = await readPrompt(terminal, prompt);
+  const piped = await readPiped(terminal);
+  const text = [piped, prompt].some((part) => part !== undefined)
+    ? [piped, prompt].filter(Boolean).join("\n")
+    : undefined;
   await using api = await connect(dependencies);
   let session: Session | undefined;
   const code = await interruptible(terminal, async (signal) => {
@@ -49,7 +52,7 @@ export async function run(
     session = await openSession(dependencies, api, { name, facts }, options);
     // Load before a single answer too, so that the progress of a load is gone when the answer begins.
     if (text === undefined || api.inProcess) await session.load(signal);
-    if (text !== undefined) await session.answer(text, signal);
+    if (text !== undefined) await session.answer(piped ?? "", prompt ?? "", signal);
     return 0;
   });
   if (!session || text !== undefined || code !== 0) return code;
@@ -57,12 +60,11 @@ export async function run(
   return await runRepl(session, keyboard);
 }
 
-/** The piped text and the argument; undefined if a person is to type. */
-async function readPrompt(terminal: Terminal, prompt?: string): Promise<string | undefined> {
-  if (terminal.stdinIsTerminal) return prompt;
+/** What was piped in; undefined at a terminal. */
+async function readPiped(terminal: Terminal): Promise<string | undefined> {
+  if (terminal.stdinIsTerminal) return undefined;
   // Every file ends with a line feed.
-  const piped = (await terminal.readAll()).replace(/\r?\n$/, "");
-  return [piped, prompt].filter(Boolean).join("\n");
+  return (await terminal.readAll()).replace(/\r?\n$/, "");
 }
 
 async function openSession(

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CliDependencies } from "../dependencies.ts";
 import { VARIABLES } from "../../settings/environment.ts";
+import { v8Flags } from "../setup/v8_flags.ts";
 
 /** What can be done with it. */
 export const SERVICE_ACTIONS = ["install", "uninstall"] as const;
@@ -108,12 +109,13 @@ function serviceOf(system: string, environment: CliDependencies["environment"]):
     : launchdService(home, variables);
 }
 
-/** The command that serves: the compiled program, or Deno with this source. */
+/** The command that serves: the compiled program, or Deno with this source and its flags of V8. */
 function serveCommand(): string[] {
   if (Deno.build.standalone) return [Deno.execPath(), "serve"];
   return [
     Deno.execPath(),
     "run",
+    `--v8-flags=${v8Flags(Deno.build.arch)}`,
     "-A",
     fileURLToPath(new URL("../../../mod.ts", import.meta.url)),
     "serve",

@@ -2,7 +2,7 @@
 // them. Files that exist are read and their paths removed from the text; missing ones are reported. The
 // server checks what is in the files.
 
-import { join, resolve } from "node:path";
+import { expand, unquote } from "./paths.ts";
 
 /** An image that a prompt names. */
 export interface PromptImage {
@@ -20,8 +20,6 @@ export interface FoundImages {
 }
 
 const EXTENSION = "\\.(?:png|jpe?g|webp|gif|bmp)";
-/** How a shell writes an apostrophe between apostrophes. */
-const APOSTROPHE = "'\\''";
 /** A path in quotes; or one that looks like a path, its spaces escaped by backslashes. */
 const PATH = new RegExp(
   `"([^"\\n]+${EXTENSION})"|'((?:[^'\\n]|'\\\\'')+${EXTENSION})'|` +
@@ -45,8 +43,8 @@ export async function extractImages(
   let rest = text;
   for (const [whole, ...ways] of text.matchAll(PATH)) {
     const written = unquote(ways as (string | undefined)[]);
-    const path = written.startsWith("~/") ? join(home, written.slice(2)) : written;
-    const bytes = await readIfFile(resolve(folder, path));
+    const path = written.startsWith("~/") ? expand(written, home, folder) : written;
+    const bytes = await readIfFile(expand(path, home, folder));
     if (!bytes) {
       missing.push(path);
       continue;
@@ -55,14 +53,6 @@ export async function extractImages(
     rest = rest.replace(whole, () => "");
   }
   return { text: images.length > 0 ? tidy(rest) : text, images, missing };
-}
-
-/** The path that was written in one of three ways: in quotes, in apostrophes, or bare. */
-function unquote([quoted, apostrophized, bare]: readonly (string | undefined)[]): string {
-  if (quoted !== undefined) return quoted;
-  if (apostrophized !== undefined) return apostrophized.replaceAll(APOSTROPHE, "'");
-  // A backslash before a letter or a dot is Windows's and no escape.
-  return bare!.replace(/\\([^\w.])/g, "$1");
 }
 
 async function readIfFile(path: string): Promise<Uint8Array | undefined> {

@@ -9,6 +9,7 @@ import { type Conversation, partsOf } from "./conversation.ts";
 import { withoutControls } from "../terminal/width.ts";
 import { History } from "./history.ts";
 import { extractImages } from "./images.ts";
+import { readTexts, withTexts } from "./texts.ts";
 import { can } from "./model_facts.ts";
 import { formatStatistics } from "./statistics.ts";
 import { WaitingLine } from "./waiting_line.ts";
@@ -74,20 +75,33 @@ export class Session {
     }
   }
 
-  /** Shows the answer to a single prompt, without a conversation. */
-  async answer(prompt: string, signal: AbortSignal): Promise<void> {
-    const { text, images } = await this.#readImages(prompt);
+  /** Shows the answer to what was piped in and a prompt after it, without a conversation. */
+  async answer(piped: string, prompt: string, signal: AbortSignal): Promise<void> {
+    // A prompt without a template is continued as it stands.
+    const whole = this.conversation.settings.raw ? prompt : await this.#readTexts(prompt);
+    const { text, images } = await this.#readImages([piped, whole].filter(Boolean).join("\n"));
     await this.#show(this.conversation.complete(text, images, signal));
   }
 
   /** Shows the answer to the next turn of the conversation. */
   async talk(typed: string, signal: AbortSignal): Promise<void> {
-    const { text, images } = await this.#readImages(typed);
+    const { text, images } = await this.#readImages(await this.#readTexts(typed));
     try {
       await this.#show(this.conversation.ask(text, images, signal));
     } finally {
       this.say("");
     }
+  }
+
+  /** The prompt after the text files that it names. */
+  async #readTexts(prompt: string): Promise<string> {
+    const { HOME = "", USERPROFILE = "" } = this.environment;
+    const { texts, unread } = await readTexts(prompt, HOME || USERPROFILE);
+    for (const { path } of texts) this.terminal.writeError(`Added file '${path}'\n`);
+    for (const { path, reason } of unread) {
+      this.warn(`the model reads the name '${path}' alone: ${reason}`);
+    }
+    return withTexts(prompt, texts);
   }
 
   /** The text without the images, if the model can see them; else the text, and a warning. */

@@ -11,7 +11,7 @@ import {
 import type { RunOptions } from "../../../server/cli/commands/run.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
 import type { FakeOllamaOptions } from "./repl/fake_ollama.ts";
-import { personsTerminal, runModel } from "./repl/run_world.ts";
+import { lines, personsTerminal, runModel } from "./repl/run_world.ts";
 import { until } from "../test_app.ts";
 
 Deno.test("run writes the answer alone into a pipe and sends what the options say", async () => {
@@ -215,6 +215,21 @@ Deno.test("run attaches the images that a prompt names for a model that sees", a
   const missed = await runModel(`Compare '${path}' and ./nowhere.png`, { server });
   assertEquals(missed.asked[0].images, [btoa("pixels")]);
   assertStringIncludes(missed.terminal.errors, "Warning: there is no file './nowhere.png'");
+  await Deno.remove(path);
+});
+
+Deno.test("run puts the texts that a prompt names before it, but none that only what is piped in names", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".txt" });
+  await Deno.writeTextFile(path, "heron");
+  const file = `--- ${path} ---\nheron\n--- end of ${path} ---\n\n`;
+  const prompt = `Which bird is in '${path}'?`;
+  const named = await runModel(prompt, { piped: [`a log of '${path}'\n`] });
+  assertEquals(named.asked[0].prompt, `a log of '${path}'\n${file}${prompt}`);
+  assertEquals(named.terminal.errors, `Added file '${path}'\n`);
+  const raw = await runModel(prompt, { options: { raw: true } });
+  assertEquals(raw.asked[0].prompt, prompt);
+  const typed = await runModel(undefined, { keys: lines(prompt, "/bye") });
+  assertEquals(typed.asked.at(-1).messages.at(-1).content, file + prompt);
   await Deno.remove(path);
 });
 
