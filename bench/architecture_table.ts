@@ -14,7 +14,7 @@ export function withArchitectureTable(page: string): string {
   return page.slice(0, begin + BEGIN.length) + "\n\n" + table() + "\n\n" + page.slice(end);
 }
 
-/** Columns are as wide as their longest cell, as the formatter has it. */
+/** The table. Columns are as wide as their longest cell, as the formatter wants them. */
 function table(): string {
   const rows = [...architectures].sort(([a], [b]) => a < b ? -1 : 1).map((
     [name, { models, isEncoder }],

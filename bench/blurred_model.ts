@@ -6,9 +6,9 @@ import { readGguf } from "../engine/gguf/mod.ts";
 const BLOCK = 34;
 
 /**
- * Copies a file, with codes of its Q8_0 matrices a little off.
+ * Copies a file, with the codes of its Q8_0 matrices changed a little.
  *
- * @param blur of a code, at most: 0 to 127
+ * @param blur the most by which a code changes: 0 to 127
  */
 export async function writeBlurred(from: string | URL, to: string, blur = 12): Promise<void> {
   const { tensors } = await readGguf(from);

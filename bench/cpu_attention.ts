@@ -40,7 +40,7 @@ function cpuMilliseconds(): number {
   return (user + system) / 1000;
 }
 
-/** Seconds that rows of sequences take, the last ones of so many positions each. */
+/** Seconds for rows of sequences, which are at the end of this many positions. */
 function secondsOf(device: Device, context: number, sequences: number, rows: number): number {
   const shape = { heads, kvHeads, headDim };
   const maxBlocks = Math.ceil(context / BLOCK);
@@ -101,7 +101,7 @@ function secondsOf(device: Device, context: number, sequences: number, rows: num
     const recorder = device.record();
     recorder.pass((pass) => attention.encode(pass, tiles.count, context));
     const commands = recorder.finish();
-    // On one thread its own time counts, whatever else the machine does.
+    // With one thread its own time is measured, which does not depend on other work of the machine.
     const now = () => threads > 1 ? performance.now() : cpuMilliseconds();
     const started = now();
     device.submit(commands);

@@ -21,7 +21,7 @@ const LAYERS = 30;
 const VOCABULARY = 49152;
 const MAXIMUM_TOKENS = 256;
 
-/** Memory whose parts are given out one after the other. */
+/** Memory that is divided among parts one after the other. */
 class Arena {
   readonly memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
   #end = 64;
@@ -57,7 +57,7 @@ interface Operation {
 /** Operations of each phase. */
 type Step = readonly (readonly Operation[])[];
 
-/** Products of all layers, with all that they read and write. */
+/** Products of all layers, with their inputs and results. */
 class Products {
   readonly weights: number;
   readonly bytes: number;
@@ -152,7 +152,7 @@ class Products {
     this.packRate = this.weights / blockSize * size / (performance.now() - start) / 1e6;
   }
 
-  /** The products of so many tokens; logits are made of one. */
+  /** The products of a number of tokens. Logits are computed of one token. */
   step(tokens: number): Step {
     const work = this.#work;
     const { quantize } = this.#kernels;
@@ -215,7 +215,7 @@ class Products {
   }
 }
 
-/** Least milliseconds of a step by the clock, and by the processors on average. */
+/** Least milliseconds of a step by the clock, and its mean processor time. */
 function measure(run: () => void, seconds: number): { clock: number; processors: number } {
   for (let i = 0; i < 3; i++) run();
   const times: number[] = [];

@@ -24,7 +24,7 @@ const LONGEST = 8;
 /** Alternatives of a place of a tree: children of its nodes by depth, the first of each goes on. */
 type Shape = readonly number[];
 
-/** By how much the weights of drafting copies are off, so that they are right more or less often. */
+/** By how much the weights of drafting copies differ, so that they are right more or less often. */
 const BLURS = [6, 20, 40, 70];
 
 /** Shapes of so many rows: a chain first, then trees in which places have the next best tokens as well. */
@@ -40,12 +40,12 @@ const SHAPES: Readonly<Record<number, Readonly<Record<string, Shape>>>> = {
   },
 };
 
-/** At every place of an answer: the number of the drafted alternative that came there, -1 where none did. */
+/** For each place of an answer: the index of the drafted alternative that was right, or -1. */
 type Ranks = readonly number[];
 
 /**
- * Tokens per step where drafts of a shape are checked: a step gives those that were right, and one more.
- * Where an alternative came that does not go on, the draft ends with it.
+ * Tokens per step if drafts of a shape are checked: a step gives those that were right, and one
+ * more. If the right alternative has no continuation, the draft ends with it.
  */
 function tokensPerStep(ranks: Ranks, shape: Shape): number {
   let steps = 0;
@@ -62,7 +62,10 @@ function tokensPerStep(ranks: Ranks, shape: Shape): number {
   return ranks.length / steps;
 }
 
-/** What the text before each place of an answer drafts there: what followed earlier, last place first. */
+/**
+ * For each place: the rank of the token that came among those that followed earlier occurrences of
+ * the text before it, the last one first; -1 if it is none of them.
+ */
 function lookupRanks(tokens: readonly number[], first: number): Ranks {
   const followers = new Map<string, number[]>();
   const ranks: number[] = [];
@@ -76,7 +79,7 @@ function lookupRanks(tokens: readonly number[], first: number): Ranks {
   return ranks;
 }
 
-/** The places of the tokens that came among those that the model holds for likely. */
+/** The ranks of the tokens that came, among those that the model considers likely. */
 async function modelRanks(
   model: Model,
   tokens: readonly number[],

@@ -1,4 +1,4 @@
-// The version of the graphics driver, which WebGPU does not tell: asked of the system's own tools.
+// The version of the graphics driver, which WebGPU does not tell. The system's own tools are asked.
 
 const QUESTIONS: readonly (readonly [label: string, command: string, ...args: string[]])[] = [
   ["NVIDIA", "nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
@@ -17,7 +17,7 @@ export async function driverVersion(adapter: string): Promise<string> {
       const version = new TextDecoder().decode(stdout).trim().split("\n")[0];
       if (success && version) return `${label} ${version}`;
     } catch {
-      // This tool is not here; the next may be.
+      // If this tool is missing, the next one is tried.
     }
   }
   return "unknown driver";

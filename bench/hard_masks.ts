@@ -15,16 +15,16 @@ import { load, median, print } from "./report.ts";
 
 const VOCABULARY = new URL("../../shared/data/tokenizers/llama-bpe.gguf", import.meta.url);
 
-/** Masks of one document. */
+/** Number of masks of one document. */
 const MASKS = 16;
 
-/** What a document that is led to its end may take, beyond its shortest end. */
+/** Most bytes that a document that is led to its end may take beyond its shortest end. */
 const LED = 1.05;
 
-/** No mask should take longer, in milliseconds. */
+/** The goal for every mask, in milliseconds. */
 const GOAL = 50;
 
-/** The processor time of something, in milliseconds, and its steps of work. */
+/** The cost of something: processor time in milliseconds, and steps of work. */
 interface Cost {
   readonly milliseconds: number;
   readonly steps: number;
@@ -42,7 +42,9 @@ interface Result {
   readonly hash: number;
 }
 
-/** Steps through 4 MiB in an order that no cache foresees, as walks do. Returns milliseconds. */
+/**
+ * Takes steps through 4 MiB in an order that no cache foresees, as walks do. Returns milliseconds.
+ */
 function timeLoop(memory: Int32Array): number {
   const began = threadTime();
   let at = 0;
@@ -51,7 +53,7 @@ function timeLoop(memory: Int32Array): number {
   return threadTime() - began;
 }
 
-/** Memory for it: each place holds the next one. */
+/** The memory of these steps: each element is the index of the next. */
 function makeLoop(): Int32Array {
   const memory = new Int32Array(1 << 20);
   for (let at = 0; at < memory.length; at++) {
@@ -73,7 +75,8 @@ function measure({ name, schema }: HardSchema, tokenizer: Tokenizer, memory: Int
   const [compiled, { milliseconds }] = timed(() => compileSchema(schema, tokenizer));
   const compile = { milliseconds, steps: compiled.steps };
   steps = () => compiled.steps;
-  // Of another one, as to look for it is to find out what masks would have to.
+  // A matcher of its own looks for the token, because looking for it finds out what masks would
+  // have to.
   const shortest = compileSchema(schema, tokenizer).matcher().completion()?.length ?? Infinity;
   let hash = 0;
   for (let document = 0; document < 3; document++) {

@@ -1,7 +1,7 @@
 // Schemas whose token masks are hard to make: 39 with names, each hard for a reason of its own, and
 // any number that a seed draws from the same ingredients.
 
-/** A schema and what it is called. */
+/** A schema and its name. */
 export interface HardSchema {
   readonly name: string;
   readonly schema: unknown;
@@ -22,11 +22,11 @@ const object = (properties: Record<string, unknown>, more: object = {}) => ({
   ...more,
 });
 
-/** A pattern of many look-aheads, each of which remembers how far back something was. */
+/** A pattern of many look-aheads, each of which depends on how far back something was. */
 const LOOK_AHEADS = `^${list(12, (index) => `(?=.*a.{${index + 1}}b)`).join("")}.*$`;
 
 const NAMED: Readonly<Record<string, unknown>> = {
-  // Patterns that remember what came a number of characters ago.
+  // Patterns that depend on characters a number of places ago.
   "a past of 20": text("^.*a.{20}$"),
   "a past of 20, 40 to 60 characters": text("^.*a.{20}$", { minLength: 40, maxLength: 60 }),
   "a past of 20, 60 characters at least": text("^.*a.{20}$", { minLength: 60 }),
@@ -156,7 +156,7 @@ export const HARD_SCHEMAS: readonly HardSchema[] = Object.entries(NAMED).map(
   ([name, schema]) => ({ name, schema }),
 );
 
-/** A schema that a seed draws: texts of hard patterns, in what makes them harder. */
+/** A schema drawn by a seed: texts of hard patterns, within types that make them harder. */
 export function drawHardSchema(seed: number): HardSchema {
   let state = Math.imul(seed + 1, 0x9e3779b1) | 0;
   const below = (limit: number) => {

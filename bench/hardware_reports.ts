@@ -15,13 +15,13 @@ const NONE =
 
 const HEAD = ["GPU", "model", "prefill", "decode", "of the bandwidth", "beside llama.cpp"];
 
-/** What the table has of a report. */
+/** The facts of a report that the table shows. */
 export interface HardwareResult {
   readonly device: string;
   readonly model: string;
   readonly prefill: number;
   readonly decode: number;
-  /** Share of a plain read's speed that decoding reads with. */
+  /** Speed of reading in decoding, as a fraction of a plain read's. */
   readonly ofRead: number;
   /** Ratios to llama.cpp, of prefill and decode. */
   readonly ratios?: readonly [prefill: number, decode: number];

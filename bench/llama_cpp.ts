@@ -1,7 +1,7 @@
-// llama.cpp through node-llama-cpp and the builds that its package brings. The package is named where
-// users' installs do not see it; its first run fetches 700 MB, builds for GPUs included.
+// llama.cpp through node-llama-cpp and the builds in its package. The package is named here, so
+// that users do not install it; its first run downloads 700 MB, builds for GPUs included.
 
-/** The newest version of which every platform's build is in the registry, as Deno wants them. */
+/** The newest version whose builds are in the registry for every platform, as Deno requires. */
 export const LLAMA_CPP_VERSION = "3.21.1";
 
 /** llama.cpp on the CPU, with at most so many threads; the package's own object, to be disposed of. */

@@ -1,5 +1,5 @@
-// Twenty schemas of growing difficulty with documents, valid and not: some of MaskBench, by name, from
-// the conformance data beside the project; some made here, of what engines are known to be slow at.
+// Twenty schemas of growing difficulty with documents, valid and not. Some are from MaskBench, by
+// name, in the conformance data; some are made here of what is known to be slow in other engines.
 
 /** A schema and documents to write under it. */
 export interface MaskCase {
@@ -29,7 +29,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 
 const TEXT = "The quick brown fox jumps over the lazy dog; it's 12:30, isn't it? ";
 
-/** What needs no data. */
+/** The cases that need no data. */
 const MADE: readonly MaskCase[] = [
   {
     name: "any object",
@@ -104,7 +104,7 @@ async function casesOf(file: string, names: readonly string[]): Promise<MaskCase
     }));
 }
 
-/** All cases that there is data for, the shortest schema first. */
+/** All cases whose data is there, the shortest schema first. */
 export async function maskCases(): Promise<MaskCase[]> {
   const cases = [...MADE];
   for (const [file, names] of Object.entries(NAMES)) {

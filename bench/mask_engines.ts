@@ -1,21 +1,24 @@
 // The engines whose masks are compared, behind one interface: ours, and llguidance as a WebAssembly
-// module. Its package is named where users' installs do not see it.
+// module. Its package is named here, so that users do not install it.
 
 import { compileSchema } from "../engine/grammar/mod.ts";
 import type { Metadata, Tokenizer } from "../tokenizer/mod.ts";
 
-/** One document as it is written. */
+/** One document while it is written. */
 export interface MaskDocument {
   /** Makes the mask and tells whether a token is in it. */
   allows(token: number): boolean;
   accept(token: number): void;
 }
 
-/** What makes masks. */
+/** An engine that makes masks. */
 export interface MaskEngine {
-  /** Whether a grammar serves for more than one document. */
+  /** Whether a grammar can be used for several documents. */
   readonly keepsGrammars: boolean;
-  /** Compiles a schema and returns what begins a document; throws where it cannot be enforced. */
+  /**
+   * Compiles a schema and returns a function that begins a document. Throws if it cannot be
+   * enforced.
+   */
   compile(schema: unknown): () => MaskDocument;
 }
 
@@ -79,7 +82,10 @@ export async function openLlguidance(
   };
 }
 
-/** Its reader takes letters from U+0100 on for bytes, and is wrong about those of Latin-1. */
+/**
+ * The bytes of a token as text that llguidance reads correctly: it takes letters from U+0100 on for
+ * bytes, and misreads those of Latin-1.
+ */
 function spell(bytes: Uint8Array): string {
   return [...bytes].map((byte) =>
     String.fromCharCode(byte > 0x20 && byte < 0x7f ? byte : 0x100 + byte)

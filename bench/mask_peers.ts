@@ -52,12 +52,15 @@ function run(
     times.compile = Math.min(times.compile, milliseconds);
     return true;
   } catch {
-    // Some schemas are refused not before the first mask.
+    // Some schemas are only refused at the first mask.
     return false;
   }
 }
 
-/** Times a document's masks, up to a token that may not come; in `again` the same masks once more. */
+/**
+ * Times a document's masks, up to a token that is not allowed; `again` receives the times of the
+ * same masks once more.
+ */
 function write(
   document: MaskDocument,
   tokens: readonly number[],
@@ -82,7 +85,7 @@ function quantiles(times: readonly number[]): string {
   }).join(" / ");
 }
 
-/** The times at tokens that both engines came to. */
+/** The times at tokens that both engines reached. */
 function shared(times: readonly number[][], others: readonly number[][]): number[] {
   return times.flatMap((list, which) => list.slice(0, others[which]?.length ?? 0));
 }

@@ -15,7 +15,7 @@ interface Case {
   tests: { valid: boolean; data: unknown }[];
 }
 
-/** What is counted for a file, and in all. */
+/** The counts of a file, and of all. */
 class Tally {
   schemas = 0;
   compiled = 0;
@@ -106,7 +106,7 @@ function row(name: string, tally: Tally): string {
     `${maskUs.p50}/${maskUs.p95}/${maskUs.p99}/${maskUs.max}`;
 }
 
-/** What the type library of TypeScript does not know of JSON yet. */
+/** The part of JSON that TypeScript's type library lacks. */
 const { parse, rawJSON } = JSON as unknown as {
   parse(
     text: string,
@@ -115,7 +115,7 @@ const { parse, rawJSON } = JSON as unknown as {
   rawJSON(text: string): unknown;
 };
 
-/** A case with its numbers as they are spelled: draft 4 tells 1.0 from 1. */
+/** A case that keeps the spelling of numbers, because draft 4 distinguishes 1.0 from 1. */
 function readCase(line: string): Case {
   return parse(
     line,
@@ -123,13 +123,13 @@ function readCase(line: string): Case {
   ) as Case;
 }
 
-/** What came of one schema. */
+/** The results of one schema. */
 interface Verdict {
   readonly name: string;
-  /** Why it was refused. */
+  /** The reason of a refusal. */
   readonly refused?: string;
   readonly compileMs: number;
-  /** Of each document, whether it was accepted. */
+  /** For each document, whether it was accepted. */
   readonly accepted: readonly boolean[];
   readonly masks: number;
   /** The slowest masks, slowest first. */
@@ -147,7 +147,7 @@ function run({ name, schema, tests }: Case, tokenizer: Tokenizer, tally: Tally):
       whitespace: "free",
       anyOrder: true,
       anyNumbers: true,
-      // The documents of MaskBench were judged so.
+      // The documents of MaskBench were judged with these options.
       formats: "standard",
     });
   } catch (error) {
@@ -184,7 +184,7 @@ function run({ name, schema, tests }: Case, tokenizer: Tokenizer, tally: Tally):
   return { name, compileMs, accepted: verdicts, masks: times.length, slowestMs };
 }
 
-/** Whether the masks let a document through, up to its end. */
+/** Whether the masks accept a document to its end. */
 function accepts(
   matcher: ReturnType<ReturnType<typeof compileSchema>["matcher"]>,
   tokens: readonly number[],

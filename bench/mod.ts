@@ -28,7 +28,7 @@ interface Result {
   prefill: number;
   /** Tokens per second of one sequence. */
   decode: number;
-  /** Speed of one sequence under a mask over its speed without, in turns. */
+  /** Speed of one sequence under a mask, as a fraction of its speed without, in turns. */
   masked: number;
   /** Tokens per second of all sequences of a batch. */
   batchDecode: number;
@@ -41,13 +41,16 @@ const DECODE_TOKENS = 64;
 const BATCH = 8;
 /** Pairs of runs with and without a mask. */
 const PAIRS = 5;
-/** A string without end: the mask chooses among many tokens, and forces none, which would be faster. */
+/** A string without an end: the mask allows many tokens and forces none, which would be faster. */
 const STRING: OutputFormat = { schema: { type: "string", minLength: 10_000 } };
 
-/** Prompts so far: each is new, lest it be found in the cache. */
+/** Number of prompts so far. Each is new, so that none is found in the cache. */
 let prompts = 0;
 
-/** Runs `count` tokens after a prompt of `prompt` tokens in `batch` sequences; tokens per second. */
+/**
+ * Runs `count` tokens after a prompt of `prompt` tokens in `batch` sequences. Returns tokens per
+ * second.
+ */
 async function measure(
   model: Model,
   prompt: number,
@@ -79,7 +82,7 @@ async function measure(
   return { prefill: prompt * batch / first * 1000, decode: rest };
 }
 
-/** The middle one of the ratios of runs with a mask to those without, taken in turns. */
+/** The median ratio of runs with a mask to those without, in turns. */
 async function measureMasked(model: Model): Promise<number> {
   const ratios: number[] = [];
   for (let pair = 0; pair <= PAIRS; pair++) {

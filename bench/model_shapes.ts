@@ -1,5 +1,6 @@
-// Models of kinds that no single file is of, with random weights: a mixture of experts, Mamba, Mamba 2,
-// and a hybrid of the delta rule and attention. Real in their widths, but of few layers.
+// Models of kinds for which there are no small files, with random weights: a mixture of experts,
+// Mamba, Mamba 2, and a hybrid of the delta rule and attention. Their widths are real, but they
+// have few layers.
 
 import { type WritableMetadata, type WritableTensor, writeGguf } from "../engine/gguf/mod.ts";
 import { randomWeights } from "./random_weights.ts";

@@ -16,7 +16,7 @@ const INCLUDED = [
   "tools/mtmd",
   "src",
 ];
-/** What it is linked with; libraries for kinds of CPUs are loaded when it starts. */
+/** The libraries that it is linked with. Those for kinds of CPUs are loaded when it starts. */
 const LINKED = /^lib(ggml|ggml-base|llama|llama-common)(\.v[\d.]+)?\.so$/;
 
 /**
@@ -64,7 +64,7 @@ async function linkLibraries(folder: string): Promise<string[]> {
   return libraries;
 }
 
-/** Those of the program and of what the libraries do not have. */
+/** The source files of the program, and of what the libraries lack. */
 async function sourcesOf(source: string): Promise<string[]> {
   const files = ["hash.cpp", "sha256/sha256.c", "xxhash/xxhash.c"].map((name) =>
     `${source}/vendor/hash/${name}`

@@ -1,5 +1,5 @@
-// Where the files of an npm package are that a benchmark measures beside Quern. Such packages are named
-// where users' installs do not see them, and are in Deno's cache after the first run.
+// Finds the files of an npm package that a benchmark measures beside Quern. Such packages are named
+// in benchmarks, so that users do not install them, and are in Deno's cache after the first run.
 
 /**
  * The folder of a package, which is fetched if it is not there. Errors: Error with what Deno says.

@@ -60,7 +60,10 @@ async function report(name: string, path: string | URL, promptTokens: number): P
   if (!options.summary) printOperations(phases);
 }
 
-/** Prints which operations spend over so many percent of a phase in TypeScript, in every profile. */
+/**
+ * Prints the operations that spend more than a percentage of a phase in TypeScript, in every
+ * profile.
+ */
 function printOver(name: string, rounds: Record<string, PhaseProfile>[], limit: number): void {
   for (const phase of Object.keys(rounds[0]!)) {
     for (const operation of rounds[0]![phase]!.operations.keys()) {

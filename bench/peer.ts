@@ -1,4 +1,4 @@
-// What a program measured beside Quern in bench/peers.ts is asked.
+// The interface of programs that are measured beside Quern in bench/peers.ts.
 
 /** Tokens per second. */
 export interface Speeds {
@@ -6,7 +6,7 @@ export interface Speeds {
   decode: number;
 }
 
-/** How a model is loaded and asked. */
+/** Options for loading a model and asking it. */
 export interface PeerOptions {
   readonly threads: number;
   /** Tokens of the context window. */
@@ -17,7 +17,7 @@ export interface PeerOptions {
   readonly decodeTokens: number;
 }
 
-/** A model that is ready to be measured. */
+/** A loaded model. */
 export interface PeerEngine extends AsyncDisposable {
   /** The program and its version. */
   readonly name: string;

@@ -4,9 +4,9 @@
 
 import { tensorTypeByName } from "../engine/gguf/mod.ts";
 
-/** What the weights are like. */
+/** The distribution of the weights. */
 export interface Distribution {
-  /** Of float types; block formats are around 0. */
+  /** Of float types. Weights of block formats have mean 0. */
   readonly mean: number;
   readonly deviation: number;
   readonly seed: number;
@@ -15,8 +15,8 @@ export interface Distribution {
 /** An f16 within a block: its byte, and its value for weights of deviation 1. */
 type Scale = readonly [byte: number, value: number];
 
-// Reciprocals of the deviation that the codes alone have, where all of their bits are random. A
-// minimum is the mean of what it is subtracted from, in units of its own codes.
+// Reciprocals of the deviation of codes whose bits are all random. A minimum is the mean of the
+// codes, from which it is subtracted, in their units.
 const SCALES: Readonly<Record<string, readonly Scale[]>> = {
   Q4_0: [[0, 1 / 4.64]],
   Q4_1: [[0, 1 / 4.61], [2, -7.5 / 4.61]],

@@ -1,4 +1,4 @@
-// What benchmarks print with, and how they sum up what they measured.
+// Printing of benchmarks, and statistics of what they measured.
 
 import { loadavg } from "node:os";
 
@@ -7,17 +7,17 @@ export function print(text: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 }
 
-/** The middle value, the upper of two; NaN of none. */
+/** The median, the upper one of two; NaN if there are no values. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 }
 
-/** A part as a share of the whole. */
+/** A part as a fraction of the whole. */
 export function percent(part: number, whole: number): string {
   return `${(100 * part / whole).toFixed(1)} %`;
 }
 
-/** How many threads of other programs want the processors, on average over a minute. */
+/** The mean number of threads that wanted to run in the last minute, other programs' included. */
 export function load(): string {
   return loadavg()[0]!.toFixed(1);
 }

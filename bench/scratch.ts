@@ -185,7 +185,7 @@ const SHAPES: Record<string, Shape> = {
   },
 };
 
-/** A GPU of its own memory with the limits that most have. */
+/** A GPU with its own memory and the most common limits. */
 const GPU = {
   platform: { name: "standard", subgroupsDirective: true, sleepyMap: false },
   capabilities: {

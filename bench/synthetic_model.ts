@@ -29,7 +29,7 @@ export interface LlamaShape {
   readonly tiedEmbedding: boolean;
 }
 
-/** How the weights are made. */
+/** Options of the weights. */
 export interface WeightOptions {
   /** GGML type of all matrices, such as "Q8_0". Where rows are not whole blocks: Q8_0, then F16. */
   readonly type: string;

@@ -9,7 +9,7 @@ import { createTokenizer, type Metadata } from "../tokenizer/mod.ts";
 import { openPeers, type Peer } from "./tokenizer_peers.ts";
 import { benchmarkTexts, hostileTexts } from "./tokenizer_texts.ts";
 
-/** In UTF-16 units. */
+/** Lengths in UTF-16 units. */
 const TEXT_LENGTH = 1_000_000;
 const PEER_TEXT_LENGTH = 100_000;
 const PEER_HOSTILE_LENGTH = 1_000;
@@ -52,7 +52,7 @@ function measurePeer(peer: Peer, text: string, expected: readonly number[]): str
 async function measure(name: string, metadata: Metadata): Promise<void> {
   const open = () => {
     const tokenizer = createTokenizer(metadata);
-    // Builds what is built at the first use.
+    // The first use builds tables.
     tokenizer.encode("Xyzzyqu 中ö🙂");
     return tokenizer;
   };
@@ -72,7 +72,7 @@ async function measure(name: string, metadata: Metadata): Promise<void> {
   }
 }
 
-/** A Unigram vocabulary of the words of the English text: there is no such file to take. */
+/** A Unigram vocabulary of the words of the English text, since there is no such file. */
 function makeUnigram(): Metadata {
   const counts = new Map<string, number>();
   for (const word of texts.English!.match(/\S+/g)!) {

@@ -1,9 +1,9 @@
-// Other tokenizers in JavaScript, for comparison: built in memory from the same vocabulary. Their
-// packages are named where users' installs do not see them, and are missing where they do not load.
+// Other tokenizers in JavaScript, for comparison, built in memory from the same vocabulary. Their
+// packages are named here, so that users do not install them. Those that do not load are left out.
 
 import type { Metadata } from "../tokenizer/mod.ts";
 
-/** A tokenizer of somebody else. */
+/** Another tokenizer. */
 export interface Peer {
   readonly name: string;
   /** Token ids of `text`, no special tokens. */
@@ -19,7 +19,7 @@ const tail = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
 const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
 const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
 
-/** How the models' own files cut words, by `tokenizer.ggml.pre`. */
+/** The pretokenization in the models' own files, by `tokenizer.ggml.pre`. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
   "llama-bpe": String.raw`${contraction}|${lead}\p{L}+|\p{N}{1,3}|${tail}`,
   "qwen2": String.raw`${contraction}|${lead}\p{L}+|\p{N}|${tail}`,
@@ -70,7 +70,7 @@ function openHuggingFace(metadata: Metadata): Promise<Peer | undefined> {
   });
 }
 
-/** js-tiktoken, which has this one vocabulary of ours. */
+/** js-tiktoken, which has one of our vocabularies. */
 function openTiktoken(metadata: Metadata): Promise<Peer | undefined> {
   if (metadata["tokenizer.ggml.pre"] !== "gpt-4o") return Promise.resolve(undefined);
   return loadOrNothing(async () => {
@@ -81,7 +81,7 @@ function openTiktoken(metadata: Metadata): Promise<Peer | undefined> {
   });
 }
 
-/** What there is to compare with for a vocabulary. */
+/** The tokenizers to compare for a vocabulary. */
 export async function openPeers(metadata: Metadata): Promise<Peer[]> {
   if (metadata["tokenizer.ggml.model"] !== "gpt2") return [];
   const peers = await Promise.all([openHuggingFace(metadata), openTiktoken(metadata)]);

@@ -9,7 +9,7 @@ const COMMON =
   "many before must through back years where much your way well down should because each just those " +
   "people how too little state good very make world still own see men work long get here between";
 
-/** Syllables of scripts, for words that look like theirs. */
+/** Syllables of scripts, for words that look like their words. */
 const SYLLABLES: Readonly<Record<string, string>> = {
   latin:
     "re in con de pro ter al er en ma ti on sta tor ver ing ness ly pre un com per tra lo gi ca",
@@ -41,7 +41,7 @@ function repeat(length: number, make: () => string): string {
   return parts.join("").slice(0, length).toWellFormed();
 }
 
-/** Words of which a few are frequent and most are rare, as Zipf has it. */
+/** Words of which a few are frequent and most are rare (Zipf's law). */
 function lexicon(random: Random, script: string, size: number, common: string[] = []) {
   const syllables = SYLLABLES[script]!.split(" ");
   const words = [...common];
@@ -91,7 +91,7 @@ function mixedScripts(length: number, random: Random): string {
   });
 }
 
-/** Texts of `length` UTF-16 units, by what they are. */
+/** Texts of `length` UTF-16 units, by kind. */
 export function benchmarkTexts(length: number): Readonly<Record<string, string>> {
   const random = seeded(1);
   return {
@@ -101,7 +101,7 @@ export function benchmarkTexts(length: number): Readonly<Record<string, string>>
   };
 }
 
-/** Texts of `length` UTF-16 units without a space, which bring many tokenizers down. */
+/** Texts of `length` UTF-16 units without a space, which many tokenizers fail on. */
 export function hostileTexts(length: number): Readonly<Record<string, string>> {
   const random = seeded(2);
   return {

@@ -19,15 +19,16 @@ const SHAPES = ["gemma3:4x768@448", "gemma3:1x1152@896", "qwen2.5vl:2x1280"];
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    // Files of a model in place of shapes.
+    // Files of a model instead of shapes.
     mmproj: { type: "string" },
     model: { type: "string", default: "" },
-    // A picture's file, or the size of one that is made.
+    // A file of a picture, or the size of a picture that is made.
     picture: { type: "string", default: "560x420" },
-    // How many times each engine is started, and how often it encodes after the first time.
+    // How often each engine is started, and how often it encodes after the first time.
     rounds: { type: "string", default: "3" },
     warm: { type: "string", default: "1" },
-    // Its program llama-mtmd-cli, "npm" to build it, and after how many minutes a run of it is given up.
+    // The program llama-mtmd-cli, or "npm" to build it, and the minutes after which a run of it is
+    // ended.
     "llama-cpp": { type: "string" },
     minutes: { type: "string", default: "10" },
   },
@@ -43,12 +44,12 @@ class Times {
   readonly cold: number[] = [];
   readonly warm: number[] = [];
   tokens = 0;
-  /** Why there are no more. */
+  /** The reason why there are no more. */
   fault: string | undefined;
 
   constructor(readonly engine: string) {}
 
-  /** Notes what the pictures of a process took. */
+  /** Notes the times of a process's pictures. */
   add(encode: readonly number[], tokens: number): void {
     const [cold, ...warm] = encode;
     this.cold.push(...cold === undefined ? [] : [cold]);
@@ -57,7 +58,7 @@ class Times {
   }
 }
 
-/** An engine at a model and a picture: each run loads and encodes anew. */
+/** An engine with a model and a picture. Each run loads and encodes anew. */
 interface Contender {
   readonly times: Times;
   run(): Promise<void>;
@@ -86,7 +87,7 @@ function others(peer: LlamaCpp, files: VisionFiles, picture: string): Contender[
         const { encode, tokens } = await peer.read(files, picture, { device, pictures, minutes });
         times.add(encode, tokens);
       } catch (error) {
-        // The others go on: half an hour of them shall not be lost.
+        // The others continue, so that half an hour of measurements is not lost.
         tell(String(error));
         times.fault = "it failed";
       }
@@ -95,7 +96,7 @@ function others(peer: LlamaCpp, files: VisionFiles, picture: string): Contender[
   });
 }
 
-/** The lines of a table, ours first; ratios are of the middle speeds of warm engines. */
+/** The rows of a table, ours first. Ratios are of the median speeds of warm engines. */
 function rows(name: string, [ours, ...others]: readonly Times[]): string[] {
   return [ours!, ...others].map((times) => {
     const cells = [
@@ -113,19 +114,19 @@ function rows(name: string, [ours, ...others]: readonly Times[]): string[] {
   });
 }
 
-/** The middle one, with the least and the greatest. */
+/** The median, with the least and the greatest. */
 function range(numbers: readonly number[]): string {
   if (numbers.length === 0) return "";
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
   return `${median(numbers).toFixed(0)} (${least.toFixed(0)} to ${most.toFixed(0)})`;
 }
 
-/** Tells what is under way beside the result, for it takes minutes. */
+/** Prints what is being measured, apart from the result, because it takes minutes. */
 function tell(text: string): void {
   Deno.stderr.writeSync(new TextEncoder().encode(text + "\n"));
 }
 
-/** The path of the picture, and what it is. */
+/** The path of the picture, and a description. */
 async function findPicture(directory: string): Promise<[path: string, description: string]> {
   const size = /^(\d+)x(\d+)$/.exec(options.picture);
   if (!size) return [options.picture, "the picture that was named"];
@@ -135,7 +136,7 @@ async function findPicture(directory: string): Promise<[path: string, descriptio
   return [path, `a PNG of ${options.picture} pixels, ${(bytes.length / 1e6).toFixed(1)} MB`];
 }
 
-/** The models to measure, one after the other: only one is on the disk. */
+/** The models to measure, one after the other, so that only one is on the disk. */
 async function* models(directory: string): AsyncGenerator<[name: string, VisionFiles]> {
   const { mmproj, model } = options;
   if (mmproj !== undefined) yield ["the files named", { projector: mmproj, decoder: model }];

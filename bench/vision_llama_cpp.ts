@@ -4,34 +4,34 @@
 
 import type { VisionFiles } from "./vision_models.ts";
 
-/** What a process says of its pictures. */
+/** What a process prints about its pictures. */
 export interface PeerTimes {
   /** Milliseconds of encoding, by picture. */
   readonly encode: readonly number[];
-  /** Of one picture. */
+  /** Facts of one picture. */
   readonly tokens: number;
 }
 
-/** What llama.cpp computes on. */
+/** A device of llama.cpp. */
 export interface PeerDevice {
-  /** Such as "Vulkan0"; "CPU" for none of a GPU. */
+  /** Such as "Vulkan0"; "CPU" if it is no GPU. */
   readonly id: string;
   readonly description: string;
 }
 
-/** How it is run. */
+/** Options of a run. */
 export interface PeerOptions {
   readonly device: PeerDevice;
-  /** How many times the picture is read. */
+  /** How often the picture is read. */
   readonly pictures: number;
-  /** When it is given up. */
+  /** After how many minutes it is ended. */
   readonly minutes: number;
 }
 
 const CPU = "CPU";
-/** One for each core, as a driver on the CPU has them too. */
+/** Threads: one for each core, as drivers on the CPU have them too. */
 const THREADS = navigator.hardwareConcurrency;
-/** Batches that hold a picture's tokens, which some models read in one step. */
+/** Tokens of a batch: at least those of a picture, because some models read it in one step. */
 const BATCH = 4096;
 
 /** An installed llama.cpp. */
@@ -47,7 +47,7 @@ export class LlamaCpp {
     this.#program = program;
   }
 
-  /** Asks what it is. Errors: as of running it. */
+  /** Reads its version and devices. Errors: as of running it. */
   static async find(program: string): Promise<LlamaCpp> {
     const version = /version: (.+)/.exec(await run(program, ["--version"]))?.[1];
     const listed = (await run(program, ["--list-devices"]))
@@ -60,7 +60,7 @@ export class LlamaCpp {
     ]);
   }
 
-  /** Encodes a picture in a process of its own. Errors: Error with what the process says last. */
+  /** Encodes a picture in a process of its own. Errors: Error with the process's last lines. */
   async read(
     { projector, decoder }: VisionFiles,
     picture: string,
@@ -69,11 +69,11 @@ export class LlamaCpp {
     const output = await run(this.#program, [
       ...["--model", decoder, "--mmproj", projector],
       ...Array.from({ length: pictures }, () => ["--image", picture]).flat(),
-      // Text between them, lest they be encoded at once.
+      // Text between them, so that they are not encoded together.
       ...["--prompt", "<__media__> and ".repeat(pictures)],
       ...["--predict", "1", "--temp", "0", "--threads", String(THREADS)],
       ...["--batch-size", String(BATCH), "--ubatch-size", String(BATCH)],
-      // The decoder has no part in what is timed.
+      // The decoder is not part of what is timed.
       ...["--device", "none", "--ctx-size", String((1 + pictures) * BATCH), "--verbosity", "4"],
       ...(device.id === CPU ? ["--no-mmproj-offload"] : ["--mmproj-device", device.id]),
     ], AbortSignal.timeout(60_000 * minutes));
@@ -90,7 +90,7 @@ export class LlamaCpp {
   }
 }
 
-/** Sums of so many neighbours: the parts that a picture was cut into. */
+/** Sums of neighbours: the parts that a picture was cut into. */
 function sums(numbers: readonly number[], size: number): number[] {
   return Array.from(
     { length: numbers.length / size },
@@ -99,9 +99,9 @@ function sums(numbers: readonly number[], size: number): number[] {
   );
 }
 
-/** All that a program says. Errors: Error with its last lines where it fails or is ended. */
+/** All output of a program. Errors: Error with its last lines if it fails or is ended. */
 async function run(program: string, args: string[], signal?: AbortSignal): Promise<string> {
-  // Without its stack, what failed stands at the end.
+  // Without a stack trace, the cause is at the end.
   const env = { GGML_NO_BACKTRACE: "1" };
   const command = new Deno.Command(program, { args, env, stdin: "null", ...signal && { signal } });
   const { success, stdout, stderr } = await command.output();

@@ -85,7 +85,7 @@ function headsOf({ family, width }: EncoderShape): number {
   );
 }
 
-/** Of whole blocks of 32. */
+/** The width of the feed-forward layers, rounded to whole blocks of 32. */
 function feedForwardOf({ family, width }: EncoderShape): number {
   return 32 * Math.round(width * FEED_FORWARD[family] / 32);
 }
@@ -168,7 +168,9 @@ function encoderTensors(shape: EncoderShape): WritableTensor[] {
   return tensors;
 }
 
-/** What makes a decoder place the rows of a picture in a grid, as Qwen2.5-VL does. */
+/**
+ * The key that makes a decoder give the rows of a picture positions in a grid, as in Qwen2.5-VL.
+ */
 function gridDecoderMetadata(): WritableMetadata {
   const { layers, embedding, heads, keyValueHeads, feedForward, context, ropeBase } = DECODER;
   const pairs = embedding / heads / 2;

@@ -12,7 +12,7 @@ import {
 import { normalize, preprocess } from "../engine/vision/preprocess/mod.ts";
 import { type Device, openDevice } from "../kernels/mod.ts";
 
-/** What one picture took, in milliseconds. */
+/** The times of one picture, in milliseconds. */
 export interface OwnTimes {
   /** Decoding, resizing and normalizing. */
   readonly prepare: number;

@@ -1,5 +1,5 @@
-// llama.cpp compiled to WebAssembly: wllama, in a Chromium without a window. Its page, its module and
-// the model are served from here, with the headers without which a page has no threads.
+// llama.cpp compiled to WebAssembly: wllama, in a headless Chromium. Its page, its module and the
+// model are served from here, with the headers that a page needs to have threads.
 
 import { npmPackageFolder } from "./npm_package.ts";
 import type { PeerEngine, PeerOptions } from "./peer.ts";
@@ -9,13 +9,13 @@ const PUPPETEER = "npm:puppeteer-core@25.14.0";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** What makes a page isolated, which it has to be to share memory between threads. */
+/** The headers that isolate a page, which it needs to share memory between threads. */
 const ISOLATED = {
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Embedder-Policy": "require-corp",
 };
 
-/** What a completion tells: milliseconds without those of its messages. */
+/** The times of a completion in milliseconds, without those of its messages. */
 interface Timings {
   prompt_n: number;
   prompt_ms: number;
@@ -50,7 +50,8 @@ export async function openWllama(
   return {
     name,
     async measure(prompt, isKnown = false) {
-      // It takes text alone. Tokens of the models measured are bytes, so that text has the same tokens.
+      // It accepts only text. Tokens of the measured models are bytes, so the text has the same
+      // tokens.
       const timings: Timings = await page.evaluate(call(COMPLETE, {
         prompt: String.fromCharCode(...prompt),
         max_tokens: decodeTokens + 1,
@@ -63,7 +64,7 @@ export async function openWllama(
       }
       return {
         prefill: timings.prompt_n / timings.prompt_ms * 1000,
-        // From the first token on, which the prompt's time includes.
+        // From the first token on, whose time belongs to the prompt.
         decode: decodeTokens / timings.predicted_ms * 1000,
       };
     },
@@ -71,7 +72,7 @@ export async function openWllama(
   };
 }
 
-// What runs in the page is text, because types of browsers are not known here.
+// The code that runs in the page is text, because types of browsers are not available here.
 
 const LOAD = `async (options) => {
   if (!crossOriginIsolated) throw new Error("The page cannot share memory");
@@ -118,7 +119,7 @@ function findChromium(): string {
     try {
       if (Deno.statSync(path).isFile) return path;
     } catch {
-      // The next one may be there.
+      // The next one may exist.
     }
   }
   throw new Error(

@@ -1,27 +1,27 @@
-// What decoding takes of the host, on the null GPU: a model of 32 layers, whose widths do not matter,
-// decodes freely, by sampling, with a token's logits wanted, and under a mask. Prints JSON. Run by
-// main.ts.
+// The work of the host for decoding, on the null GPU: a model of 32 layers, whose widths do not
+// matter, decodes freely, with sampling, with logits of each token, and under a mask. Prints JSON.
+// Run by main.ts.
 
 import process from "node:process";
 import { type GenerateRequest, loadModel } from "../../engine/mod.ts";
 import { type LlamaShape, writeSyntheticLlama } from "../synthetic_model.ts";
 import { type Counts, openCounters } from "./null_gpu.ts";
 
-/** What a way to decode takes of each token. */
+/** The cost of a token in one way of decoding. */
 export interface DecodeFigures {
   readonly name: string;
   readonly tokensPerSecond: number;
-  /** Of the fastest WINDOW tokens in a row: what others on the machine leave of it varies. */
+  /** The fastest WINDOW consecutive tokens, because other work of the machine varies. */
   readonly fastest: number;
-  /** Time of the processor for a token, of all threads, in milliseconds; the neighbours' load is not in it. */
+  /** Processor time of a token, of all threads, in milliseconds. */
   readonly cpu: number;
-  /** Until the first token, in milliseconds. */
+  /** Milliseconds until the first token. */
   readonly firstToken: number;
-  /** By the driver, of each token after the first. */
+  /** The driver's counts for each token after the first. */
   readonly perToken: Omit<Counts, "idleNanoseconds" | "gaps">;
   /** Idle time of a GPU that takes DISPATCH_NANOSECONDS for a dispatch, per submit, in milliseconds. */
   readonly idle: number;
-  /** The times in which it was idle: the median, and what a tenth was below, in milliseconds. */
+  /** The idle times: their median and their first decile, in milliseconds. */
   readonly gap: { readonly median: number; readonly tenth: number };
 }
 
@@ -32,7 +32,10 @@ export interface DecodeReport {
   readonly ways: readonly DecodeFigures[];
 }
 
-/** What a dispatch takes of the GPU whose idle time is counted: an 8B's at 60 tokens a second. */
+/**
+ * Nanoseconds of a dispatch on the GPU whose idle time is counted: an 8B model at 60 tokens a
+ * second.
+ */
 const DISPATCH_NANOSECONDS = 50_000;
 
 const LAYERS = 32;
@@ -52,7 +55,7 @@ const SHAPE: LlamaShape = {
   tiedEmbedding: true,
 };
 
-// The null GPU gives token 0, the byte 0, whatever was asked for: the pattern has to allow it.
+// The null GPU always gives token 0, the byte 0, so the pattern has to allow it.
 const WAYS: Readonly<Record<string, Partial<GenerateRequest>>> = {
   free: { temperature: 0 },
   sampled: { temperature: 0.8, topK: 40, topP: 0.9, repeatPenalty: 1.1 },

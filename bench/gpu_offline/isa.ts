@@ -4,7 +4,7 @@
 
 import { type KernelMark, MARK } from "./kernels.ts";
 
-/** What the machine code of a kernel is like. */
+/** Figures of a kernel's machine code. */
 export interface KernelCode extends KernelMark {
   /** Vector registers of an invocation, of 4 bytes. */
   readonly registers: number;
@@ -12,12 +12,12 @@ export interface KernelCode extends KernelMark {
   readonly spilled: number;
   /** Bytes of workgroup memory. */
   readonly workgroupBytes: number;
-  /** Subgroups that a SIMD runs at a time, as registers and memory allow. */
+  /** Subgroups that a SIMD runs at once, as registers and memory allow. */
   readonly occupancy: number;
   readonly instructions: number;
   /**
-   * Of the longest loop that loads from memory and holds no other; of a product, of the first one,
-   * because a later one writes its results. 0 where there is none.
+   * Instructions of the longest loop that loads from memory and contains no other; for a product,
+   * of the first such loop, because a later one writes its results. 0 if there is none.
    */
   readonly loopInstructions: number;
   /** Most loads from memory that an invocation has under way in a loop, or anywhere without loops. */
@@ -42,7 +42,9 @@ const STATISTICS = {
   instructions: "Instructions",
 } as const;
 
-/** Kernels of what a program wrote, in its order. Errors: SyntaxError where their code is missing. */
+/**
+ * The kernels in the output of a program, in order. Errors: SyntaxError if their code is missing.
+ */
 export function parseKernels(text: string): KernelCode[] {
   return text.split(`\n${MARK} {`).slice(1).map((section) => {
     const end = section.indexOf(`\n${MARK} \n`);
@@ -72,13 +74,13 @@ function describe(mark: KernelMark, lines: readonly string[]): KernelCode {
   return { ...mark, ...statistics, loopInstructions, loadsInFlight, matrixProducts, ...perGroup };
 }
 
-/** What comes before the machine code; the compiler's own forms stand above it. */
+/** The line before the machine code. The compiler's intermediate forms come earlier. */
 const CODE = "disasm:";
 
-/** What a line of machine code ends with: the words of the instruction, in hexadecimal. */
+/** The end of a line of machine code: the words of the instruction, in hexadecimal. */
 const WORDS = /\s*; [0-9a-f]{8}( [0-9a-f]{8})*$/;
 
-/** Where Mesa has no disassembler for a GPU, it writes its own form again: results stand in front. */
+/** If Mesa has no disassembler for a GPU, it prints its own form, in which results come first. */
 const RESULTS = /^ .*? = (?=[a-z])/;
 
 function blocksOf(lines: readonly string[]): Block[] {
@@ -95,7 +97,7 @@ function blocksOf(lines: readonly string[]): Block[] {
   return blocks;
 }
 
-/** Runs of blocks that jump back to their first. */
+/** Sequences of blocks that jump back to their first. */
 function loopsOf(blocks: readonly Block[]): Block[][] {
   const places = new Map(blocks.map(({ name }, i) => [name, i]));
   return blocks.flatMap(({ instructions }, last) =>
@@ -113,13 +115,13 @@ function isInnermost(loop: readonly Block[], _: number, loops: readonly (readonl
   return !loops.some(holds);
 }
 
-/** Instructions that do something; some are hints to the scheduler. */
+/** Instructions that do something. Others are hints to the scheduler. */
 function count(blocks: readonly Block[]): number {
   return blocks.flatMap(({ instructions }) => instructions)
     .filter((instruction) => !/^s_(delay_alu|clause|nop|code_end)/.test(instruction)).length;
 }
 
-/** Most vector loads that were begun and not yet waited for, in the order of the text. */
+/** Most vector loads that have begun and are not waited for yet, in the order of the code. */
 function mostLoads(blocks: readonly Block[]): number {
   let [underWay, most] = [0, 0];
   for (const instruction of blocks.flatMap(({ instructions }) => instructions)) {

@@ -1,19 +1,19 @@
-// What loading takes of the host, on the null GPU: a file of some 150 MB that the system has in memory is
-// loaded several times. Prints JSON. Run by main.ts.
+// The work of the host for loading, on the null GPU: a file of some 150 MB that the system has in
+// memory is loaded several times. Prints JSON. Run by main.ts.
 
 import process from "node:process";
 import { loadModel } from "../../engine/mod.ts";
 import { type LlamaShape, writeSyntheticLlama } from "../synthetic_model.ts";
 
-/** What loading files of one format takes. */
+/** The cost of loading files of one format. */
 export interface LoadReport {
   readonly format: string;
   readonly bytes: number;
   /** Bytes per second of the best load, from the call until the last weight is handed over. */
   readonly bytesPerSecond: number;
-  /** Time of the processor, of all threads, in nanoseconds for a byte. */
+  /** Processor time of all threads, in nanoseconds for a byte. */
   readonly cpu: number;
-  /** Most memory of the process meanwhile, beyond what it had before, in bytes. */
+  /** Most additional memory of the process during a load, in bytes. */
   readonly peak: number;
 }
 

@@ -9,7 +9,7 @@ export interface NullGpu {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What the driver counts, in its order. */
+/** The driver's counters, in order. */
 const COUNTS = [
   "submits",
   "commandBuffers",
@@ -22,19 +22,19 @@ const COUNTS = [
   "gaps",
 ] as const;
 
-/** Counts since the program began. */
+/** Counts since the start of the program. */
 export type Counts = Readonly<Record<typeof COUNTS[number], number>>;
 
 /** Mesa's compiler for AMD GPUs, as the system's loader finds it. */
 const RADV = "libvulkan_radeon.so";
 
-/** What the environment of a program names the driver by. */
+/** The environment variables that name the driver. */
 const LIBRARY_VARIABLE = "NULL_GPU_LIBRARY";
 
-/** The GPU that it is by default: a large one of 2022. */
+/** The default GPU: a large one of 2022. */
 export const DEFAULT_FAMILY = "navi31";
 
-/** Builds the null GPU in a folder. Returns why there is none, where there is none. */
+/** Builds the null GPU in a folder. If that is not possible, returns the reason. */
 export async function findNullGpu(folder: string): Promise<NullGpu | string> {
   if (Deno.build.os !== "linux") return "the null GPU runs on Linux only";
   try {
@@ -73,7 +73,7 @@ export async function findNullGpu(folder: string): Promise<NullGpu | string> {
   };
 }
 
-/** What a program wrote. */
+/** The output of a program. */
 export interface ProgramOutput {
   readonly stdout: string;
   readonly stderr: string;
@@ -81,7 +81,7 @@ export interface ProgramOutput {
 
 /**
  * Runs a program of this folder on a GPU of a family.
- * @throws Error where it fails, with the end of what it wrote
+ * @throws Error if it fails, with the end of its output
  */
 export async function runOnNullGpu(
   { environment }: NullGpu,
@@ -91,7 +91,7 @@ export async function runOnNullGpu(
     family?: string;
     /** The implementation of WebGPU. */
     kind?: "webgpu" | "dawn";
-    /** What RADV writes of the shaders that it compiles. */
+    /** RADV's output about the shaders that it compiles. */
     debug?: string;
   } = {},
 ): Promise<ProgramOutput> {
@@ -110,7 +110,7 @@ export async function runOnNullGpu(
   throw new Error(`Cannot run ${program} on ${family}: ${output.stderr.slice(-2000)}`);
 }
 
-/** What the driver tells of what was submitted. */
+/** The driver's facts about submitted work. */
 export interface Counters {
   counts(): Counts;
   /** Lengths of the last `count` times in which the GPU had nothing to do, in nanoseconds. */
@@ -118,7 +118,7 @@ export interface Counters {
   setDispatchTime(nanoseconds: number): void;
 }
 
-/** The driver that this program runs on. Errors: Error where it is none. */
+/** The driver that this program runs on. Errors: Error if it is not the null GPU. */
 export function openCounters(): Counters {
   const library = Deno.env.get(LIBRARY_VARIABLE);
   if (!library) throw new Error("Cannot count commands: this program does not run on the null GPU");

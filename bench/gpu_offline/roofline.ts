@@ -1,6 +1,6 @@
-// What decoding should reach on GPUs that are not here: from the bytes that a token reads, the
-// instructions that RADV counts for 32 weights, the dispatches of a token, and what the makers publish
-// of their devices. Prints a table of ranges: what is not known is a range itself, named below.
+// The speed of decoding that GPUs should reach: from the bytes that a token reads, the instructions
+// that RADV counts for 32 weights, the dispatches of a token, and the makers' figures. Prints a
+// table of ranges: each quantity that is not known is a range itself, named below.
 
 /** A GPU, by its maker's figures. */
 interface Hardware {
@@ -13,13 +13,13 @@ interface Hardware {
   readonly packedDot: boolean;
 }
 
-/** A model, by what a token reads of it. */
+/** A model, by what a token reads. */
 interface ModelWork {
   readonly name: string;
   /** Bytes of weights that a token reads. */
   readonly bytes: number;
   readonly weights: number;
-  /** In int8, where norms of the residual are fused with products, and in f32. */
+  /** Dispatches of a token: in int8, with norms of the residual fused with products, and in f32. */
   readonly dispatches: readonly [packed: number, floats: number];
   /** Instructions for 32 weights, in int8 and in f32: means of RADV's navi31 and navi10. */
   readonly instructions: readonly [packed: number, floats: number];
@@ -55,13 +55,16 @@ const MODELS: readonly ModelWork[] = [
 /** Share of the published bandwidth that plain reads reach, by published measurements. */
 const READABLE: Range = [0.8, 0.93];
 
-/** Share of all lanes' instructions that are issued: the rest waits, or is of partly idle subgroups. */
+/** Fraction of all lanes' instructions that are issued. The rest are waits and idle lanes. */
 const ISSUED: Range = [0.4, 0.8];
 
-/** Seconds between a dispatch and one that waits for it. */
+/** Seconds between a dispatch and the next one that waits for it. */
 const BETWEEN: Range = [6e-6, 2e-6];
 
-/** Share of the instructions that is hidden behind reading: waves wait for one while others do the other. */
+/**
+ * Fraction of the instructions that is hidden behind reading, because some waves compute while
+ * others read.
+ */
 const HIDDEN: Range = [0.5, 1];
 
 /** Tokens per second, and the share of the published bandwidth that this is. */

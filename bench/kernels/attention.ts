@@ -29,7 +29,7 @@ import {
   type Workbench,
 } from "./workbench.ts";
 
-/** Rows from which they are the end of one prompt; fewer are of a sequence each. */
+/** Number of rows from which on they are the end of one prompt; fewer are of a sequence each. */
 const PROMPT_ROWS = 17;
 
 /** Rows and heads that are compared with the reference. */

@@ -27,7 +27,7 @@ print("     µs     GB/s  OF READ   GFLOP/s  kernel");
 let wrong = 0;
 for (const each of cases) {
   const name = each.words.join(" ");
-  // A CPU gives the memory of weights back only when it is closed.
+  // A CPU device returns the memory of weights only when it is closed.
   using own = isCpu ? await open() : device.share();
   await own.prepare();
   try {

@@ -15,7 +15,10 @@ export type { KernelCase } from "./workbench.ts";
 export interface Measurement {
   /** Empty for what the device chooses itself. */
   readonly variant: string;
-  /** The greatest error, as a share of what it may be; above 1 it is wrong, and not timed. */
+  /**
+   * The greatest error as a fraction of the tolerance. Above 1 the variant is wrong, and is not
+   * timed.
+   */
   readonly error: number;
   readonly seconds: number;
   /** Bytes that have to be read and written, and floating-point operations. */
@@ -23,7 +26,7 @@ export interface Measurement {
   readonly flops: number;
 }
 
-/** All cases there are. */
+/** All cases. */
 export function allCases(): KernelCase[] {
   return [
     ...productCases(),
@@ -35,10 +38,10 @@ export function allCases(): KernelCase[] {
 }
 
 /**
- * The cases that have all of these words. Products by formats that no word names are left out but for
- * the usual ones.
+ * The cases that contain all of these words. If no word names a format, products are limited to the
+ * usual formats.
  *
- * @throws {RangeError} for a word that no case has
+ * @throws {RangeError} for a word that is in no case
  */
 export function chooseCases(words: readonly string[], cases = allCases()): KernelCase[] {
   const wanted = words.map((word) => word.toLowerCase());
@@ -63,10 +66,10 @@ export function chooseCases(words: readonly string[], cases = allCases()): Kerne
 }
 
 /**
- * Checks a case on a device, and times what is right.
+ * Checks a case on a device, and times the variants that are right.
  *
- * @param options timed: false checks alone
- * @throws {RangeError} where the device cannot have it
+ * @param options timed: false only checks
+ * @throws {RangeError} if the device does not support the case
  */
 export async function* measure(
   device: Device,

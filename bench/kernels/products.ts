@@ -44,14 +44,16 @@ import {
   type Workbench,
 } from "./workbench.ts";
 
-/** Formats that are measured where no word names one. */
+/** Formats that are measured if no word names one. */
 export const USUAL_FORMATS: readonly string[] = ["Q4_K", "Q8_0", "F16"];
 
-/** Bytes that copies of a small matrix come to, so that caches do not hold what a model's layers fill. */
+/**
+ * Total bytes of the copies of a small matrix: more than caches hold, as the layers of a model are.
+ */
 const COLD_BYTES = 64 * 2 ** 20;
 const MOST_COPIES = 16;
 
-/** Rows of a head: outputs are no more than sequences. */
+/** Most rows of a head, because there is at most one output for each sequence. */
 const MOST_HEAD_ROWS = 16;
 
 /** Rows and outputs of a product that are compared with the reference. */
@@ -62,7 +64,7 @@ const GROUP = 32;
 
 interface Product {
   readonly format: QuantFormat;
-  /** Outputs, of each side. */
+  /** Outputs of each side. */
   readonly outputs: number;
   readonly columns: number;
   readonly sides?: 1 | 2;
@@ -148,7 +150,10 @@ function randomMatrix(
   };
 }
 
-/** Random rows in the form that a format's products read, and their values as these see them. */
+/**
+ * Random rows in the form that a format's products read, and the values that these products read in
+ * them.
+ */
 function randomInput(bench: Workbench, format: QuantFormat, rows: number, columns: number) {
   const { device } = bench;
   const values = randomFloats(rows * columns, rows);
@@ -271,7 +276,7 @@ function bindExperts(
   const matrix = upload(outputs);
   const pairs = rows * topK;
   const routing = allocateRouting(device, rows, { experts: count, topK });
-  // Experts of a row are different ones, and all are met.
+  // The experts of a row differ, and every expert is chosen.
   const ids = Uint32Array.from(
     { length: pairs },
     (_, pair) => (Math.floor(pair / topK) * 37 + pair % topK * 11) % count,

@@ -41,7 +41,7 @@ const SCANS = {
 /** Qwen3-Next 80B-A3B. */
 const DELTA = { heads: 32, keyHeads: 16, dim: 128 };
 
-/** What a case is made of: its operation, with counts, and all of y. */
+/** The parts of a case: its operation, with counts, and all of y. */
 interface Recurrent {
   operation: Operation;
   counts: number[];
@@ -90,7 +90,7 @@ function bound(bench: Workbench, rows: number, recurrent: Recurrent): BoundCase 
   };
 }
 
-/** Rows 0, 1, ... of slot 0: what its state was is of no account. */
+/** Rows 0, 1, ... of slot 0. Its earlier state does not matter. */
 function stepOf(bench: Workbench, rows: number): StepSegments {
   const places = Array.from({ length: rows }, (_, row) => ({
     ...{ token: 0, slot: 0 },

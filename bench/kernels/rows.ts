@@ -40,7 +40,7 @@ import {
 /** Rows that are compared with the reference. */
 const CHECKED_ROWS = 3;
 
-/** Vectors of a row that are mixed, as Gemma 3n has them. */
+/** Number of vectors of a row that are mixed, as in Gemma 3n. */
 const VECTORS = 4;
 
 const EPSILON = 1e-6;
@@ -50,11 +50,11 @@ const GROUP = 32;
 /** An operation that reads and writes rows, and one row of it by its reference. */
 interface RowOperation {
   operation: Operation;
-  /** What it writes. */
+  /** The rows that it writes. */
   y: FloatRows;
-  /** What makes y of what the operation writes, where that is nothing to look at. */
+  /** Computes y from what the operation writes, if that cannot be compared itself. */
   after?: Operation;
-  /** What is there before. */
+  /** The content of the rows before. */
   before?: Float32Array<ArrayBuffer>;
   expected(row: number): ArrayLike<number>;
 }
@@ -129,7 +129,7 @@ function norm(bench: Workbench, rows: number, columns: number): RowOperation {
   return { operation, y, expected };
 }
 
-/** Codes lie as each device likes: what a product makes of them tells whether they are right. */
+/** Each device has a layout of its own for codes, so they are checked by a product. */
 function quantize(bench: Workbench, rows: number, columns: number): RowOperation {
   const { device } = bench;
   const format = quantFormats.find(({ name }) => name === "Q8_0")!;
@@ -228,7 +228,7 @@ function embed(
   return { operation, y, expected };
 }
 
-/** Heads of 64 that turn by angles of each row, as encoders of images have them. */
+/** Heads of 64 that are rotated by angles of each row, as in encoders of images. */
 function rotate(bench: Workbench, rows: number, heads: number): RowOperation {
   const headDim = 64;
   const columns = heads * headDim;

@@ -18,7 +18,7 @@ import {
 /** More outputs than sequences that decode are rare, and their logits take much memory. */
 const MOST_OUTPUTS = 16;
 
-/** Logits are as far apart as those of models. */
+/** Random logits with the spread of a model's. */
 const LOGIT_RANGE = 12;
 
 const GREEDY: SamplingOptions = {
@@ -88,7 +88,7 @@ function bound(
         const own = values.slice(row * vocabulary, (row + 1) * vocabulary);
         return sampleReference(own, options, { position: row }).token;
       });
-      // Another token is an error of more than any tolerance, unless its number is next to it.
+      // Another token is an error beyond any tolerance, unless its id is adjacent.
       return { actual: new Uint32Array(bits.buffer), expected, tolerance: 1e-9 };
     },
   };

@@ -12,7 +12,10 @@ import {
 } from "../../kernels/mod.ts";
 import { median } from "../report.ts";
 
-/** A way to do a case: a tile, a split; the operation stands several times where data has to be cold. */
+/**
+ * A way to compute a case, such as a tile or a split. If data has to be cold, it has the operation
+ * several times, over different memory.
+ */
 export interface Variant {
   /** Empty for what the device chooses itself. */
   readonly name: string;
@@ -24,13 +27,13 @@ export interface Variant {
 export interface BoundCase {
   readonly variants: readonly Variant[];
   readonly counts: WorkCounts;
-  /** Sets what an operation changes in place; before each check. */
+  /** Sets what the operation changes in place. Called before each check. */
   reset?(): void;
   /** Reads what the operation wrote, and computes some of it by the plain reference. */
   compare(): Promise<Comparison>;
 }
 
-/** Values of an operation, the same by its reference, and how far they may differ. */
+/** Values of an operation and of its reference, and how far they may differ. */
 export interface Comparison {
   readonly actual: ArrayLike<number>;
   readonly expected: ArrayLike<number>;
@@ -40,7 +43,7 @@ export interface Comparison {
 
 /** An operation over a shape, found by words. */
 export interface KernelCase {
-  /** What it is called by, most general first: operation, format, model, part, sizes, rows. */
+  /** Its words, the most general first: operation, format, model, part, sizes, rows. */
   readonly words: readonly string[];
   bind(bench: Workbench): BoundCase;
 }
@@ -51,7 +54,7 @@ export const ROWS: readonly number[] = [1, 4, 16, 256];
 /** Rounding in f32, over sums of some thousand terms. */
 export const FLOAT_TOLERANCE = 2e-3;
 
-/** How long an operation is timed, in seconds, and how often at least. */
+/** For how many seconds an operation is timed, and how often at least. */
 const TIMED_SECONDS = 0.2;
 const LEAST_RUNS = 5;
 const MOST_RUNS = 200;
@@ -96,7 +99,9 @@ export class Workbench {
     }
   }
 
-  /** Fills rows with what no operation gives, so that what is not written is found. */
+  /**
+   * Fills rows with values that no operation gives, so that rows that are not written are noticed.
+   */
   spoil(rows: FloatRows, count: number): void {
     this.write(rows, new Float32Array(count * rows.columns).fill(NaN));
   }
@@ -126,7 +131,7 @@ export class Workbench {
     this.device.submit(recorder.finish());
   }
 
-  /** Seconds that a variant takes, the middle of several runs. */
+  /** Median of the seconds that a variant takes. */
   async time({ operations, encode }: Variant): Promise<number> {
     const passes = operations.map((operation) => (pass: Pass) => encode(operation, pass));
     await this.device.time(passes); // compiles, and takes the memory in
@@ -141,7 +146,7 @@ export class Workbench {
   }
 }
 
-/** The greatest error of a comparison, as a share of what it may be; above 1 it is wrong. */
+/** The greatest error of a comparison as a fraction of the tolerance; above 1 it is wrong. */
 export function errorOf({ actual, expected, tolerance }: Comparison): number {
   if (actual.length !== expected.length) throw new RangeError("Cannot compare: lengths differ");
   let [squares, most] = [0, 0];
@@ -153,7 +158,7 @@ export function errorOf({ actual, expected, tolerance }: Comparison): number {
   return most / (tolerance * Math.sqrt(squares / expected.length));
 }
 
-/** Some of so many, the first and the last among them. */
+/** Some indices below a number, the first and the last among them. */
 export function some(count: number, most: number): number[] {
   const picked = Array.from(
     { length: Math.min(count, most) },
@@ -162,7 +167,7 @@ export function some(count: number, most: number): number[] {
   return [...new Set(picked)];
 }
 
-/** An operation as the device chooses to do it, over so many rows. */
+/** An operation as the device chooses to compute it, over a number of rows. */
 export function plainly(operation: Operation, ...counts: number[]): Variant[] {
   return [{
     name: "",
