@@ -43,6 +43,7 @@ export {
   compilePattern,
   compileSchema,
   ContextLengthError,
+  DEVICE_KINDS,
   DeviceLostError,
   EngineError,
   GgufError,
