@@ -2,7 +2,7 @@
 // so that a kernel reads as the loops that it runs; loops over constants are written in TypeScript
 // and unroll.
 
-import { type Bytes, typeCode, unsigned, type ValueType } from "./encoding.ts";
+import { type Code, CodeWriter, typeCode, unsigned, type ValueType, vector } from "./encoding.ts";
 import {
   type Expression,
   expressionOf,
@@ -25,8 +25,8 @@ export class FunctionBuilder {
   readonly #parameters: number;
   readonly #locals: ValueType[] = [];
   readonly #constants = new Map<string, Local<"v128">>();
-  readonly #prologue: number[] = [];
-  #code: number[] = [];
+  readonly #prologue: Code[] = [];
+  readonly #code = new CodeWriter();
 
   /** @param parameters number of parameters, which are the first locals */
   constructor(parameters: number) {
@@ -43,7 +43,7 @@ export class FunctionBuilder {
   /** A new variable with a first value. */
   let<T extends ValueType>(value: Expression<T>): Local<T> {
     const local = this.local(value.type);
-    this.#add(value.code, [0x21, ...unsigned(local.index)]);
+    this.#add(value.code, 0x21, unsigned(local.index));
     return local;
   }
 
@@ -52,13 +52,12 @@ export class FunctionBuilder {
    * wherever it is used, also within loops.
    */
   constant(bytes: ArrayLike<number>): Local<"v128"> {
-    const { code } = v128.const(bytes);
-    const key = code.join();
+    const key = Uint8Array.from(bytes).join();
     let local = this.#constants.get(key);
     if (!local) {
       local = this.local("v128");
       this.#constants.set(key, local);
-      this.#prologue.push(...code, 0x21, ...unsigned(local.index));
+      this.#prologue.push(v128.const(bytes).code, 0x21, unsigned(local.index));
     }
     return local;
   }
@@ -66,7 +65,7 @@ export class FunctionBuilder {
   /** Gives a variable a value. */
   set<T extends ValueType>(local: Local<T>, value: Operand<T>): void {
     const { code } = expressionOf(local.type, value as Expression<T>);
-    this.#add(code, [0x21, ...unsigned(local.index)]);
+    this.#add(code, 0x21, unsigned(local.index));
   }
 
   /** Adds to an integer: moves a pointer, counts. */
@@ -81,13 +80,13 @@ export class FunctionBuilder {
 
   /** Runs `then` where the condition is not zero, `otherwise` where it is. */
   if(condition: Expression<"i32">, then: () => void, otherwise?: () => void): void {
-    this.#add(condition.code, [0x04, EMPTY]);
+    this.#add(condition.code, 0x04, EMPTY);
     then();
     if (otherwise) {
-      this.#add([0x05]);
+      this.#add(0x05);
       otherwise();
     }
-    this.#add([0x0b]);
+    this.#add(0x0b);
   }
 
   /** Runs `body` as long as the condition holds, which may be never. */
@@ -97,9 +96,9 @@ export class FunctionBuilder {
 
   /** Runs `body` once, and again as long as the condition holds after it. */
   doWhile(body: () => void, condition: Expression<"i32">): void {
-    this.#add([0x03, EMPTY]);
+    this.#add(0x03, EMPTY);
     body();
-    this.#add(condition.code, [0x0d, 0x00, 0x0b]); // br_if to the loop's beginning, end.
+    this.#add(condition.code, 0x0d, 0x00, 0x0b); // br_if to the loop's beginning, end.
   }
 
   /** Runs `body` for a variable from its present value up to a bound, in steps. */
@@ -111,7 +110,7 @@ export class FunctionBuilder {
   }
 
   /** The function's code with its locals, and the value that it returns, if any. */
-  finish(result?: Expression): Bytes {
+  finish(result?: Expression): Code {
     if (result) this.#add(result.code);
     const runs: { type: ValueType; count: number }[] = [];
     for (const type of this.#locals) {
@@ -119,16 +118,16 @@ export class FunctionBuilder {
       if (last?.type === type) last.count++;
       else runs.push({ type, count: 1 });
     }
-    const locals = runs.flatMap(({ type, count }) => [...unsigned(count), typeCode(type)]);
-    return [...unsigned(runs.length), ...locals, ...this.#prologue, ...this.#code, 0x0b];
+    const locals = runs.map(({ type, count }) => [unsigned(count), typeCode(type)]);
+    return [vector(locals), this.#prologue, this.#code.bytes, 0x0b];
   }
 
-  #add(...parts: readonly Bytes[]): void {
-    for (const part of parts) for (const byte of part) this.#code.push(byte);
+  #add(...parts: readonly Code[]): void {
+    this.#code.add(parts);
   }
 }
 
 /** The local with a number. */
 export function localAt<T extends ValueType>(type: T, index: number): Local<T> {
-  return { type, index, code: [0x20, ...unsigned(index)] };
+  return { type, index, code: [0x20, unsigned(index)] };
 }

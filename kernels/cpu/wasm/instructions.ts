@@ -110,7 +110,7 @@ export const v128 = {
   /** A constant of sixteen bytes. */
   const: (bytes: ArrayLike<number>): V128 => ({
     type: "v128",
-    code: [SIMD, 12, ...Array.from(bytes, (byte) => byte & 255)],
+    code: [SIMD, 12, Uint8Array.from(bytes)],
   }),
   not: vector1(77),
   and: vector2(78),
@@ -126,7 +126,7 @@ export const i8x16 = {
   /** Bytes chosen from both operands by index: 0 to 15 from `a`, 16 to 31 from `b`. */
   shuffle: (a: V128, b: V128, places: readonly number[]): V128 => ({
     type: "v128",
-    code: [...a.code, ...b.code, SIMD, 13, ...places],
+    code: [a.code, b.code, SIMD, 13, places],
   }),
   splat: unary("i32", "v128", 15, SIMD),
   swizzle: vector2(14),
@@ -157,6 +157,7 @@ export const i16x8 = {
   add: vector2(142),
   sub: vector2(145),
   mul: vector2(149),
+  min_s: vector2(150),
   extadd_pairwise_i8x16_u: vector1(125),
   /** Sums of pairs of products, signed bytes times bytes of 7 bits; see probe.ts. */
   relaxed_dot_i8x16_i7x16_s: vector2(0x112),
@@ -167,7 +168,7 @@ export const i32x4 = {
   splat: unary("i32", "v128", 17, SIMD),
   extract_lane: (a: V128, lane: number): Expression<"i32"> => ({
     type: "i32",
-    code: [...a.code, SIMD, 27, lane],
+    code: [a.code, SIMD, 27, lane],
   }),
   eq: vector2(55),
   lt_s: vector2(57),
@@ -199,7 +200,7 @@ export const f32x4 = {
   splat: unary("f32", "v128", 19, SIMD),
   extract_lane: (a: V128, lane: number): Expression<"f32"> => ({
     type: "f32",
-    code: [...a.code, SIMD, 31, lane],
+    code: [a.code, SIMD, 31, lane],
   }),
   eq: vector2(65),
   lt: vector2(67),
@@ -231,5 +232,7 @@ export const f32x4 = {
 
 /** Four lanes of 32 bits out of those of two vectors: 0 to 3 in `a`, 4 to 7 in `b`. */
 export function shuffleLanes(a: V128, b: V128, lanes: readonly number[]): V128 {
-  return i8x16.shuffle(a, b, lanes.flatMap((lane) => [0, 1, 2, 3].map((i) => 4 * lane + i)));
+  const places: number[] = [];
+  for (const lane of lanes) places.push(4 * lane, 4 * lane + 1, 4 * lane + 2, 4 * lane + 3);
+  return i8x16.shuffle(a, b, places);
 }

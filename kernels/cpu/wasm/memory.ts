@@ -1,7 +1,7 @@
 // A memory in functions: loads, stores and atomic accesses, under their names in the specification.
 // A module may have several memories (multi-memory); each instruction names one.
 
-import { type Bytes, unsigned } from "./encoding.ts";
+import { type Code, unsigned } from "./encoding.ts";
 import {
   type Expression,
   expressionOf,
@@ -51,7 +51,7 @@ export class Memory {
       load: this.#load("i32", 0x10, ATOMIC, 2),
       rmw_add: (address: I32, value: I32): Expression<"i32"> => ({
         type: "i32",
-        code: [...code(address), ...code(value), ...this.#access(0x1e, ATOMIC, 2, 0)],
+        code: [code(address), code(value), this.#access(0x1e, ATOMIC, 2, 0)],
       }),
     },
   };
@@ -83,22 +83,22 @@ export class Memory {
     load64_zero: this.#load("v128", 93, SIMD),
     load32_lane: (address: I32, vector: V128, lane: number, offset = 0): V128 => ({
       type: "v128",
-      code: [...code(address), ...vector.code, ...this.#access(86, SIMD, 0, offset), lane],
+      code: [code(address), vector.code, this.#access(86, SIMD, 0, offset), lane],
     }),
     load64_lane: (address: I32, vector: V128, lane: number, offset = 0): V128 => ({
       type: "v128",
-      code: [...code(address), ...vector.code, ...this.#access(87, SIMD, 0, offset), lane],
+      code: [code(address), vector.code, this.#access(87, SIMD, 0, offset), lane],
     }),
     store: this.#store<V128>("v128", 11, SIMD),
     store64_lane: (address: I32, vector: V128, lane: number, offset = 0): Statement => ({
-      code: [...code(address), ...vector.code, ...this.#access(91, SIMD, 0, offset), lane],
+      code: [code(address), vector.code, this.#access(91, SIMD, 0, offset), lane],
     }),
   };
 
   /** The alignment of an access: only a hint, so 1; atomic instructions require that of their type. */
-  #access(op: number, prefix: number | undefined, alignment: number, offset: number): Bytes {
-    const memory = this.index === 0 ? [alignment] : [alignment | 0x40, ...unsigned(this.index)];
-    return [...opcode(op, prefix), ...memory, ...unsigned(this.#start + offset)];
+  #access(op: number, prefix: number | undefined, alignment: number, offset: number): Code {
+    const memory = this.index === 0 ? alignment : [alignment | 0x40, unsigned(this.index)];
+    return [opcode(op, prefix), memory, unsigned(this.#start + offset)];
   }
 
   #load<T extends Stored>(
@@ -109,7 +109,7 @@ export class Memory {
   ): Load<T> {
     return (address, offset = 0) => ({
       type,
-      code: [...code(address), ...this.#access(op, prefix, alignment, offset)],
+      code: [code(address), this.#access(op, prefix, alignment, offset)],
     });
   }
 
@@ -120,14 +120,14 @@ export class Memory {
   ): (address: I32, value: V, offset?: number) => Statement {
     return (address, value, offset = 0) => ({
       code: [
-        ...code(address),
-        ...expressionOf(type, value as Expression<typeof type>).code,
-        ...this.#access(op, prefix, 0, offset),
+        code(address),
+        expressionOf(type, value as Expression<typeof type>).code,
+        this.#access(op, prefix, 0, offset),
       ],
     });
   }
 }
 
-function code(operand: I32): Bytes {
+function code(operand: I32): Code {
   return expressionOf("i32", operand).code;
 }

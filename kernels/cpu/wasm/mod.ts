@@ -1,7 +1,7 @@
 // An assembler for WebAssembly: kernels are written in TypeScript, with WebAssembly's instructions
 // as functions, and become modules at run time, for one format and one machine.
 
-export { type Bytes, type ValueType } from "./encoding.ts";
+export { type ValueType } from "./encoding.ts";
 export { type Expression, type F32, type I32, type Statement, type V128 } from "./expression.ts";
 export { type FunctionBuilder, type Local } from "./function.ts";
 export {

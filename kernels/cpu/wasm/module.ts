@@ -2,7 +2,8 @@
 // checks its bytes. There are no tables or globals.
 
 import {
-  type Bytes,
+  type Code,
+  flat,
   name as encodeName,
   section,
   sized,
@@ -34,33 +35,28 @@ type LocalsOf<P extends Parameters> = { readonly [Name in keyof P]: Local<P[Name
 
 /** Collects memories and functions, and makes a module of them. */
 export class ModuleBuilder {
-  readonly #imports: Bytes[] = [];
-  readonly #data: Bytes[] = [];
-  readonly #functions: { name: string; type: Bytes; body: Bytes }[] = [];
+  readonly #imports: Code[] = [];
+  readonly #data: Code[] = [];
+  readonly #functions: { name: string; type: Code; body: Code }[] = [];
 
   /** Imports a shared memory of up to 4 GiB under a name. */
   importMemory(name: string): Memory {
-    const limits = [0x03, ...unsigned(MINIMUM_PAGES), ...unsigned(MAXIMUM_PAGES)]; // Shared, bounded.
-    this.#imports.push([...encodeName(IMPORTS), ...encodeName(name), 0x02, ...limits]);
+    const limits = [0x03, unsigned(MINIMUM_PAGES), unsigned(MAXIMUM_PAGES)]; // Shared, bounded.
+    this.#imports.push([encodeName(IMPORTS), encodeName(name), 0x02, limits]);
     return new Memory(this.#imports.length - 1);
   }
 
   /** Imports a thread's own memory of exactly this size, so that constant addresses need no checks. */
   importPrivateMemory(name: string, pages: number): Memory {
-    const limits = [0x01, ...unsigned(pages), ...unsigned(pages)];
-    this.#imports.push([...encodeName(IMPORTS), ...encodeName(name), 0x02, ...limits]);
+    const limits = [0x01, unsigned(pages), unsigned(pages)];
+    this.#imports.push([encodeName(IMPORTS), encodeName(name), 0x02, limits]);
     return new Memory(this.#imports.length - 1);
   }
 
   /** Has bytes written into a memory when the module is instantiated. */
   data(memory: Memory, address: number, bytes: ArrayLike<number>): void {
-    const place = [...constI32(address).code, 0x0b];
-    this.#data.push([
-      0x02,
-      ...unsigned(memory.index),
-      ...place,
-      ...sized(Array.from(bytes, (byte) => byte & 255)),
-    ]);
+    const place = [constI32(address).code, 0x0b];
+    this.#data.push([0x02, unsigned(memory.index), place, sized(Uint8Array.from(bytes))]);
   }
 
   /** Adds an exported function; `build` writes its body and returns the expression of its result. */
@@ -77,8 +73,8 @@ export class ModuleBuilder {
     const result = build(builder, locals) ?? undefined;
     const type = [
       0x60,
-      ...vector(entries.map(([, type]) => [typeCode(type)])),
-      ...vector(result ? [[typeCode(result.type)]] : []),
+      vector(entries.map(([, type]) => typeCode(type))),
+      vector(result ? [typeCode(result.type)] : []),
     ];
     this.#functions.push({ name, type, body: builder.finish(result) });
   }
@@ -86,17 +82,14 @@ export class ModuleBuilder {
   /** The module's bytes. */
   bytes(): Uint8Array<ArrayBuffer> {
     const functions = this.#functions;
-    return Uint8Array.from([
-      ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00], // "\0asm", version 1.
-      ...section(1, functions.map(({ type }) => type)),
-      ...section(2, this.#imports),
-      ...section(3, functions.map((_, index) => unsigned(index))),
-      ...section(
-        7,
-        functions.map(({ name }, index) => [...encodeName(name), 0, ...unsigned(index)]),
-      ),
-      ...section(10, functions.map(({ body }) => sized(body))),
-      ...section(11, this.#data),
+    return flat([
+      [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00], // "\0asm", version 1.
+      section(1, functions.map(({ type }) => type)),
+      section(2, this.#imports),
+      section(3, functions.map((_, index) => unsigned(index))),
+      section(7, functions.map(({ name }, index) => [encodeName(name), 0, unsigned(index)])),
+      section(10, functions.map(({ body }) => sized(body))),
+      section(11, this.#data),
     ]);
   }
 }
