@@ -9,6 +9,12 @@ import type { Buffer } from "../operation.ts";
 const MOST_PAGES = 65536;
 const PAGE = 65536;
 
+/**
+ * Pages by which a memory grows at least, 64 MiB. They take no memory before they are used, but each
+ * time that a shared memory grows, all threads have to take note.
+ */
+const GROWTH = 1024;
+
 /** Pieces begin on whole cache lines. */
 const LINE = 64;
 
@@ -79,13 +85,18 @@ export class SharedMemory {
     this.#free.set(start, size);
   }
 
+  /** Grows by a number of pages, or more. */
   #grow(pages: number): boolean {
-    try {
-      this.memory.grow(pages);
-      return true;
-    } catch {
-      return false;
+    const left = MOST_PAGES - this.memory.buffer.byteLength / PAGE;
+    for (const count of [Math.min(left, Math.max(pages, GROWTH)), pages]) {
+      try {
+        this.memory.grow(count);
+        return true;
+      } catch {
+        // The system may have fewer.
+      }
     }
+    return false;
   }
 }
 
