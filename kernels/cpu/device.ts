@@ -39,6 +39,7 @@ import {
   partOf,
   takeBuffer,
 } from "./memory.ts";
+import { ProductOptimizer } from "./optimize.ts";
 import { createSampler } from "./sampling/sampler.ts";
 import { type Call, CpuOperations } from "./operations.ts";
 import { defaultThreads } from "./threads.ts";
@@ -57,10 +58,12 @@ export class CpuDevice extends CpuOperations implements Device {
   readonly tuner = undefined;
   readonly #isShare: boolean;
   readonly #purposes = new Map<CpuBuffer, string>();
+  readonly #optimizer: ProductOptimizer;
 
   private constructor(core: CpuCore, readonly profile: DeviceProfile, isShare = false) {
     super(core);
     this.#isShare = isShare;
+    this.#optimizer = new ProductOptimizer(core);
   }
 
   /** Opens the CPU. */
@@ -154,7 +157,7 @@ export class CpuDevice extends CpuOperations implements Device {
   matrixWriter(matrix: WeightMatrix, side: 0 | 1 = 0): MatrixWriter {
     return this.core.isDry
       ? { append() {}, finish() {} }
-      : new WeightWriter(matrix, side, this.core);
+      : new WeightWriter(matrix, side, this.core, () => this.#optimizer.take(matrix));
   }
 
   setAffine(matrix: WeightMatrix, affine: Affine): void {

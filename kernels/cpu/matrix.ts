@@ -91,6 +91,13 @@ export class WeightMatrix implements Matrix {
     return { rows, unit, columns, blocks: Math.ceil(columns / blockColumns(layout)), rowBytes };
   }
 
+  /** Its first rows, as a matrix without factors and biases. @param rows at most those of a unit */
+  top(packer: Packer, rows: number): WeightMatrix {
+    const top = new WeightMatrix(this.label, this.format, { rows, columns: this.columns });
+    top.#packed = this.packed(packer);
+    return top;
+  }
+
   /** The bands of its sides, in memory that is taken when they are first requested. */
   packed(packer: Packer): readonly PackedSide[] {
     return this.#packed ??= Array.from(
@@ -145,15 +152,18 @@ export class WeightWriter implements MatrixWriter {
   readonly #matrix: WeightMatrix;
   readonly #side: number;
   readonly #packer: Packer;
+  readonly #complete: (() => void) | undefined;
   /** Number of rows that are packed. */
   #packed = 0;
   /** The rows of a band that has begun. */
   #begun = new Uint8Array(0);
 
-  constructor(matrix: WeightMatrix, side: number, packer: Packer) {
+  /** @param complete called when the side is finished */
+  constructor(matrix: WeightMatrix, side: number, packer: Packer, complete?: () => void) {
     this.#matrix = matrix;
     this.#side = side;
     this.#packer = packer;
+    this.#complete = complete;
   }
 
   append(rows: Uint8Array): void {
@@ -195,6 +205,7 @@ export class WeightWriter implements MatrixWriter {
         `Cannot finish "${label}": it has ${rows} rows, but ${written} were written`,
       );
     }
+    this.#complete?.();
   }
 }
 

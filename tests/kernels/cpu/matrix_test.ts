@@ -14,6 +14,7 @@ const FILE = Uint8Array.from({ length: ROWS * ROW_BYTES }, (_, i) => Math.floor(
 /** A packer that only notes what it is given. */
 class Notes implements Packer {
   readonly runs: { first: number; rows: number[] }[] = [];
+  completed = 0;
   mostStaged = 0;
   readonly #memory = new Uint8Array(new SharedArrayBuffer(FILE.length));
 
@@ -39,7 +40,7 @@ class Notes implements Packer {
 function write(pieces: readonly number[], inRoom: boolean): Notes {
   const notes = new Notes();
   const matrix = new WeightMatrix("w", FORMAT, { rows: ROWS, columns: COLUMNS, unit: UNIT });
-  const writer = new WeightWriter(matrix, 0, notes);
+  const writer = new WeightWriter(matrix, 0, notes, () => notes.completed++);
   let at = 0;
   for (const count of pieces) {
     const piece = FILE.subarray(at, at += count * ROW_BYTES);
@@ -56,7 +57,8 @@ Deno.test("rows are packed in whole bands as soon as they are there, whatever th
   const numbers = Array.from({ length: ROWS }, (_, i) => i);
   for (const pieces of [[60], [1, 2, 16, 3, 25, 13], new Array(60).fill(1)]) {
     for (const inRoom of [false, true]) {
-      const { runs, mostStaged } = write(pieces, inRoom);
+      const { runs, mostStaged, completed } = write(pieces, inRoom);
+      assertEquals(completed, 1);
       assertEquals(runs.flatMap(({ rows }) => rows), numbers);
       for (const { first, rows } of runs) {
         assertEquals(rows[0], first);
@@ -72,8 +74,10 @@ Deno.test("rows are packed in whole bands as soon as they are there, whatever th
 
 Deno.test("a matrix that lacks rows is refused with their number", () => {
   const matrix = new WeightMatrix("short", FORMAT, { rows: ROWS, columns: COLUMNS });
-  const writer = new WeightWriter(matrix, 0, new Notes());
+  const notes = new Notes();
+  const writer = new WeightWriter(matrix, 0, notes, () => notes.completed++);
   writer.append(FILE.subarray(0, 10 * ROW_BYTES));
   const message = 'Cannot finish "short": it has 60 rows, but 10 were written';
   assertThrows(() => writer.finish(), RangeError, message);
+  assertEquals(notes.completed, 0);
 });
