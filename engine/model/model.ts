@@ -96,6 +96,9 @@ export interface Model extends ChatModel {
   tap(selection: TapSelection, visit: TapVisit): Disposable;
 }
 
+/** Most tokens of the prompt that warms a model up, whatever its vocabulary makes of a greeting. */
+const WARM_UP_TOKENS = 3;
+
 /** The options of {@linkcode loadModel}. */
 export interface LocalLoadOptions extends LoadOptions {
   /** The device to use; see {@linkcode DeviceOptions}. */
@@ -178,11 +181,12 @@ class LocalModel implements Model {
    * reason.
    */
   async warmUp(signal?: AbortSignal): Promise<void> {
-    const prompt = "Hello there";
+    const text = "Hello there";
     const options = signal ? { signal } : {};
     try {
-      if (this.#context.encoder) await this.embed([prompt], options);
+      if (this.#context.encoder) await this.embed([text], options);
       else {
+        const prompt = this.tokenizer.encode(text, { bos: true }).slice(0, WARM_UP_TOKENS);
         const request = { prompt, maxTokens: 2, temperature: 0, ...options };
         for await (const _ of this.generate(request));
       }
