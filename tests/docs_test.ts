@@ -9,7 +9,7 @@ import { assemble } from "../server/http/assemble.ts";
 import { createLog } from "../server/log.ts";
 import { readSettings } from "../server/settings/settings.ts";
 import { portWay } from "./server/tiny_app.ts";
-import { PROJECT_ROOT } from "./source_files.ts";
+import { listSourceFiles, PROJECT_ROOT, readSource } from "./source_files.ts";
 
 const DOCS = new URL("docs/", PROJECT_ROOT);
 const SERVER = "http://127.0.0.1:11434";
@@ -152,5 +152,24 @@ Deno.test("every page of the documentation is in its list", () => {
   const list = pages.find(({ name }) => name === "README.md")!.text;
   for (const { name } of pages) {
     if (name !== "README.md") assert(list.includes(`](${name})`), name);
+  }
+});
+
+Deno.test("the messages that the documentation explains are those of the sources", () => {
+  const paths = listSourceFiles([".ts"]).filter((path) =>
+    /^(?:engine|kernels|server|tokenizer)\//.test(path)
+  );
+  // Long messages are written in parts, one a line.
+  const text = paths.map(readSource).join("\n").replaceAll(/["`] \+\s*["`]/g, "").replaceAll(
+    '\\"',
+    '"',
+  );
+  const { text: page } = pages.find(({ name }) => name === "troubleshooting.md")!;
+  const messages = [...page.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, message]) => message!);
+  assert(messages.length > 30);
+  for (const message of messages) {
+    for (const part of message.split(/…|"/).map((part) => part.trim())) {
+      assert(part.length < 3 || text.includes(part), `no source says: ${part}`);
+    }
   }
 });
