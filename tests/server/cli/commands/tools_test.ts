@@ -141,6 +141,63 @@ Deno.test({
   },
 });
 
+/** What a shell writes for a program; undefined where there is no such shell. */
+async function runShell(shell: string, args: string[]): Promise<string | undefined> {
+  try {
+    const { code, stdout, stderr } = await new Deno.Command(shell, { args }).output();
+    assertEquals([code, new TextDecoder().decode(stderr)], [0, ""], shell);
+    return new TextDecoder().decode(stdout);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** The name of a test that needs a shell, and whether it is ignored for want of it. */
+const needs = async (shell: string, name: string) => {
+  const isHere = await runShell(shell, ["-c", "true"]) !== undefined;
+  return { name: isHere ? name : `${name}: there is no ${shell}`, ignore: !isHere };
+};
+
+Deno.test({
+  ...await needs("zsh", "zsh reads its script, and completes commands by it"),
+  async fn() {
+    const { terminal: { output } } = await runCommand(["completions", "zsh"], {});
+    // Completion itself needs a terminal: what the script offers is noted in its place.
+    const program = `compdef() { : }
+_describe() { print -l -- \${(P)2} }
+_arguments() { print -l -- "$@" }
+${output}
+CURRENT=2 words=(quern r) _quern
+CURRENT=3 words=(quern launch c) _quern`;
+    const offered = await runShell("zsh", ["-f", "-c", program]);
+    assertStringIncludes(offered!, "\nrun:answer a prompt, or talk with a model\n");
+    assertStringIncludes(offered!, "\n--model[model that it talks to");
+    assertStringIncludes(offered!, "(claude codex opencode");
+  },
+});
+
+Deno.test({
+  ...await needs("fish", "fish completes commands, options, their choices and names of models"),
+  async fn() {
+    const { terminal: { output } } = await runCommand(["completions", "fish"], {});
+    const quern = "function quern; printf 'NAME ID\\ngemma3:1b x\\nqwen3 z\\n'; end";
+    const lines: [line: string, completions: string[]][] = [
+      ["quern se", ["serve", "service"]],
+      ["quern show ", ["gemma3:1b", "qwen3"]],
+      ["quern run --hid", ["--hidethinking"]],
+      ["quern launch co", ["codex", "copilot"]],
+      ["quern launch --model q", ["qwen3"]],
+    ];
+    for (const [line, completions] of lines) {
+      const program = `${quern}\n${output}\ncomplete -C "${line}"`;
+      const completed = await runShell("fish", ["--no-config", "-c", program]);
+      const words = completed!.trim().split("\n").map((one) => one.split("\t")[0]);
+      assertEquals(words, completions, line);
+    }
+  },
+});
+
 Deno.test("scripts of zsh and fish name each command and option once or more, and no hidden one", async () => {
   for (const shell of ["zsh", "fish"]) {
     const { terminal: { output } } = await runCommand(["completions", shell], {});
