@@ -36,10 +36,14 @@ export function activationBytes(isWide: boolean): number {
   return codeBytes(isWide) + 16;
 }
 
-/** (scale, minus the sum of the first half, of the last half, of all) of 32 integers. */
-function withSums(f: FunctionBuilder, scale: V128, integers: readonly V128[]): V128 {
-  const [a, b] = [0, 4].map((i) => {
-    const lanes = f.let(integers.slice(i, i + 4).reduce<V128>(i32x4.add, NONE));
+/** (scale, minus the sum of the first half, of the last half, of all) of 32 integers of 16 bits. */
+function withSums(f: FunctionBuilder, scale: V128, words: readonly V128[], ones: V128): V128 {
+  const [a, b] = [0, 2].map((i) => {
+    const [first, second] = [
+      i32x4.dot_i16x8_s(words[i], ones),
+      i32x4.dot_i16x8_s(words[i + 1], ones),
+    ];
+    const lanes = f.let(i32x4.add(first, second));
     const two = f.let(i32x4.add(lanes, shuffleLanes(lanes, lanes, [2, 3, 0, 1])));
     return f.let(i32x4.sub(i32x4.sub(NONE, two), shuffleLanes(two, two, [1, 0, 3, 2])));
   });
@@ -50,6 +54,12 @@ function withSums(f: FunctionBuilder, scale: V128, integers: readonly V128[]): V
 
 /** Below this magnitude a group counts as zero: the reciprocal would not be finite. */
 const LEAST_PEAK = 1e-30;
+
+/**
+ * 1.5 * 2^23: a float has no bits behind the point there, so that adding it to a small number rounds
+ * to the nearest integer, ties to even, which the lowest bits then are.
+ */
+const ROUNDING = 12582912;
 
 const NONE = v128.const(new Uint8Array(16));
 
@@ -69,6 +79,8 @@ export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotPro
       f.let(work.i32.load(record, 4 * i))
     );
     const x = f.let(i32.add(base, i32.mul(i32.mul(first, groups), 4 * GROUP)));
+    const rounding = f.let(f32x4.splat(f32.const(ROUNDING)));
+    const ones = f.let(i16x8.splat(i32.const(1)));
     const token = f.let(first);
     f.forUpTo(token, last, 1, () => {
       const narrow = f.let(i32.add(narrowBase, i32.mul(token, activationBytes(false))));
@@ -83,7 +95,7 @@ export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotPro
         f.if(f32.gt(peak, LEAST_PEAK), () => f.set(inverse, f32.div(MAXIMUM_CODE, peak)));
         const factor = f.let(f32x4.splat(inverse));
         const integers = values.map((value) =>
-          f.let(i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(value, factor))))
+          i32x4.sub(f32x4.add(f32x4.mul(value, factor), rounding), rounding)
         );
         const words = [0, 2, 4, 6].map((i) =>
           f.let(i16x8.narrow_i32x4_s(integers[i], integers[i + 1]))
@@ -92,12 +104,12 @@ export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotPro
         const scale = f.let(f32x4.splat(f32.div(peak, MAXIMUM_CODE)));
         f.if(narrowBase, () => {
           codes.forEach((code, i) => f.do(work.v128.store(narrow, code, 16 * i)));
-          f.do(work.v128.store(narrow, withSums(f, scale, integers), codeBytes(false)));
+          f.do(work.v128.store(narrow, withSums(f, scale, words, ones), codeBytes(false)));
         });
         f.if(wideBase, () => {
           if (machine === "widened") {
             f.do(...words.map((word: V128, i) => work.v128.store(wide, word, 16 * i)));
-            f.do(work.v128.store(wide, withSums(f, scale, integers), codeBytes(true)));
+            f.do(work.v128.store(wide, withSums(f, scale, words, ones), codeBytes(true)));
             return;
           }
           codes.forEach((code, i) =>
@@ -106,8 +118,8 @@ export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotPro
               work.v128.store(wide, i8x16.lt_s(code, NONE), GROUP + 16 * i),
             )
           );
-          const negative = integers.map((lanes) => i32x4.min_s(lanes, NONE));
-          f.do(work.v128.store(wide, withSums(f, scale, negative), codeBytes(true)));
+          const negative = words.map((word) => i16x8.min_s(word, NONE));
+          f.do(work.v128.store(wide, withSums(f, scale, negative, ones), codeBytes(true)));
         });
         f.increase(x, 4 * GROUP);
         f.increase(narrow, i32.mul(tokens, activationBytes(false)));

@@ -49,7 +49,7 @@ export const PLAIN_PRODUCT = {
  * Tokens that are multiplied at a time. Their sums fit a first-level cache, together with the
  * expanded part of a band.
  */
-const MOST_TOKENS = 256;
+export const MOST_TOKENS = 256;
 /** Bytes of a token's sums. */
 const SUM_BYTES = 4 * BAND;
 

@@ -22,7 +22,7 @@ import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./mod
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import type { Quantizer } from "./plain/rows.ts";
 import { CpuError, ThreadPool } from "./pool.ts";
-import { panelsReadWide, readsWide } from "./products/product.ts";
+import { multipliesInPlace, panelsReadWide, readsWide } from "./products/product.ts";
 
 /** Bytes after the last row that packing may read. */
 const MOST_READ_PAST = 16;
@@ -87,6 +87,7 @@ export class CpuCore implements Quantizer, Packer {
   /** How often `temporary` or `results` became another piece of memory. */
   moves = 0;
   readonly #expected = { temporary: 0, results: 0 };
+  readonly #expertInputs = new WeakSet<CpuBuffer>();
   readonly pool = new ThreadPool();
   /** Why threads did not start, if they did not. */
   fault: Error | undefined;
@@ -165,10 +166,21 @@ export class CpuCore implements Quantizer, Packer {
 
   /** The kernel that quantizes rows of f32 to int8 groups: [rows, groups]. An item is a row. */
   quantizing(from: CpuBuffer, to: CpuBuffer, rows: number, groups: number): BoundKernel {
-    const [narrow, wide] = [to.address, this.wideAddress(to)];
+    const [narrow, wide] = [to.address, this.#needsWide(to, rows) ? this.wideAddress(to) : 0];
     const values = { x: from.address, tokens: rows, narrow, wide, groups };
     const words = QUANTIZE_ARGUMENTS.map((name) => values[name]);
     return { kernels: this.common, name: "quantize", arguments: words };
+  }
+
+  /** Records that products with experts read these groups, each expert any number of rows. */
+  readByExperts(groups: CpuBuffer): void {
+    this.#expertInputs.add(groups);
+  }
+
+  /** Whether the second form of so many rows is read, as products in place do, and panels may. */
+  #needsWide(groups: CpuBuffer, rows: number): boolean {
+    const panelsNever = this.machine === "pairs" && this.joins;
+    return !panelsNever || multipliesInPlace(rows) || this.#expertInputs.has(groups);
   }
 
   /** Bytes of an int8 group in both forms that products may read. */

@@ -4,7 +4,7 @@
 import type { GatedNormGate } from "../ops/recurrent/mod.ts";
 import { sigmoidTimes } from "./elementwise.ts";
 import { addKernel, forItems } from "./kernel.ts";
-import { clear, forFours, sumOfLanes } from "./vectors.ts";
+import { clear, forFours, type Four, sumOfLanes } from "./vectors.ts";
 import {
   type Expression,
   f32,
@@ -14,10 +14,14 @@ import {
   type Local,
   type Memory,
   type ModuleBuilder,
+  type V128,
   v128,
 } from "./wasm/mod.ts";
 
 const ZERO = v128.const(new Uint8Array(16));
+
+/** Fours of a row that are summed apart. */
+const PARTS = 4;
 
 /** 1 / sqrt(squares / columns + epsilon), in all lanes. */
 function scaleOf(
@@ -65,19 +69,30 @@ export function addNorm(module: ModuleBuilder, work: Memory): void {
           forFours(f, work, columns, (four) => f.set(sum, f32x4.add(sum, four.load(from))));
           f.set(mean, f32x4.splat(f32.div(sumOfLanes(f, sum), f32.convert_i32_s(columns))));
         });
-        f.set(sum, ZERO);
-        forFours(f, work, columns, (four) => {
+        const sums = Array.from({ length: PARTS }, () => f.let(ZERO));
+        forFours(f, work, columns, (four, part) => {
           const centred = f.let(four.kept(f32x4.sub(four.load(from), mean)));
-          f.set(sum, f32x4.add(sum, f32x4.mul(centred, centred)));
-        });
+          f.set(sums[part]!, f32x4.add(sums[part]!, f32x4.mul(centred, centred)));
+        }, PARTS);
+        f.set(sum, sums.reduce<V128>(f32x4.add, ZERO));
         const scale = scaleOf(f, sumOfLanes(f, sum), given);
-        forFours(f, work, columns, (four) => {
-          const value = f.let(f32x4.mul(f32x4.sub(four.load(from), mean), scale));
-          f.if(weight, () => f.set(value, f32x4.mul(value, four.load(weights))));
-          f.if(bias, () => f.set(value, f32x4.add(value, four.load(bias))));
-          f.if(given.adds, () => f.set(value, f32x4.add(value, four.load(to))));
-          four.store(to, value);
-        });
+        const scaled = (four: Four) => f32x4.mul(f32x4.sub(four.load(from), mean), scale);
+        const isPlain = i32.and(i32.ne(weight, 0), i32.eqz(i32.or(bias, given.adds)));
+        f.if(
+          isPlain,
+          () =>
+            forFours(f, work, columns, (four) => {
+              four.store(to, f32x4.mul(scaled(four), four.load(weights)));
+            }, PARTS),
+          () =>
+            forFours(f, work, columns, (four) => {
+              const value = f.let(scaled(four));
+              f.if(weight, () => f.set(value, f32x4.mul(value, four.load(weights))));
+              f.if(bias, () => f.set(value, f32x4.add(value, four.load(bias))));
+              f.if(given.adds, () => f.set(value, f32x4.add(value, four.load(to))));
+              four.store(to, value);
+            }),
+        );
         const end = f.let(i32.add(to, i32.mul(given.padded, 4)));
         clear(f, work, i32.add(to, i32.mul(columns, 4)), end);
       }),

@@ -172,6 +172,7 @@ export function expertLinear(
 ): (rows: number) => void {
   const { share, activation = "silu", vectors = 1 } = options;
   const product = new Product(core, matrix, x, vectors);
+  if (isQuantized(x)) core.readByExperts(cpu(x.groups));
   expectRows(core, matrix, y);
   return keepCalls(core, (rows: number) => {
     const pairs = rows * chosen.routing.topK;

@@ -27,23 +27,35 @@ export interface Four {
   kept(value: V128): V128;
 }
 
-/** Adds code that runs `body` for every four of `count` elements. */
+/**
+ * Adds code that runs `body` for every four of `count` elements.
+ *
+ * @param parts how many fours a round of the loop takes, which then have the numbers 0 to `parts` - 1,
+ *   so that each can have a sum of its own: an addition waits for the one before it to the same sum
+ */
 export function forFours(
   f: FunctionBuilder,
   memory: Memory,
   count: I32,
-  body: (four: Four) => void,
+  body: (four: Four, part: number) => void,
+  parts = 1,
 ): void {
   const at = f.let(i32.const(0));
   const place = (address: I32) => i32.add(address, at);
+  const whole = (part: number): Four => ({
+    at,
+    load: (address, offset = 0) => memory.v128.load(place(address), offset + 16 * part),
+    store: (address, value) => f.do(memory.v128.store(place(address), value, 16 * part)),
+    kept: (value) => value,
+  });
+  if (parts > 1) {
+    const rounds = f.let(i32.mul(i32.div_u(count, 4 * parts), 16 * parts));
+    f.forUpTo(at, rounds, 16 * parts, () => {
+      for (let part = 0; part < parts; part++) body(whole(part), part);
+    });
+  }
   const end = f.let(i32.shl(i32.shr_u(count, 2), 4));
-  f.forUpTo(at, end, 16, () =>
-    body({
-      at,
-      load: (address, offset = 0) => memory.v128.load(place(address), offset),
-      store: (address, value) => f.do(memory.v128.store(place(address), value)),
-      kept: (value) => value,
-    }));
+  f.forUpTo(at, end, 16, () => body(whole(0), 0));
   const rest = f.let(i32.and(count, 3));
   f.if(rest, () => {
     const mask = f.let(
@@ -62,7 +74,7 @@ export function forFours(
         }
       },
       kept: (value) => v128.and(value, mask),
-    });
+    }, 0);
   });
 }
 

@@ -38,7 +38,7 @@ export interface Routing {
   readonly experts: number;
   /** Number of experts per row. */
   readonly topK: number;
-  /** Expert of each pair: [rows, topK] u32. */
+  /** Expert of each pair: [rows, topK] u32. A row has each expert at most once. */
   readonly ids: Buffer;
   /** Weight of each pair: [rows, topK] f32. */
   readonly weights: Buffer;

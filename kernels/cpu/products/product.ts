@@ -3,7 +3,14 @@
 // multiplied with all tokens at once. For many, some groups are first expanded there, which all tokens
 // then read.
 
-import { forBands, forLoneTile, forTiles, PRODUCT_ARGUMENTS, type TilePlace } from "../bands.ts";
+import {
+  forBands,
+  forLoneTile,
+  forTiles,
+  MOST_TOKENS,
+  PRODUCT_ARGUMENTS,
+  type TilePlace,
+} from "../bands.ts";
 import { i32, type Local, type ModuleBuilder } from "../wasm/mod.ts";
 import { activationBytes } from "../activations.ts";
 import { type DotMethod, dotMethodOf, type DotProduct } from "../dot_product.ts";
@@ -68,6 +75,12 @@ export function panelsReadWide(format: PackedFormat, machine: DotProduct, joins:
 
 function panelMethod(format: PackedFormat, machine: DotProduct, joins: boolean): DotMethod {
   return dotMethodOf(machine, maximumCode(format), joins ? "turned" : "magnitudes");
+}
+
+/** Whether some of so many tokens are multiplied in place: those that remain after whole panels. */
+export function multipliesInPlace(tokens: number): boolean {
+  const rest = tokens % MOST_TOKENS;
+  return rest > 0 && rest <= TILE;
 }
 
 /** The name of the kernel for a number of tokens, or for pairs of this number of tokens with experts. */

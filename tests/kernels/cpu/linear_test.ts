@@ -145,8 +145,12 @@ async function assertExperts(device: Device, shape: ExpertShape): Promise<void> 
   const { rows, columns, tokens, experts, topK, vectors = 1 } = shape;
   const { matrix, weights, scale, bias } = randomMatrix(device, shape, experts);
   const pairs = tokens * topK;
-  const random = randomFloats(pairs, pairs + experts);
-  const ids = Uint32Array.from(random, (value) => Math.floor(Math.abs(value) * 977) % experts);
+  // A row chooses an expert at most once: those that follow its first one, in no order.
+  const random = randomFloats(tokens, pairs + experts);
+  const ids = Uint32Array.from({ length: pairs }, (_, pair) => {
+    const first = Math.floor(Math.abs(random[Math.floor(pair / topK)]) * 977);
+    return (first + pair % topK * 5) % experts;
+  });
   const buffer = (label: string) => device.buffer(label, 4 * pairs, "scratch");
   const routing = {
     ...{ experts, topK, ids: buffer("ids"), weights: buffer("weights") },
