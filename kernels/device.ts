@@ -227,12 +227,12 @@ export interface Device extends Allocator, Disposable {
   /** Submits commands, in order. Without any, submits the writes so far. */
   submit(...commands: Commands[]): void;
   /**
-   * Begins to hold back what is submitted and written: it goes out, in its order, when this staging
-   * buffer, or any other, is read next. Only for devices whose reads wait for everything that was
-   * submitted: what would follow would delay such a read, so the read sends it as soon as the device is
-   * done, before anything else. Other devices take it at once.
+   * Begins to hold back what is submitted and written: it goes out, in its order, when these staging
+   * buffers are all read, or any other. Only for devices whose reads wait for everything that was
+   * submitted: what would follow would delay such reads, so the last of them sends it as soon as the
+   * device is done, before anything else. Other devices take it at once.
    */
-  holdFor(readback: Readback): void;
+  holdFor(readbacks: readonly Readback[]): void;
   /**
    * Runs `submit`, which submits work that may become unwanted. If the host's thread has to wait
    * for it, `isUnwanted` is asked every few milliseconds. Once it is true the rest may be skipped,

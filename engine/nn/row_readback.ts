@@ -5,13 +5,14 @@ import type { Device, FloatRows, Readback, Recorder } from "../../kernels/mod.ts
 
 /** A staging buffer for rows. One read at a time. */
 export class RowReadback {
+  /** The buffer to which rows are copied. */
+  readonly staging: Readback;
   readonly #rows: FloatRows;
-  readonly #readback: Readback;
 
   /** @param most most rows of one read */
   constructor(device: Device, label: string, rows: FloatRows, most: number) {
     this.#rows = rows;
-    this.#readback = device.readback(`${label} readback`, most * rows.stride * 4);
+    this.staging = device.readback(`${label} readback`, most * rows.stride * 4);
   }
 
   /**
@@ -21,19 +22,19 @@ export class RowReadback {
   copy(recorder: Recorder, first: number, count: number, at = 0): void {
     const { floats, stride } = this.#rows;
     const bytes = stride * 4;
-    const { buffer } = this.#readback;
+    const { buffer } = this.staging;
     recorder.copy(floats, first * bytes, buffer, at * bytes, count * bytes);
   }
 
   /** Frees its memory. */
   free(): void {
-    this.#readback.free();
+    this.staging.free();
   }
 
   /** The copied rows, after the copies were submitted: [count, columns]. */
   async read(count: number): Promise<Float32Array> {
     const { columns, stride } = this.#rows;
-    const padded = new Float32Array(await this.#readback.readNow(count * stride * 4));
+    const padded = new Float32Array(await this.staging.readNow(count * stride * 4));
     if (columns === stride) return padded;
     const values = new Float32Array(count * columns);
     for (let row = 0; row < count; row++) {

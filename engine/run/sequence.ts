@@ -169,7 +169,8 @@ export class Sequence {
   /** Whether the host has to read its next token before another step can be made. */
   get awaitsToken(): boolean {
     if (!this.decoding || this.underWay === 0) return false;
-    if (this.isStepwise || this.isDrafting || this.draft(1).length > 0) return true;
+    const { constraint } = this.request;
+    if (constraint || this.isDrafting || this.draft(1).length > 0) return true;
     return (this.draftLength?.at(this.tokens.length + 1) ?? 0) > 0;
   }
 

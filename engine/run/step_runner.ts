@@ -59,8 +59,8 @@ export class StepRunner implements StepExecutor {
   /** Of hidden states, where the network keeps them; in turns, as those of tokens are. */
   readonly #stateReadbacks: readonly RowReadback[];
   #submits = 0;
-  /** The staging buffers of submits whose tokens were not read yet, in their order. */
-  readonly #unread: Readback[] = [];
+  /** The staging buffers of each submit that was not read yet, in their order. */
+  readonly #unread: Readback[][] = [];
   /** Version of the plan that the device has. */
   #written: number | undefined;
   /** What watches steps. */
@@ -128,7 +128,8 @@ export class StepRunner implements StepExecutor {
     const commands = this.#recorder.take(plan, repeats, this.#choice(plan));
     const index = this.#submits++ % IN_FLIGHT;
     const readback = this.#readbacks[index];
-    this.#unread.push(readback);
+    const states = this.#stateReadbacks[index];
+    this.#unread.push(stagingOf(readback, states));
     this.#device.unless(isUnwanted, () => {
       if (this.#overlaps) this.#submitAhead(commands);
       else this.#device.submit(...commands);
@@ -137,8 +138,12 @@ export class StepRunner implements StepExecutor {
       this.#unread.shift();
       const words = repeats * plan.shape.outputs;
       const tokens = new Uint32Array(await readback.readNow(Math.max(1, words) * 4));
-      const states = await this.#stateReadbacks[index]?.read(repeats * plan.shape.rows);
-      return { tokens: tokens.subarray(0, words), logits: new Map(), ...(states && { states }) };
+      const hidden = await states?.read(repeats * plan.shape.rows);
+      return {
+        tokens: tokens.subarray(0, words),
+        logits: new Map(),
+        ...(hidden && { states: hidden }),
+      };
     };
   }
 
@@ -208,14 +213,15 @@ export class StepRunner implements StepExecutor {
     const { outputs } = plan.shape;
     const index = this.#submits++ % IN_FLIGHT;
     const readback = this.#readbacks[index];
-    this.#unread.push(readback);
+    const states = this.#stateReadbacks[index];
     const recorder = this.#device.record();
     // They are copied first, because penalties and masks are written into them.
-    const readLogits = this.#copyLogits(recorder, wanted, index);
+    const logits = this.#copyLogits(recorder, wanted, index);
+    this.#unread.push(stagingOf(readback, states, logits?.readback));
     recorder.pass((pass) => this.#sampler?.encode(pass, outputs, this.#needs(plan)));
     recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
     const { rows } = plan.shape;
-    this.#stateReadbacks[index]?.copy(recorder, 0, rows);
+    states?.copy(recorder, 0, rows);
     const held = this.#held.splice(0);
     this.#device.unless(isUnwanted, () => this.#device.submit(...held, recorder.finish()));
     // The GPU idles until the host has read the token, so the next step is recorded while this one runs.
@@ -223,8 +229,9 @@ export class StepRunner implements StepExecutor {
     return async () => {
       this.#unread.shift();
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
-      const states = await this.#stateReadbacks[index]?.read(rows);
-      return { tokens, logits: await readLogits(), ...(states && { states }) };
+      const hidden = await states?.read(rows);
+      const read = await logits?.read();
+      return { tokens, logits: read ?? new Map(), ...(hidden && { states: hidden }) };
     };
   }
 
@@ -253,7 +260,7 @@ export class StepRunner implements StepExecutor {
       await this.#runObserved(step, plan, "logits");
       if (outputs === 0) return { tokens: new Uint32Array(0), logits: new Map() };
       const copies = this.#device.record();
-      const readLogits = this.#copyLogits(copies, wanted, index);
+      const logits = this.#copyLogits(copies, wanted, index);
       this.#device.submit(copies.finish());
       await step.run(this.#samplingOperation(plan));
       const readback = this.#readbacks[index];
@@ -261,7 +268,7 @@ export class StepRunner implements StepExecutor {
       recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
       this.#device.submit(recorder.finish());
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
-      return { tokens, logits: await readLogits() };
+      return { tokens, logits: await logits?.read() ?? new Map() };
     });
   }
 
@@ -288,22 +295,23 @@ export class StepRunner implements StepExecutor {
     }];
   }
 
-  /** Records the copy of the wanted logits, by output. */
+  /** Records the copy of the wanted logits, if there are any, which are read by output. */
   #copyLogits(
     recorder: Recorder,
     wanted: ReadonlySet<number>,
     index: number,
-  ): () => Promise<Sampled["logits"]> {
+  ): { readback: RowReadback; read(): Promise<Sampled["logits"]> } | undefined {
     const copied = [...wanted];
-    if (copied.length === 0) return () => Promise.resolve(new Map());
+    if (copied.length === 0) return undefined;
     const rows = this.#network.outputRows("logits")!;
     const readback = this.#rowReadback(`sampled logits ${index}`, rows, this.#limits.slots);
     copied.forEach((output, at) => readback.copy(recorder, output, 1, at));
-    return async () => {
+    const read = async () => {
       const values = await readback.read(copied.length);
       const rowOf = (at: number) => values.subarray(at * rows.columns, (at + 1) * rows.columns);
       return new Map(copied.map((output, at) => [output, rowOf(at)]));
     };
+    return { readback, read };
   }
 
   #rowReadback(label: string, rows: FloatRows, most: number): RowReadback {
@@ -410,4 +418,9 @@ export class StepRunner implements StepExecutor {
       stochastic: options.some(({ temperature }) => temperature > 0),
     };
   }
+}
+
+/** The staging buffers of a submit's tokens and rows. */
+function stagingOf(tokens: Readback, ...rows: (RowReadback | undefined)[]): Readback[] {
+  return [tokens, ...rows.flatMap((one) => one ? [one.staging] : [])];
 }

@@ -47,9 +47,9 @@ export class Gpu implements Disposable {
   /** A number for each source text of kernels. */
   readonly #texts = new Map<string, number>();
   readonly #purposes = new Map<GPUBuffer, string>();
-  /** What goes out at the next read, if something is held back; see {@linkcode Device.holdFor}. */
+  /** What is held back, if anything is, and the reads for which it is; see {@linkcode Device.holdFor}. */
   #held: (() => void)[] | undefined;
-  #heldFor: object | undefined;
+  readonly #heldFor = new Set<object>();
   #lost: DeviceLostError | undefined;
   #uncaptured: GpuError | undefined;
 
@@ -209,17 +209,25 @@ export class Gpu implements Disposable {
   }
 
   /** Begins to hold back submits and writes, where a read would wait for them. */
-  holdFor(readback: object): void {
-    if (!this.platform.sleepyMap) return;
-    this.#heldFor ??= readback;
-    this.#held ??= [];
+  holdFor(readbacks: readonly object[]): void {
+    if (!this.platform.sleepyMap || this.#held) return;
+    this.#held = [];
+    for (const readback of readbacks) this.#heldFor.add(readback);
   }
 
-  /** Sends what is held back. @param readback what is going to be read: if it is held for that, it waits */
-  release(readback?: object): void {
-    if (readback !== undefined && readback === this.#heldFor) return;
+  /** Runs `read`. If nothing else is to be read before it, what is held back goes out right after it. */
+  reading<T>(readback: object, read: () => T): T {
+    if (!this.#heldFor.delete(readback)) this.release();
+    const result = read();
+    if (this.#heldFor.size === 0) this.release();
+    return result;
+  }
+
+  /** Sends what is held back. */
+  release(): void {
     const held = this.#held;
-    this.#held = this.#heldFor = undefined;
+    this.#held = undefined;
+    this.#heldFor.clear();
     for (const send of held ?? []) send();
   }
 

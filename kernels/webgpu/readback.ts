@@ -58,10 +58,7 @@ export class GpuReadback implements Readback {
 
   /** What was held back for this read goes out as soon as the call returns: the GPU has nothing to do. */
   #map(): Promise<void> {
-    this.#device.release(this);
-    const mapped = this.buffer.mapAsync(MAP_READ) as Promise<void>;
-    this.#device.release();
-    return mapped;
+    return this.#device.reading(this, () => this.buffer.mapAsync(MAP_READ) as Promise<void>);
   }
 
   #take(bytes: number): ArrayBuffer {

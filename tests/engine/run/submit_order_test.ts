@@ -138,7 +138,7 @@ Deno.test("what is held back for a read keeps its order, and no other read waits
     const buffer = device.buffer("written", 16, "test");
     const hold = () => {
       events.length = 0;
-      device.holdFor(first!);
+      device.holdFor([first!]);
       const bytes = Uint32Array.of(1, 2, 3, 4);
       device.write(buffer, 0, bytes);
       bytes.fill(0); // It was copied.
