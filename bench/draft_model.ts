@@ -50,7 +50,7 @@ export async function benchDraftModel(
   const { tokens: answer } = await run({ ...drawn, draftTokens: 0 });
   for (const share of SHARES) {
     using _ = forceShare(answer, share);
-    const [plain, drafted]: number[][] = [[], []];
+    const [plain, drafted, adapted]: number[][] = [[], [], []];
     let [proposed, accepted] = [0, 0];
     for (let pair = 0; pair < pairs; pair++) {
       plain.push((await run({ ...drawn, draftTokens: 0 })).rate);
@@ -58,13 +58,16 @@ export async function benchDraftModel(
       drafted.push(rate);
       proposed += usage.draftedTokens ?? 0;
       accepted += usage.acceptedTokens ?? 0;
+      adapted.push((await run(drawn)).rate);
     }
-    const ratio = median(drafted.map((rate, pair) => rate / plain[pair]));
+    const ratioOf = (rates: readonly number[]) =>
+      median(rates.map((rate, pair) => rate / plain[pair])).toFixed(2);
     print(
       `1B with 135M, ${100 * share} % right: ${
         median(plain).toFixed(2)
       } tokens/s without drafts, ` +
-        `${median(drafted).toFixed(2)} with ${DRAFT} at a time (${ratio.toFixed(2)}); ` +
+        `${median(drafted).toFixed(2)} with ${DRAFT} at a time (${ratioOf(drafted)}), ` +
+        `${median(adapted).toFixed(2)} with as many as pay (${ratioOf(adapted)}); ` +
         `${accepted} of ${proposed} drafted tokens came; load ${load()}`,
     );
   }
