@@ -7,7 +7,6 @@ import {
   f32x4,
   type FunctionBuilder,
   i32,
-  i32x4,
   type Local,
   type Memory,
   type V128,
@@ -15,7 +14,7 @@ import {
 } from "./wasm/mod.ts";
 import { BAND } from "./formats/format.ts";
 import { type Arguments, forItems } from "./kernel.ts";
-import { forWholeAndPart } from "./vectors.ts";
+import { forWholeAndPart, type StorePart } from "./vectors.ts";
 
 /**
  * The arguments of a product, as words in memory; strides are in bytes.
@@ -98,7 +97,6 @@ export function forBands(
 ): void {
   const bandBytes = f.let(i32.mul(given.blocks, blockBytes));
   const bands = f.let(i32.shr_u(i32.add(given.rows, BAND - 1), Math.log2(BAND)));
-  const adds = f.let(i32x4.splat(i32.sub(0, given.accumulate)));
   forItems(f, first, last, (item) => {
     const band = f.let(item);
     const unit = f.let(i32.const(0));
@@ -126,8 +124,7 @@ export function forBands(
       const isFew = f.let(few === undefined ? i32.const(1) : i32.le_u(tokens, few));
       listTokens(f, { work, panel }, given, { band, pairs, next, tokens, isFew });
       multiply({ ...place, tokens, isFew });
-      const ends = { band, bandOfAll, tokens, adds };
-      finish(f, { work, panel }, given, ends);
+      finish(f, { work, panel }, given, { band, bandOfAll, tokens });
       f.increase(next, tokens);
       f.set(rest, i32.sub(rest, tokens));
     });
@@ -183,9 +180,7 @@ function finish(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
-  { band, bandOfAll, tokens, adds }:
-    & Record<"band" | "bandOfAll" | "tokens", Local<"i32">>
-    & { adds: V128 },
+  { band, bandOfAll, tokens }: Record<"band" | "bandOfAll" | "tokens", Local<"i32">>,
 ): void {
   const ones = v128.const(new Uint8Array(new Float32Array(4).fill(1).buffer));
   const factors = [f.let(ones), f.let(ones)];
@@ -198,7 +193,7 @@ function finish(
   });
   const left = f.let(i32.sub(given.rows, i32.mul(band, BAND)));
   const end = f.let(i32.mul(tokens, 4));
-  forWholeAndPart(f, left, BAND, (store) => {
+  const writeRows = (store: StorePart, accumulates: boolean) => {
     const list = f.let(i32.const(0));
     f.forUpTo(list, end, 4, () => {
       const sums = f.let(i32.mul(list, SUM_BYTES / 4));
@@ -206,10 +201,14 @@ function finish(
       const values = [0, 1].map((quad) => {
         const sum = panel.v128.load(sums, SUMS + 16 * quad);
         const own = f32x4.add(f32x4.mul(sum, factors[quad]), biases[quad]);
-        return f.let(f32x4.add(own, v128.and(work.v128.load(out, 16 * quad), adds)));
+        return f.let(accumulates ? f32x4.add(own, work.v128.load(out, 16 * quad)) : own);
       });
       store(work, out, values);
     });
+  };
+  // Rows of y are far from each other, so that reading them without need would wait for memory.
+  forWholeAndPart(f, left, BAND, (store) => {
+    f.if(given.accumulate, () => writeRows(store, true), () => writeRows(store, false));
   });
 }
 
@@ -228,9 +227,8 @@ export function finishLone(
     ...sums.map((sum, quad) => panel.v128.store(here, sum, SUMS + 16 * quad)),
     panel.i32.store(here, out, OUTPUTS),
   );
-  const adds = f.let(i32x4.splat(i32.sub(0, given.accumulate)));
   const tokens = f.let(i32.const(1));
-  finish(f, memories, given, { band, bandOfAll: band, tokens, adds });
+  finish(f, memories, given, { band, bandOfAll: band, tokens });
 }
 
 /** The tokens of a tile: their addresses in x, and the addresses of their sums. */
