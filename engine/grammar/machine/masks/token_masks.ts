@@ -4,20 +4,14 @@
 
 import { expectOutOfWork } from "../../language/mod.ts";
 import type { Completion } from "../completion.ts";
-import { OTHER_KEY, STRING } from "../frames/layouts.ts";
 import type { Stack } from "../frames/stacks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "../machine.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
+import { EndWalk } from "./end_walk.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
-import { type TextBudget, TextBudgetWalk } from "./text_budget.ts";
 
 /** Bytes of masks that are kept. */
 const MAX_BYTES = 32 << 20;
-
-/**
- * Nodes of a subtree from which on it is worthwhile to find out whether it is accepted as a whole.
- */
-const MIN_BULK = 8;
 
 /**
  * If a state has at least so many local frames, those with few tokens get no mask of their own,
@@ -38,16 +32,6 @@ export interface TokenMask {
   readonly late: readonly number[];
   /** Whether some tokens are missing because the budget was spent. */
   readonly isPartial: boolean;
-}
-
-/** Tokens after which the document can end in time. */
-interface Budget {
-  /** Bytes that may be missing after the token. */
-  readonly limit: number;
-  readonly completion: Completion;
-  readonly reach: (node: number) => State;
-  /** The fewest bytes that are missing after any token. */
-  least: number;
 }
 
 /** By node at which tokens leave local frames: the possible states there. */
@@ -72,7 +56,7 @@ export class TokenMasks {
   /** By the first local mask and what comes after it, if there is nothing else. */
   readonly #byLocal = new Map<LocalMask, Map<State, TokenMask>>();
   readonly #locals: LocalMasks;
-  #texts: TextBudgetWalk | undefined;
+  readonly #ends: EndWalk;
   #kept = 0;
   #steps = 0;
   #isPartial = false;
@@ -86,6 +70,10 @@ export class TokenMasks {
     this.#table = table;
     this.#words = Math.ceil(table.size / 32);
     this.#locals = new LocalMasks(machine, table, () => this.#makeRoom());
+    this.#ends = new EndWalk(machine, table, this.#locals, {
+      isOver: () => this.#isOver(),
+      giveUp: (error) => this.#giveUp(error),
+    });
     this.#path = new Int32Array(table.longest + 1);
     this.#spaces = new Uint8Array(table.longest + 1);
   }
@@ -122,11 +110,11 @@ export class TokenMasks {
     const bits = new Uint32Array(this.#words);
     this.#isPartial = this.#locals.isPartial = false;
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
-    const budget = { limit, completion, reach, least: Infinity };
-    this.#addWithin(state, 0, bits, budget);
+    const goal = { limit, completion, reach, least: Infinity };
+    this.#ends.add(bits, state, goal);
     const isEmpty = bits.every((word) => word === 0);
-    if (isEmpty && budget.least < Infinity) {
-      this.#addWithin(state, 0, bits, { ...budget, limit: budget.least });
+    if (isEmpty && goal.least < Infinity) {
+      this.#ends.add(bits, state, { ...goal, limit: goal.least });
     }
     return bits;
   }
@@ -141,8 +129,7 @@ export class TokenMasks {
 
   /** Sets the bits of the tokens that end at a node. */
   addAt(bits: Uint32Array, node: number): void {
-    const { firsts } = this.#table;
-    this.#table.addTokens(bits, firsts[node]!, firsts[node + 1]!);
+    this.#table.addTokensAt(bits, node);
   }
 
   #make(state: State): TokenMask {
@@ -290,114 +277,6 @@ export class TokenMasks {
     this.#isPartial = true;
   }
 
-  /** Walks only tokens that fit a number of missing bytes, texts separately from all else. */
-  #addWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
-    const texts = this.#textsOf(state);
-    for (const stack of texts) {
-      try {
-        this.#addText(stack, node, bits, budget);
-      } catch (error) {
-        this.#giveUp(error);
-      }
-    }
-    if (texts.length === 0) return this.#walkWithin(state, node, bits, budget);
-    const others = this.#machine.stacksOf(state).filter((stack) => !texts.includes(stack));
-    if (others.length > 0) this.#walkWithin(this.#machine.stateOf(others), node, bits, budget);
-  }
-
-  /** The stacks of a state that are within a text which depends on nothing else. */
-  #textsOf(state: State): readonly Stack[] {
-    const { stacks } = this.#machine;
-    return this.#machine.split(state).locals.filter((stack) => {
-      const kind = stacks.kind(stack);
-      return kind === STRING.kind || kind === OTHER_KEY.kind;
-    });
-  }
-
-  #addText(stack: Stack, node: number, bits: Uint32Array, budget: Budget): void {
-    const { completion, limit } = budget;
-    const { words } = this.#machine.stacks;
-    const walk = this.#texts ??= new TextBudgetWalk(this.#table, {
-      words,
-      avoidance: this.#machine.avoidance,
-      ends: completion.texts,
-      isOver: () => this.#isOver(),
-      giveUp: (error) => this.#giveUp(error),
-    });
-    const beside = completion.costBesideText(stack);
-    if (beside === Infinity) return;
-    const place = this.#machine.textOf(stack);
-    const within: TextBudget = {
-      limit: limit - beside,
-      // The bytes for making items differ are part of the cost of their array.
-      avoids: this.#machine.stacks.kind(stack) === OTHER_KEY.kind,
-      note: (missing) => budget.least = Math.min(budget.least, beside + missing),
-    };
-    const exits = node === 0 && (walk.addNarrow(bits, place, within) ??
-          walk.addKnown(bits, place, within, () => this.#locals.whole(stack))) ||
-      walk.add(bits, node, place, within);
-    if (exits.length === 0) return;
-    this.#leaveWithin(this.#locals.after(stack), exits, bits, budget);
-  }
-
-  #leaveWithin(after: State, exits: readonly number[], bits: Uint32Array, budget: Budget): void {
-    for (const exit of exits) {
-      const isToken = this.#table.firsts[exit]! < this.#table.firsts[exit + 1]!;
-      if (isToken && fitsIn(budget, after)) this.addAt(bits, exit);
-      if (this.#table.ends[exit]! > exit + 1) this.#addWithin(after, exit, bits, budget);
-    }
-  }
-
-  /** Walks the subtree of a node with only tokens that fit. */
-  #walkWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
-    const { depths, ends } = this.#table;
-    this.#path[depths[node]!] = state;
-    for (let child = node + 1; child < ends[node]!;) {
-      if (this.#isOver()) return;
-      const below = ends[child]!;
-      let isOver = true;
-      try {
-        isOver = this.#visitWithin(child, bits, budget);
-      } catch (error) {
-        this.#giveUp(error);
-      }
-      child = isOver ? below : child + 1;
-    }
-  }
-
-  /** Visits a node of such a walk. Returns whether its subtree needs no walk. */
-  #visitWithin(child: number, bits: Uint32Array, budget: Budget): boolean {
-    const machine = this.#machine;
-    const table = this.#table;
-    const { bytes, depths, ends, firsts, classes, heights } = table;
-    const path = this.#path;
-    const depth = depths[child]!;
-    const below = ends[child]!;
-    let next = machine.step(path[depth - 1]!, bytes[child]!);
-    if (next === UNRESOLVED) next = budget.reach(child);
-    if (next === DEAD) return true;
-    if (below > child + 1 && this.#textsOf(next).length > 0) {
-      const last = firsts[child + 1]!;
-      if (firsts[child]! < last && fitsIn(budget, next)) {
-        table.addTokens(bits, firsts[child]!, last);
-      }
-      this.#addWithin(next, child, bits, budget);
-      return true;
-    }
-    // Finding a loop takes too long for a few nodes.
-    const { classes: loops, most, alone } = below > child + MIN_BULK
-      ? machine.loopOf(next)
-      : NO_LOOP;
-    const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= most &&
-      (alone === next || fitsIn(budget, alone));
-    const last = firsts[isLoop ? below : child + 1]!;
-    if (firsts[child]! < last && fitsIn(budget, next)) {
-      table.addTokens(bits, firsts[child]!, last);
-    }
-    path[depth] = next;
-    return isLoop;
-  }
-
   #addEndTokens(bits: Uint32Array): void {
     for (const token of this.#table.endTokens) bits[token >>> 5]! |= 1 << (token & 31);
   }
@@ -416,10 +295,4 @@ export class TokenMasks {
     this.#byLocal.clear();
     this.#locals.clear();
   }
-}
-
-function fitsIn(budget: Budget, state: State): boolean {
-  const cost = budget.completion.cost(state);
-  budget.least = Math.min(budget.least, cost);
-  return cost <= budget.limit;
 }

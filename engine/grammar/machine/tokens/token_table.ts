@@ -171,6 +171,11 @@ export class TokenTable {
     }
   }
 
+  /** Sets the bits of the tokens that end at a node. */
+  addTokensAt(bits: Uint32Array, node: number): void {
+    this.addTokens(bits, this.firsts[node]!, this.firsts[node + 1]!);
+  }
+
   /** Sets the bits of those of a range of the sorted tokens whose bits are set in `among`. */
   addTokensOf(among: Uint32Array, bits: Uint32Array, first: number, end: number): void {
     if (end - first === this.sorted.length) {
