@@ -63,7 +63,7 @@ function thisProcess({ gpu }: DeviceOptions): Surroundings {
   return {
     asked: readVariable("QUERN_DEVICE"),
     gpuFiles: findGpuFiles,
-    adapter: () => findAdapter(gpu ?? globalThis.navigator?.gpu),
+    adapter: () => findAdapter(gpu),
   };
 }
 

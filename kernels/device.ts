@@ -140,8 +140,8 @@ export interface DeviceOptions {
    * in this option waits until the threads have started; otherwise they start in the background.
    */
   threads?: number;
-  /** An implementation of WebGPU. Default `navigator.gpu`. */
-  gpu?: GPU;
+  /** An implementation of WebGPU, such as `navigator.gpu`, which is the default. */
+  gpu?: object;
   /**
    * Features of WebGPU that are not used even if they are there. Each kernel has a path without
    * them.

@@ -132,14 +132,20 @@ Deno.test("starting the server downloads the packages of the layers, and none of
 /** Who may name what WebGPU is made of: its device, and the script that looks for a driver. */
 const KNOW_WEBGPU = ["kernels/webgpu/", "server/cli/setup/probe.ts"];
 
+/** A type of WebGPU, or its global object. */
+const OF_WEBGPU = /\bGPU[A-Z]\w+|(?:[:<|]|\bas) *GPU\b *[;,)>=|]|navigator\??\.gpu/;
+
 Deno.test("no file but those of its device names a type of WebGPU", () => {
   const shipped = listSourceFiles([".ts"]).filter((path) =>
     SHIPPED.includes(path.split("/")[0]!) && !KNOW_WEBGPU.some((known) => path.startsWith(known))
   );
   const named = shipped.filter((path) =>
-    /\bGPU[A-Z]\w+|navigator\.gpu/.test(readSource(path).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""))
+    OF_WEBGPU.test(readSource(path).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""))
   );
   assertEquals(named, []);
+  for (const code of ["gpu?: GPU;", "x as GPU | undefined", "navigator?.gpu", "GPUBuffer"]) {
+    assertEquals(OF_WEBGPU.test(code), true, code);
+  }
 });
 
 /** What of the layers below the server works with this machine: a browser needs none of it. */

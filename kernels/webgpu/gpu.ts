@@ -76,7 +76,7 @@ export class Gpu implements Disposable {
     this: new (gpu: GPUDevice, profile: GpuProfile) => T,
     options: DeviceOptions = {},
   ): Promise<T> {
-    const gpu = options.gpu ?? await implementation("webgpu");
+    const gpu = options.gpu as GPU | undefined ?? await implementation("webgpu");
     if (!gpu) throw new GpuError("Cannot open a GPU: this runtime has no WebGPU");
     const adapter = await requestAdapter(gpu);
     if (!adapter) {

@@ -89,8 +89,10 @@ export async function requestAdapter(gpu: GPU | undefined): Promise<GPUAdapter |
 }
 
 /** The facts of that adapter; undefined if there is none. */
-export async function findAdapter(gpu: GPU | undefined): Promise<AdapterFacts | undefined> {
-  const adapter = await requestAdapter(gpu);
+export async function findAdapter(
+  gpu: object | undefined = globalThis.navigator?.gpu,
+): Promise<AdapterFacts | undefined> {
+  const adapter = await requestAdapter(gpu as GPU | undefined);
   return adapter && adapterFacts(adapter.info);
 }
 
