@@ -23,8 +23,12 @@ export class DraftCost {
     return this.#row ?? UNKNOWN;
   }
 
-  /** The same, with the time that a draft model takes for the token: 0 and more. */
-  get withModel(): number {
+  /**
+   * The same, with the time that a draft model takes for the token: 0 and more; undefined before there was
+   * a step without drafts.
+   */
+  get withModel(): number | undefined {
+    if (this.#plain === undefined) return undefined;
     const model = this.#plain && this.#drafting ? this.#drafting / this.#plain : UNKNOWN_WITH_MODEL;
     return (this.#row ?? UNKNOWN_WITH_MODEL) + model;
   }

@@ -1,14 +1,15 @@
 // How long the drafts of a draft model are. The length follows from the share of tokens that were right
-// and from the measured cost of a token. Drafts that cost more than they bring pause, and so
-// do those for which there is no memory.
+// and from the measured cost of a token. Drafts that cost more than they bring pause, with a try of one
+// token now and then, and so do those for which there is no memory.
 
 /** Tokens of a draft at most, where a request says nothing; Ollama's default of draft_num_predict. */
 const MOST_TOKENS = 4;
 
-/** The share of right tokens that is assumed before any draft was checked. */
+/** The share of right tokens that is assumed before any draft was checked, as if so many tokens were. */
 const FIRST_SHARE = 0.7;
+const FIRST_WEIGHT = 4;
 
-/** The share of the last checked token in the average. */
+/** The least share of the last checked token in the average. */
 const NEWEST = 1 / 16;
 
 /** Tokens without drafts after they ceased to pay or had no memory; each further pause is twice as long. */
@@ -26,20 +27,22 @@ export interface Proposal {
 
 /** How many tokens are drafted for one sequence at a time. */
 export class DraftLength {
-  readonly #cost: () => number;
+  readonly #cost: () => number | undefined;
   readonly #fixed: number | undefined;
   /** The average share of right tokens, among those whose predecessors in the draft were right. */
   #share = FIRST_SHARE;
+  #checked = FIRST_WEIGHT;
   #pause = FIRST_PAUSE;
   #inARow = 0;
   /** Length of the sequence from which drafts are made again. */
   #resumes = 0;
 
   /**
-   * @param cost time that a drafted token takes, as a share of a step without drafts
+   * @param cost time that a drafted token takes, as a share of a step without drafts; undefined before
+   *   there was such a step
    * @param fixed the number that the request asks for, whether drafts pay off or not
    */
-  constructor(cost: () => number, fixed?: number) {
+  constructor(cost: () => number | undefined, fixed?: number) {
     this.#cost = cost;
     this.#fixed = fixed;
   }
@@ -48,7 +51,8 @@ export class DraftLength {
   at(length: number): number {
     if (length < this.#resumes) return 0;
     if (this.#fixed !== undefined) return this.#fixed;
-    return this.#best() || MOST_TOKENS; // After a pause a draft shows whether they pay again.
+    const cost = this.#cost();
+    return cost === undefined ? 0 : this.#best(cost) || 1; // After a pause a token shows whether they pay again.
   }
 
   /** Learns how many tokens of a draft were right. @param length tokens of the sequence after it */
@@ -58,9 +62,10 @@ export class DraftLength {
       return;
     }
     for (let i = 0; i < Math.min(drafted, accepted + 1); i++) {
-      this.#share += ((i < accepted ? 1 : 0) - this.#share) * NEWEST;
+      const weight = Math.max(NEWEST, 1 / ++this.#checked);
+      this.#share += ((i < accepted ? 1 : 0) - this.#share) * weight;
     }
-    if (this.#best() > 0) {
+    if (accepted === drafted || this.#best(this.#cost() ?? 0) > 0) {
       this.#pause = FIRST_PAUSE;
       if (++this.#inARow % DRAFTS_IN_A_ROW === 0) this.#resumes = length + 1;
     } else {
@@ -80,8 +85,7 @@ export class DraftLength {
   }
 
   /** The length with the most tokens per time; 0 where steps without drafts have more. */
-  #best(): number {
-    const cost = this.#cost();
+  #best(cost: number): number {
     let [best, most] = [0, 1];
     // A draft of n tokens gives one token and each of the n that is right, as all before it are.
     for (let n = 1, tokens = 1, right = 1; n <= MOST_TOKENS; n++) {

@@ -279,9 +279,23 @@ Deno.test("a draft is as long as it pays, and pauses where it does not", () => {
   learn(1, 0);
   assertEquals(length.at(position), 0);
   assertEquals(length.at(position + 15), 0);
-  assertEquals(length.at(position + 16), 4);
+  assertEquals(length.at(position + 16), 1);
   position += 16;
-  learn(4, 0);
+  learn(1, 0);
   assertEquals(length.at(position + 31), 0);
+  position += 32;
+  learn(1, 1);
+  assertEquals(length.at(position), 1);
   assertEquals(new DraftLength(() => 5, 3).at(7), 3);
+});
+
+Deno.test("drafts begin after a step without them, and a few that are wrong show that they do not pay", () => {
+  let cost: number | undefined;
+  const length = new DraftLength(() => cost);
+  assertEquals(length.at(10), 0);
+  cost = 0.2;
+  assertEquals(length.at(11), 3);
+  cost = 0.6;
+  length.learn(12, 3, 0);
+  assertEquals([length.at(12), length.at(27), length.at(28)], [0, 0, 1]);
 });
