@@ -30,7 +30,7 @@ export const text = {
     docs: "API",
     guide: "Documentation",
   },
-  theme: { label: "Appearance", auto: "As the system", light: "Light", dark: "Dark" },
+  theme: { label: "Appearance", auto: "System", light: "Light", dark: "Dark" },
   key: {
     title: "This server asks for a key",
     lead:

@@ -24,16 +24,18 @@ export function Question({ node }: { node: MessageNode }) {
           {node.content && <p class="plain">{node.content}</p>}
         </div>
       )}
-      <div class="message-actions">
-        <Branches node={node} />
-        <CopyButton value={() => node.content} />
-        <IconButton
-          icon="edit"
-          label={text.chat.edit}
-          class="edit-button"
-          onClick={() => setEdited(!isEdited)}
-        />
-      </div>
+      {!isEdited && (
+        <div class="message-actions">
+          <Branches node={node} />
+          <CopyButton value={() => node.content} />
+          <IconButton
+            icon="edit"
+            label={text.chat.edit}
+            class="edit-button"
+            onClick={() => setEdited(true)}
+          />
+        </div>
+      )}
     </article>
   );
 }

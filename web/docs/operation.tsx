@@ -163,7 +163,7 @@ function TryForm({ entry: { method, path, operation } }: { entry: Entry }) {
     ...(body ? [`-d '${body.replaceAll("'", "'\\''")}'`] : []),
   ].join(" ");
   return (
-    <form class="card stack" onSubmit={(event) => void submit(event)}>
+    <form class="card stack try" onSubmit={(event) => void submit(event)}>
       <h2>{text.docs.send}</h2>
       {placeholders.map((name) => (
         <Field key={name} label={name}>

@@ -8,7 +8,7 @@ import { ChatView } from "../chat/view.tsx";
 import { text } from "../strings.ts";
 import { Icon, IconButton, Notice } from "../ui/controls.tsx";
 import { fileName, save } from "../ui/save.ts";
-import { areShortcutsShown, KeyDialog, ShortcutsDialog } from "./dialogs.tsx";
+import { KeyDialog, ShortcutsDialog } from "./dialogs.tsx";
 import { Later } from "./later.tsx";
 import { place } from "./router.ts";
 import { beginConversation, isSideOpen, Sidebar } from "./sidebar.tsx";
@@ -80,7 +80,7 @@ function TopBar() {
   const { view } = place.value;
   const isTalk = view === "chat" && current.value.leaf !== null;
   return (
-    <div class="top-bar">
+    <div class={`top-bar ${isTalk ? "" : "bare"}`}>
       <IconButton
         icon="menu"
         label={text.nav.menu}
@@ -101,11 +101,6 @@ function TopBar() {
           </div>
         </details>
       )}
-      <IconButton
-        icon="help"
-        label={text.shortcuts.title}
-        onClick={() => areShortcutsShown.value = true}
-      />
       {view === "chat" && (
         <IconButton icon="plus" label={text.history.new} onClick={beginConversation} />
       )}

@@ -11,6 +11,7 @@ import { text } from "../strings.ts";
 import { Brand, Icon, IconButton, Segments } from "../ui/controls.tsx";
 import { save } from "../ui/save.ts";
 import { formatAge } from "../ui/format.ts";
+import { areShortcutsShown } from "./dialogs.tsx";
 import { go, hrefOf, place, VIEWS } from "./router.ts";
 import { theme, THEMES } from "./theme.ts";
 import { tell } from "./toasts.tsx";
@@ -57,12 +58,19 @@ export function Sidebar() {
           </ul>
         </nav>
         <History />
-        <Segments
-          label={text.theme.label}
-          value={theme.value}
-          options={THEMES.map((name) => [name, text.theme[name]] as const)}
-          onChange={(name) => theme.value = name}
-        />
+        <div class="side-foot">
+          <Segments
+            label={text.theme.label}
+            value={theme.value}
+            options={THEMES.map((name) => [name, text.theme[name]] as const)}
+            onChange={(name) => theme.value = name}
+          />
+          <IconButton
+            icon="help"
+            label={text.shortcuts.title}
+            onClick={() => areShortcutsShown.value = true}
+          />
+        </div>
       </div>
     </>
   );

@@ -59,7 +59,7 @@ export function TextTokens() {
         <ol class="text-tokens">
           {tokens.map(({ id, text: part, bytes }, index) => (
             <li key={index} title={`${text.tokens.bytes}: ${bytes.join(" ")}`}>
-              <code>{showToken(part)}</code>
+              <code>{part.includes("\uFFFD") ? showBytes(bytes) : showToken(part)}</code>
               <span>{id}</span>
             </li>
           ))}
@@ -67,4 +67,9 @@ export function TextTokens() {
       </section>
     </div>
   );
+}
+
+/** Part of a character as its bytes: it is no text by itself. */
+function showBytes(bytes: readonly number[]): string {
+  return bytes.map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
 }
