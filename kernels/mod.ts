@@ -5,6 +5,7 @@ export * from "./deferred.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
 export { chooseDevice, type DeviceChoice } from "./choice.ts";
+export { startCpuThread, startCpuThreadsBy } from "./cpu/thread.ts";
 export * from "./open.ts";
 export type {
   Allocator,

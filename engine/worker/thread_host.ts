@@ -1,11 +1,23 @@
 // The thread of a model, seen from its client, and threads that are started before they are needed.
 // worker.ts is the other side.
 
-import type { HostListener, ModelHost, ToWorker } from "./protocol.ts";
+import { startCpuThread } from "../../kernels/mod.ts";
+import type { HostListener, ModelHost, ToClient, ToWorker } from "./protocol.ts";
 
-/** A thread that takes the messages of a model's client. */
+/** Asks for a thread that computes for the model's thread, and takes its messages from a port. */
+export interface ThreadRequest {
+  kind: "thread";
+  port: MessagePort;
+}
+
+/**
+ * A thread that takes the messages of a model's client. It starts further threads for the model, because
+ * they begin a second later if the model's thread starts them (kernels/cpu/thread.ts).
+ */
 export class ThreadHost implements ModelHost {
   readonly #worker: Worker;
+  /** Threads that compute for the model. They end by themselves when the model closes. */
+  readonly #helpers: Worker[] = [];
 
   /** @param worker a worker that was just made */
   constructor(worker: Worker) {
@@ -17,15 +29,22 @@ export class ThreadHost implements ModelHost {
   }
 
   listen({ receive, crash }: HostListener): void {
-    this.#worker.onmessage = ({ data }) => receive(data);
-    this.#worker.onerror = (event) => {
+    const onerror = (event: ErrorEvent) => {
       event.preventDefault();
       crash(event.message);
     };
+    this.#worker.onmessage = ({ data }: MessageEvent<ToClient | ThreadRequest>) => {
+      if (data.kind !== "thread") return receive(data);
+      const helper = startCpuThread();
+      helper.onerror = onerror;
+      helper.postMessage(data.port, [data.port]);
+      this.#helpers.push(helper);
+    };
+    this.#worker.onerror = onerror;
   }
 
   end(): void {
-    this.#worker.terminate();
+    for (const thread of [this.#worker, ...this.#helpers]) thread.terminate();
   }
 }
 

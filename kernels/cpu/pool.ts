@@ -17,6 +17,7 @@ import {
 } from "./control.ts";
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";
 import { mostItems, takeShare, type Watch } from "./share.ts";
+import { newThread, type Thread } from "./thread.ts";
 import type { ModuleMessage, ThreadOptions } from "./worker.ts";
 
 /** A kernel failed on a thread, or the pool was used after it was closed. */
@@ -31,7 +32,7 @@ const LOOK_INTERVAL = 10;
 /** The host's thread, workers, and what they share. */
 export class ThreadPool {
   readonly #control = new Int32Array(new SharedArrayBuffer(4 * CONTROL_WORDS));
-  #workers: readonly Worker[] = [];
+  #workers: readonly Thread[] = [];
   readonly #kernels: Kernel[] = [];
   readonly #modules: ModuleMessage[] = [];
   /** Number of modules that the workers have. */
@@ -64,13 +65,12 @@ export class ThreadPool {
 
   /** Starts workers up to a number of threads. Until they have started, the host works alone. */
   async start(threads: number): Promise<void> {
-    const url = new URL("./worker.ts", import.meta.url);
-    const workers = Array.from({ length: threads - 1 }, () => new Worker(url, { type: "module" }));
+    const workers = Array.from({ length: threads - 1 }, newThread);
     const options: ThreadOptions = { control: this.#control, threads };
     try {
       await Promise.all(workers.map((worker) => this.#tell(worker, options)));
     } catch (error) {
-      for (const worker of workers) worker.terminate();
+      workers.forEach(end);
       throw error;
     }
     this.#workers = workers;
@@ -196,7 +196,7 @@ export class ThreadPool {
     for (let count; (count = Atomics.load(control, Word.Answers)) < this.#workers.length;) {
       await Atomics.waitAsync(control, Word.Answers, count).value;
     }
-    for (const worker of this.#workers) worker.terminate();
+    this.#workers.forEach(end);
   }
 
   /** Lets workers follow commands, during which they receive no messages. */
@@ -212,7 +212,7 @@ export class ThreadPool {
   }
 
   /** Sends a worker what it starts with and waits until it has taken it. */
-  #tell(worker: Worker, message: ThreadOptions): Promise<void> {
+  #tell(worker: Thread, message: ThreadOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => {
         if (data === "ready") return resolve();
@@ -225,6 +225,11 @@ export class ThreadPool {
       worker.postMessage(message);
     });
   }
+}
+
+function end(thread: Thread): void {
+  thread.terminate?.();
+  thread.close?.();
 }
 
 /** Skips what no thread has begun of a step, once it is unwanted. */

@@ -19,9 +19,12 @@ export interface ModuleMessage {
   memories: Record<string, WebAssembly.Memory>;
 }
 
-type Message = ThreadOptions | ModuleMessage | "serve";
+/** A port that is the first message is where all others come from. */
+type Message = MessagePort | ThreadOptions | ModuleMessage | "serve";
 
 const scope = self as unknown as Worker & { close(): void };
+/** Where answers go. */
+let pool: Pick<Worker, "postMessage"> = scope;
 const kernels: Kernel[] = [];
 const panel = panelMemory();
 const [betweenSteps, betweenPhases] = [new SpinWait(), new SpinWait()];
@@ -29,13 +32,20 @@ let options: ThreadOptions;
 /** Number of commands that this thread has followed. */
 let followed = 0;
 
-scope.onmessage = ({ data }: MessageEvent<Message>) => {
+scope.onmessage = receive;
+
+function receive({ data }: MessageEvent<Message>): void {
+  if (data instanceof MessagePort) {
+    pool = data;
+    data.onmessage = receive;
+    return;
+  }
   if (data === "serve") return serve();
   if ("module" in data) return load(data);
   options = data;
   followed = Atomics.load(options.control, Word.Command);
-  scope.postMessage("ready");
-};
+  pool.postMessage("ready");
+}
 
 function load({ module, memories }: ModuleMessage): void {
   try {
@@ -64,5 +74,5 @@ function serve(): void {
 }
 
 function fault(error: unknown): void {
-  scope.postMessage({ fault: String(error) });
+  pool.postMessage({ fault: String(error) });
 }
