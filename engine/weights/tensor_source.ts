@@ -10,6 +10,7 @@ import {
   type QuantFormat,
   quantFormat,
 } from "../../kernels/mod.ts";
+import { nextTask } from "../async.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes, TensorInfo } from "../gguf/mod.ts";
 import type { LoadProgress } from "../types/mod.ts";
@@ -19,6 +20,9 @@ import { TensorInventory } from "./tensor_inventory.ts";
 
 /** Bytes that are submitted before waiting for the device, which bounds the staging memory. */
 const UPLOAD_WINDOW = 64 * 2 ** 20;
+
+/** Milliseconds after which messages have their turn, so that an abort of the load arrives. */
+const TURN = 20;
 
 /** The callbacks of a source. */
 export interface SourceOptions {
@@ -40,6 +44,8 @@ export class TensorSource {
   readonly #total: number;
   #loaded = 0;
   #inFlight = 0;
+  /** When messages last had their turn. */
+  #turned = performance.now();
 
   constructor(
     placement: Placement,
@@ -124,8 +130,12 @@ export class TensorSource {
     }
   }
 
-  /** Reports progress, checks for an abort, and bounds the staging memory of the queue. */
+  /** Reports progress, lets an abort arrive, and bounds the staging memory of the queue. */
   async #advance(bytes: number): Promise<void> {
+    if (performance.now() - this.#turned >= TURN) {
+      await nextTask();
+      this.#turned = performance.now();
+    }
     this.#options.signal?.throwIfAborted();
     this.#loaded += bytes;
     this.#inFlight += bytes;
