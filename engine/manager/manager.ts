@@ -16,8 +16,8 @@ import type {
   AcquireOptions,
   AskedLoad,
   Lease,
+  LoadEstimate,
   ManagerOptions,
-  MemoryPlan,
   RunningModel,
 } from "./types.ts";
 
@@ -94,7 +94,7 @@ export class ModelManager {
    * @throws {ModelNotFoundError} if the store has no model of that name
    * @throws {InsufficientMemoryError} if it does not fit
    */
-  async plan(name: string, request: AskedLoad = {}): Promise<MemoryPlan | undefined> {
+  async estimate(name: string, request: AskedLoad = {}): Promise<LoadEstimate | undefined> {
     const entry = await this.#options.store.find(name);
     const asked = { ...askedOf(this.#options.load ?? {}), ...askedOf(request) };
     const fitted = await this.#loader.fit(entry, await this.#withDraft(entry, asked));

@@ -8,8 +8,8 @@ export type {
   AskedLoad,
   Isolation,
   Lease,
+  LoadEstimate,
   ManagerOptions,
-  MemoryPlan,
   OpenOptions,
   RunningModel,
 } from "./types.ts";

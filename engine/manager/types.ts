@@ -92,7 +92,7 @@ export interface Lease {
 }
 
 /** The memory that a load would take, and the memory that there is. In bytes. */
-export interface MemoryPlan {
+export interface LoadEstimate {
   /** The memory that the load would take. */
   readonly memory: MemoryUse;
   /** The window that the model would have, in tokens. */

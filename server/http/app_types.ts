@@ -39,7 +39,7 @@ export interface BlockTiers {
 /** What the application is made from. */
 export interface AppOptions {
   store: ModelStore;
-  manager: Pick<ModelManager, "acquire" | "unload" | "plan" | "running" | "busyWorkers">;
+  manager: Pick<ModelManager, "acquire" | "unload" | "estimate" | "running" | "busyWorkers">;
   /** What leaves the models' KV caches; absent where that is not kept. */
   blocks?: BlockTiers;
   /** What keys and values are in the KV caches of models. Default: f16. */

@@ -1,8 +1,8 @@
 // The catalogue of tools that do something: they give back no value, only that it is done.
 
-import type { ToolPlan } from "./tool_catalog.ts";
+import type { ToolTemplate } from "./tool_catalog.ts";
 
-export const ACTION_TOOLS: readonly ToolPlan[] = [
+export const ACTION_TOOLS: readonly ToolTemplate[] = [
   {
     names: "send_mail send_email email",
     about: "send an email to a person",

@@ -2,7 +2,7 @@
 // and results in many forms, so that only the list in the prompt tells how a tool is called today.
 
 /** What a tool is like before its names are chosen. */
-export interface ToolPlan {
+export interface ToolTemplate {
   /** What it may be called. */
   names: string;
   /** What it does, as an infinitive without "to". */
@@ -31,7 +31,7 @@ export interface ToolPlan {
 export const ASK =
   "[what is|what's|do you know|can you tell me|tell me|give me|show me|find out|look up|I need|I want to know]";
 
-export const QUESTION_TOOLS: readonly ToolPlan[] = [
+export const QUESTION_TOOLS: readonly ToolTemplate[] = [
   {
     names: "get_weather current_weather weather",
     about: "get the current weather in a city",

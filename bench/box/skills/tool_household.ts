@@ -1,8 +1,8 @@
 // Tools that do something in the house: light, heating, music, and what is bought for it.
 
-import type { ToolPlan } from "./tool_catalog.ts";
+import type { ToolTemplate } from "./tool_catalog.ts";
 
-export const HOUSEHOLD_TOOLS: readonly ToolPlan[] = [
+export const HOUSEHOLD_TOOLS: readonly ToolTemplate[] = [
   {
     names: "play_music play_song music",
     about: "play a song",

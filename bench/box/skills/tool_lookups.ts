@@ -1,8 +1,8 @@
 // More tools that answer questions: those that look things up in texts, lists and stores.
 
-import { ASK, type ToolPlan } from "./tool_catalog.ts";
+import { ASK, type ToolTemplate } from "./tool_catalog.ts";
 
-export const LOOKUP_TOOLS: readonly ToolPlan[] = [
+export const LOOKUP_TOOLS: readonly ToolTemplate[] = [
   {
     names: "translate translate_text translation",
     about: "translate a word into another language",

@@ -5,7 +5,7 @@ import type { Tool } from "../../../engine/types/mod.ts";
 import { capitalize, fill, type Random } from "../random.ts";
 import type { Split } from "../types.ts";
 import { madeUpWord } from "../words/made_up.ts";
-import type { ToolPlan } from "./tool_catalog.ts";
+import type { ToolTemplate } from "./tool_catalog.ts";
 import { KINDS, type Typed } from "./tool_parameters.ts";
 
 /** What stands before what a tool does. */
@@ -15,29 +15,29 @@ const MADE_UP = 0.06;
 
 /** A tool with its names chosen: how the list in the prompt has it. */
 export interface OfferedTool {
-  plan: ToolPlan;
+  template: ToolTemplate;
   name: string;
   /** By kind, in the order of the list: name and type of each parameter, and the value to tell. */
   parameters: Map<string, Typed & { name: string }>;
 }
 
 /** Chooses the names of a tool, the order of its parameters and values for them. */
-export function offer(plan: ToolPlan, random: Random, split: Split): OfferedTool {
+export function offer(template: ToolTemplate, random: Random, split: Split): OfferedTool {
   const parameters: OfferedTool["parameters"] = new Map();
   const taken = new Set<string>();
-  for (const kind of random.shuffle([...words(plan.needs), ...words(plan.may)])) {
+  for (const kind of random.shuffle([...words(template.needs), ...words(template.may)])) {
     const typed = KINDS[kind]!.make(random, split);
     let name = makeUp(random.pick(KINDS[kind]!.names), random, split);
     if (taken.has(name)) name = `${name}_${taken.size + 1}`;
     taken.add(name);
     parameters.set(kind, { ...typed, name });
   }
-  return { plan, name: nameOf(plan, random, split), parameters };
+  return { template, name: nameOf(template, random, split), parameters };
 }
 
-/** One of the plan's names, at times in camel case. */
-function nameOf(plan: ToolPlan, random: Random, split: Split): string {
-  const name = makeUp(random.pick(words(plan.names)), random, split);
+/** One of the template's names, at times in camel case. */
+function nameOf(template: ToolTemplate, random: Random, split: Split): string {
+  const name = makeUp(random.pick(words(template.names)), random, split);
   if (random.chance(0.85)) return name;
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -50,9 +50,9 @@ function makeUp(name: string, random: Random, split: Split): string {
 }
 
 /** The tool as the list in the prompt has it. */
-export function describe({ plan, name, parameters }: OfferedTool, random: Random): Tool {
-  const about = fill(random.expand(DESCRIPTIONS), { about: plan.about });
-  const optional = words(plan.may);
+export function describe({ template, name, parameters }: OfferedTool, random: Random): Tool {
+  const about = fill(random.expand(DESCRIPTIONS), { about: template.about });
+  const optional = words(template.may);
   const all = [...parameters];
   const isExplained = random.chance(0.25);
   return {
@@ -89,8 +89,8 @@ export function placesOf(pattern: string): string[] {
 }
 
 /** The group of tools that may be mistaken for each other. */
-export function groupOf(plan: ToolPlan): string {
-  return plan.group ?? plan.names;
+export function groupOf(template: ToolTemplate): string {
+  return template.group ?? template.names;
 }
 
 /** The words of a list written as text. */

@@ -9,7 +9,7 @@ import { PLAIN_SYSTEMS, SMALL_TALK, TOO_MUCH } from "../words/small_talk.ts";
 import { mentions } from "../words/values.ts";
 import { writeJson } from "./json.ts";
 import { ACTION_TOOLS } from "./tool_actions.ts";
-import { QUESTION_TOOLS, type ToolPlan } from "./tool_catalog.ts";
+import { QUESTION_TOOLS, type ToolTemplate } from "./tool_catalog.ts";
 import { HOUSEHOLD_TOOLS } from "./tool_household.ts";
 import { LOOKUP_TOOLS } from "./tool_lookups.ts";
 import {
@@ -25,7 +25,7 @@ import {
 import { GIVEN, KINDS } from "./tool_parameters.ts";
 
 /** All tools, to be offered a few at a time. */
-export const CATALOG: readonly ToolPlan[] = [
+export const CATALOG: readonly ToolTemplate[] = [
   ...QUESTION_TOOLS,
   ...LOOKUP_TOOLS,
   ...ACTION_TOOLS,
@@ -73,8 +73,8 @@ export const tools: Skill = {
   name: "tools",
 
   example(random: Random, split: Split): Example {
-    const plans = random.sample(CATALOG, random.pick([1, 1, 2, 2, 2, 3, 3, 4]));
-    const offered = plans.map((plan) => offer(plan, random, split));
+    const templates = random.sample(CATALOG, random.pick([1, 1, 2, 2, 2, 3, 3, 4]));
+    const offered = templates.map((template) => offer(template, random, split));
     const requests = split === "heldOut" ? 1 : random.integer(1, 3);
     const turns = Array.from(
       { length: requests },
@@ -94,8 +94,8 @@ export const tools: Skill = {
 /** A request that needs a tool. */
 export function requestForTool(random: Random, split: Split): string {
   // Sums need none.
-  const plan = random.pick(CATALOG.filter(({ compute }) => !compute));
-  return ask(offer(plan, random, split), random, split).user;
+  const template = random.pick(CATALOG.filter(({ compute }) => !compute));
+  return ask(offer(template, random, split), random, split).user;
 }
 
 /** Turns that no tool is for: small talk, or a request for a tool that is not there. */
@@ -105,7 +105,7 @@ function refusals(offered: readonly OfferedTool[], random: Random, split: Split)
     const turns: Turn[] = [{ user, answer: { text }, check: isInWords }];
     return random.chance(0.2) ? [...turns, ...uses(offered[0]!, random, split)] : turns;
   }
-  const groups = new Set(offered.map(({ plan }) => groupOf(plan)));
+  const groups = new Set(offered.map(({ template }) => groupOf(template)));
   const canSearch = groups.has("search");
   if (!canSearch && random.chance(0.3)) {
     return [{
@@ -114,9 +114,9 @@ function refusals(offered: readonly OfferedTool[], random: Random, split: Split)
       check: isInWords,
     }];
   }
-  const missing = CATALOG.filter((plan) => !groups.has(groupOf(plan)));
-  const plan = random.pick(canSearch ? missing.filter((plan) => !plan.gives) : missing);
-  const { user } = ask(offer(plan, random, split), random, split);
+  const missing = CATALOG.filter((template) => !groups.has(groupOf(template)));
+  const template = random.pick(canSearch ? missing.filter((template) => !template.gives) : missing);
+  const { user } = ask(offer(template, random, split), random, split);
   return [{ user, answer: { text: NO_TOOL }, check: isInWords }];
 }
 
@@ -130,7 +130,7 @@ function uses(tool: OfferedTool, random: Random, split: Split): Turn[] {
   if (ending < 0.25) return turns;
   turns.push(resultTurn(tool, random, split));
   if (ending < 0.75) return turns;
-  const { again } = tool.plan;
+  const { again } = tool.template;
   if (!again || ending > 0.92) return [...turns, thanks(random, split)];
   const other = { ...tool, parameters: new Map(tool.parameters) };
   for (const kind of placesOf(again)) {
@@ -144,7 +144,7 @@ function uses(tool: OfferedTool, random: Random, split: Split): Turn[] {
 
 /** What a user says to have the tool used, and the kinds of the parameters told. */
 function ask(tool: OfferedTool, random: Random, split: Split): { user: string; kinds: string[] } {
-  const request = random.phraseOf(tool.plan.requests, split);
+  const request = random.phraseOf(tool.template.requests, split);
   const text = fill(request, textsOf(tool));
   const isQuestion = QUESTION.test(request);
   const isPolite = !isQuestion && !STATEMENT.test(request) && random.chance(0.5);
@@ -182,7 +182,7 @@ function resultTurn(tool: OfferedTool, random: Random, split: Split): Turn {
     const toolResult = random.chance(0.5) ? writeJson({ error }) : `Error: ${error}`;
     return tell(toolResult, `That did not work: ${error}.`, [error]);
   }
-  const { gives, compute, says } = tool.plan;
+  const { gives, compute, says } = tool.template;
   if (!gives) {
     const key = textsOf(tool)[placesOf(says)[0]!]!;
     return tell(random.pick(DONE), capitalize(fill(says, textsOf(tool))), [key]);

@@ -45,22 +45,22 @@ export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> 
     const body = await validatePlan(await readJson(context));
     const model = requireModelName(body.model || body.name);
     context.set("model", model);
-    const plan = await dependencies.manager.plan(model, readOptions(body.options).loading);
-    if (!plan) {
+    const estimate = await dependencies.manager.estimate(model, readOptions(body.options).loading);
+    if (!estimate) {
       throw new HttpError(400, `nothing is known of the memory that "${model}" takes`, "model");
     }
-    const { weights, keyValueCache, scratch, onCpu } = plan.memory;
+    const { weights, keyValueCache, scratch, onCpu } = estimate.memory;
     return json<OllamaPlan>({
       model,
       weights,
       kv_cache: keyValueCache,
       scratch,
-      context_length: plan.contextLength,
-      is_shrunk: plan.isShrunk,
-      ...(plan.total < Infinity && { total: Math.floor(plan.total) }),
-      ...(plan.systemTotal !== undefined && {
+      context_length: estimate.contextLength,
+      is_shrunk: estimate.isShrunk,
+      ...(estimate.total < Infinity && { total: Math.floor(estimate.total) }),
+      ...(estimate.systemTotal !== undefined && {
         on_cpu: onCpu ?? 0,
-        system_total: Math.floor(plan.systemTotal),
+        system_total: Math.floor(estimate.systemTotal),
       }),
     });
   });
