@@ -42,7 +42,7 @@ export async function benchmark(settings: BenchSettings, tools: BenchTools): Pro
   const { api, onStep } = tools;
   const versions = await api.json("/api/version");
   const version = versions.quern_version ?? versions.version ?? "unknown";
-  const { details, weightBytes } = await askModel(api, settings.model);
+  const { details, weightBytes, drafter } = await askModel(api, settings.model);
   let readRate: number | undefined;
   if (weightBytes !== undefined && tools.readBandwidth) {
     // Before the load, which may leave no memory for it.
@@ -51,7 +51,7 @@ export async function benchmark(settings: BenchSettings, tools: BenchTools): Pro
   }
   onStep(LOADING);
   const loaded = await load(settings, tools);
-  const run = new Run(settings, tools, loaded.contextLength);
+  const run = new Run(settings, tools, loaded.contextLength, settings.draft ?? drafter);
   const failure = await run.all().then(() => undefined, (error: unknown) => error);
   const { rows } = run;
   const single = rows.find(({ test, size }) => test === "decode" && size === 1);
@@ -117,12 +117,15 @@ class Run {
   readonly #tools: BenchTools;
   /** In tokens. */
   readonly #window: number;
+  /** What drafts, for people; empty where nothing does. */
+  readonly #drafter: string;
   readonly #prompts = new PromptSource();
 
-  constructor(settings: BenchSettings, tools: BenchTools, window: number) {
+  constructor(settings: BenchSettings, tools: BenchTools, window: number, drafter = "") {
     this.#settings = settings;
     this.#tools = tools;
     this.#window = window;
+    this.#drafter = drafter;
   }
 
   /** @throws {Error} what ends the run; `rows` has what was measured until then */
@@ -142,11 +145,11 @@ class Run {
       const row = await this.#decode(count);
       if (row) this.rows.push(row);
     }
-    if (this.#settings.draft) this.rows.push(await this.#drafts(this.#settings.draft));
+    if (this.#drafter) this.rows.push(await this.#drafts());
   }
 
   /** Answers with drafts, one at a time. */
-  async #drafts(draft: string): Promise<BenchRow> {
+  async #drafts(): Promise<BenchRow> {
     this.#tools.onStep("decode with drafts");
     await this.#generate(SHORT_PROMPT, LEAST_TOKENS, true);
     const samples: Sample[] = [];
@@ -156,7 +159,7 @@ class Run {
     const [drafted, accepted] = (["drafted", "accepted"] as const).map((name) =>
       samples.reduce((sum, sample) => sum + sample[name], 0)
     );
-    this.notes.push(`drafts of ${draft}: ${accepted} of ${drafted} tokens came`);
+    this.notes.push(`drafts of ${this.#drafter}: ${accepted} of ${drafted} tokens came`);
     return {
       test: "drafts",
       size: 1,

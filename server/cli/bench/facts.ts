@@ -9,6 +9,8 @@ export interface ModelFacts {
   details: Record<string, unknown>;
   /** Bytes of its files; undefined if they are not what each token reads, or not known. */
   weightBytes?: number;
+  /** What drafts for it where nobody names a draft model; missing: only earlier text does. */
+  drafter?: string;
 }
 
 /**
@@ -31,7 +33,14 @@ export async function askModel(api: Api, model: string): Promise<ModelFacts> {
     key.endsWith(".expert_count") && Number(value) > 0
   );
   const isKnown = size !== undefined && size > 0 && !hasExperts && !others.remote_host;
-  return { details: { ...details }, ...(isKnown && { weightBytes: size }) };
+  const { draft_info: draft, tensors = [] } = others;
+  const hasHead = tensors.some(({ name }) => name.endsWith(".nextn.eh_proj.weight"));
+  const drafter = draft ? "its draft model" : hasHead ? "its head for later tokens" : undefined;
+  return {
+    details: { ...details },
+    ...(isKnown && { weightBytes: size }),
+    ...(drafter && { drafter }),
+  };
 }
 
 /** The details of a model that is named by its path, which no list has. */

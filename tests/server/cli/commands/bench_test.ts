@@ -131,6 +131,21 @@ Deno.test("bench measures drafts of a model that is named", async () => {
   assertEquals(withDrafts.map(({ options }) => options.num_predict), [8, 20, 20]);
 });
 
+Deno.test("bench measures drafts of what the model itself brings, unless none are asked for", async () => {
+  const args = ["bench", "tiny", "--prompt-tokens", "100", "--tokens", "20", "--parallel", "1"];
+  const head = { name: "blk.9.nextn.eh_proj.weight", type: "Q8_0", shape: [128, 64] };
+  const cases = [
+    [{ draft_info: { "general.architecture": "llama" } }, [], /^drafts of its draft model: /m],
+    [{ tensors: [head] }, [], /^drafts of its head for later tokens: 21 of 30 tokens came$/m],
+    [{ tensors: [head] }, ["--draft", ""], undefined],
+  ] as const;
+  for (const [show, more, note] of cases) {
+    const { terminal } = await runCommand([...args, ...more], serverWith({ show }));
+    assertEquals(terminal.output.includes("decode with drafts"), note !== undefined);
+    if (note) assertMatch(terminal.output, note);
+  }
+});
+
 Deno.test("bench asks with raw prompts of about the lengths, none of which begins like another", async () => {
   const { asked } = await runCommand(
     ["bench", "tiny", "--prompt-tokens", "300", "--tokens", "20", "--parallel", "2"].concat(
