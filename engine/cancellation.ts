@@ -15,7 +15,7 @@ export class CancelledError extends EngineError {
   }
 }
 
-/** What work checks now and then: an AbortSignal or a CancelFlag. */
+/** The signal that work checks now and then: an AbortSignal or a CancelFlag. */
 export type Cancellation = Pick<AbortSignal, "throwIfAborted">;
 
 /** A word that one thread sets and others read. It stays set. */

@@ -89,7 +89,7 @@ export interface Sampler extends Disposable {
   encode(pass: Pass, outputs: number, needs: SamplingNeeds): void;
 }
 
-/** What a device can do, and properties on which tuning depends. */
+/** The abilities of a device, and properties on which tuning depends. */
 export interface Capabilities {
   readonly subgroups: boolean;
   readonly timestamps: boolean;

@@ -16,7 +16,7 @@ export function namesIn(path: string): string[] | undefined {
   return attempt(path, () => [...Deno.readDirSync(path)].map(({ name }) => name));
 }
 
-/** When a file was changed, in milliseconds since 1970; 0 where that is not known. */
+/** Time at which a file was changed, in milliseconds since 1970; 0 if it is not known. */
 export function changedAt(path: string): number {
   return attempt(path, () => Deno.statSync(path).mtime?.getTime()) ?? 0;
 }

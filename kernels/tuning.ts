@@ -36,7 +36,7 @@ export interface Trial {
   readonly name: string;
   /** Median of several runs; missing if it was not timed. */
   readonly seconds?: number;
-  /** Why it cannot be chosen: it does not compile, or its results are wrong. */
+  /** The reason why it cannot be chosen: it does not compile, or its results are wrong. */
   readonly fault?: string;
 }
 

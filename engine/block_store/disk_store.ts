@@ -26,12 +26,12 @@ const MOST_PENDING = 64 * 2 ** 20;
 /** Milliseconds after which a file is marked as used again. */
 const TOUCH_EVERY = 60_000;
 
-/** When the folder is full, files are removed until this fraction of its limit is left. */
+/** Fraction of the folder's limit that is left when files are removed because it is full. */
 const KEPT_SHARE = 0.9;
 
 interface Known {
   readonly hasStates: boolean;
-  /** When it was last marked as used. */
+  /** Time of its last use. */
   touched: number;
 }
 

@@ -42,7 +42,10 @@ export interface BlockViewer {
   dropped(names: readonly string[]): void;
 }
 
-/** What the blocks of one process take of a store's limit. Dispose of it when their memory is freed. */
+/**
+ * The part of a store's limit that the blocks of one process take. To be disposed of when their
+ * memory is freed.
+ */
 export interface RemoteShare extends Disposable {
   /** Counts a block. Blocks that are dropped for it are told to their viewers. */
   put(name: string, bytes: number): void;

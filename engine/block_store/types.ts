@@ -35,7 +35,7 @@ export interface DiskOptions {
   bytes: number;
 }
 
-/** Where a model keeps blocks that leave its device's cache. */
+/** The stores in which a model keeps blocks that leave its device's cache. */
 export interface BlockStoreOptions {
   /** The store in memory, which may serve several models. */
   memory?: BlockStore;

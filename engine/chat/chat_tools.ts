@@ -19,7 +19,7 @@ type Schema = Record<string, unknown>;
 export class ChatTools {
   /** The tools with the schemas that the mask enforces. */
   readonly callable: CallableTool[] = [];
-  /** What was left out of the schemas, as sentences for a log. */
+  /** Parts of the schemas that were left out, as sentences for a log. */
   readonly notes: string[] = [];
   /**
    * Complete schemas of tools that are enforced in part, and the functions that check them, made on

@@ -18,7 +18,7 @@ interface Weighed {
   readonly thinking?: string | undefined;
 }
 
-/** What a template adds to a message, in units of text; an estimate. */
+/** The text that a template adds to a message, in units of text; an estimate. */
 const UNITS_AROUND = 16;
 
 /** Tokens per unit of text before anything is measured; an estimate. */

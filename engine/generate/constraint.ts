@@ -66,7 +66,7 @@ export class Constraint implements TokenConstraint {
   /** Whether to keep what a mask allows until the next one. */
   keepsMasks = false;
 
-  /** What the last mask allowed, if that is kept. */
+  /** The tokens that the last mask allowed, if they are kept. */
   get allowed(): AllowedTokens | undefined {
     return this.#allowed;
   }

@@ -17,7 +17,7 @@ import { bare, Float64, type GoValue, isText, Stringer, Struct } from "./values.
 
 const WIDEST = 10_000;
 
-/** What `{{ value }}` prints. */
+/** The text that `{{ value }}` prints. */
 export function printValue(value: GoValue): Text {
   return value === null ? "<no value>" : formatValue(value);
 }

@@ -14,7 +14,7 @@ import { Adapter, type Placement, WeightLoader } from "../weights/mod.ts";
 /** How a network is built. */
 export interface BuildOptions
   extends Pick<LoadOptions, "exact" | "adapters" | "onProgress" | "signal"> {
-  /** Where the weights of a file come from. Default: from the file. */
+  /** The source of a file's weights. Default: the file. */
   readonly openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
   readonly config: Config;
   readonly limits: StepLimits;
@@ -54,7 +54,7 @@ export function mtpHeadOf(
   return loadMtpHead ? "known" : "unknown";
 }
 
-/** What is to be said of a file's heads for multi-token prediction: that they are not used. */
+/** A sentence about heads for multi-token prediction in a file that are not used. */
 export function mtpWarnings(gguf: GgufFile, config: Config): string[] {
   if (mtpHeadOf(gguf, config) !== "unknown") return [];
   const { architecture } = config;

@@ -17,7 +17,7 @@ const SAMPLES = { count: 512, bytes: 4096 };
 
 const BLOB = /^sha256-[0-9a-f]{64}$/;
 
-/** What the identity depends on besides the load options. */
+/** The facts on which the identity depends besides the load options. */
 export interface LoadFacts {
   /** The device with the embeddings and the head. */
   device: DeviceProfile;

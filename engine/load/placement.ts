@@ -46,7 +46,7 @@ export function layoutOf(gguf: GgufFile): Layout {
   };
 }
 
-/** Which devices a model needs for this share of it on the GPU. */
+/** The devices that a model needs for a share of it on the GPU. */
 export function devicesFor(layout: Layout, share: GpuShare): { gpu: boolean; cpu: boolean } {
   const { layers, experts } = boundsOf(layout, share);
   const isWhole = layers === layout.layers && (layout.expertLayers === 0 || experts === 0);

@@ -15,7 +15,7 @@ const LOST_MILLISECONDS = 2 * 60_000;
 export interface BusyWorker {
   /** Name of its model. */
   readonly name: string;
-  /** When it was first noticed; milliseconds since 1970. */
+  /** Time at which it was first noticed, in milliseconds since 1970. */
   readonly since: number;
 }
 

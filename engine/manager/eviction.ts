@@ -7,7 +7,7 @@ export interface Occupant {
   readonly systemBytes?: number;
   /** Whether it has no user, so that it can be closed at once. */
   readonly isIdle: boolean;
-  /** When it was last used, and how long it would stay; in milliseconds. */
+  /** Time of its last use, and how long it would stay, in milliseconds. */
   readonly lastUsed: number;
   readonly keepAlive: number;
 }

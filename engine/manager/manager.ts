@@ -143,7 +143,10 @@ export class ModelManager {
     }));
   }
 
-  /** What a request demands, with the path of the draft model that it or the model's creator names. */
+  /**
+   * The demands of a request, with the path of the draft model that it or the model's creator
+   * names.
+   */
   async #withDraft({ source }: StoreEntry, asked: AskedLoad): Promise<AskedLoad> {
     if (source.kind === "remote") {
       const { draft: _, ...others } = asked;
@@ -321,7 +324,7 @@ export class ModelManager {
   }
 }
 
-/** What a request demands of a load. Automatic values are no demand. */
+/** The demands of a request on a load. Automatic values are no demand. */
 function askedOf({ contextLength, gpuLayers = -1, prefillChunk, draft }: AskedLoad): AskedLoad {
   return {
     ...(contextLength !== undefined && { contextLength }),

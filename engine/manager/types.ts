@@ -5,7 +5,7 @@ import type { ModelSource, StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadOptions, LoadProgress, MemoryUse } from "../types/mod.ts";
 import type { Clock } from "./clock.ts";
 
-/** Where models run. */
+/** The place where models run. */
 export type Isolation = "auto" | "worker" | "process";
 
 /** The options of one load by a manager. */
@@ -44,7 +44,7 @@ export interface ManagerOptions {
   clock?: Clock;
 }
 
-/** What a request may demand of the load of its model. */
+/** Demands that a request may make of its model's load. */
 export interface AskedLoad {
   /**
    * Window in tokens that it needs. A loaded model with a smaller window is replaced, one with a
@@ -117,6 +117,8 @@ export interface RunningModel {
   readonly memory: MemoryUse;
   /** Its window in tokens, or the one that it will have. */
   readonly contextLength: number;
-  /** When it is closed if no request comes; milliseconds since 1970, Infinity for never. */
+  /**
+   * Time at which it is closed if no request comes, in milliseconds since 1970; Infinity for never.
+   */
   readonly expiresAt: number;
 }

@@ -11,13 +11,13 @@ import { type Machine, thisMachine } from "./machine.ts";
 export interface MemoryBudget {
   /** Bytes of the device that models are on. */
   total: number;
-  /** Where the number comes from, for people. */
+  /** The source of the number, for people. */
   source: string;
   /** Memory of the system for layers that are not on the GPU. Missing if models are on the CPU. */
   system?: { total: number; source: string };
 }
 
-/** What the user sets of the budget. */
+/** The user's settings of the budget. */
 export interface BudgetOptions {
   /** Bytes for models. If set, nothing is read. */
   total?: number;
@@ -30,7 +30,7 @@ export interface BudgetOptions {
   cacheMemory?: number;
 }
 
-/** What is known of the GPU. */
+/** The known facts of the GPU. */
 export type GpuIdentity = Pick<DeviceProfile, "vendor" | "device" | "description"> & {
   capabilities: Pick<DeviceProfile["capabilities"], "software">;
   /** "cpu" if models are on the CPU. */

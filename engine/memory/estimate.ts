@@ -38,7 +38,7 @@ export interface MemoryEstimate {
    * whatever the machine has. Missing if it is on a GPU alone.
    */
   working?: WorkingMemory;
-  /** Which parts of it can be on a GPU beside the CPU; missing if there are not both. */
+  /** The parts of it that can be on a GPU beside the CPU; missing if there are not both. */
   layout?: Layout;
 }
 

@@ -37,7 +37,7 @@ export interface FitLimits {
   total: number;
   /** The system's memory for what is not on the GPU; missing if models are on one device alone. */
   state: string;
-  /** Of the system, for what is not on the GPU; missing where models are on one device alone. */
+  /** Bytes of the system for what is not on the GPU; missing if models are on one device alone. */
   system?: {
     total: number;
     state: string;

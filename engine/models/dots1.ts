@@ -7,7 +7,7 @@ import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
 import type { Architecture } from "./architecture.ts";
 import { type AddLayer, loadMtpHead, type MtpHead } from "./mtp_head.ts";
 
-/** What differs between these models. */
+/** The differences between these models. */
 interface Variant {
   readonly feedForwardNorm: string;
   /** Whether some models lack the norms of queries and keys, and some a head of their own. */

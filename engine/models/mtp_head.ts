@@ -9,7 +9,7 @@ import type { Layer, ModelBuilder } from "../nn/mod.ts";
 /** Loads the weights of a layer and appends it to the network, with `x` as its residual stream. */
 export type AddLayer = (layer: Layer, x: FloatRows) => Promise<void>;
 
-/** What goes into a head and comes out of it besides tokens. */
+/** The input of a head besides tokens, and its output. */
 export interface MtpHead {
   /** The hidden states of the positions before, which it reads: [rows, width]. */
   readonly previous: FloatRows;

@@ -11,9 +11,9 @@ export interface Rope extends RopeOptions {
   halfPairs: boolean;
 }
 
-/** What the architecture defines and the file does not contain. */
+/** The properties that the architecture defines, because the file does not contain them. */
 export interface RopeChoice extends Partial<RopeOptions> {
-  /** Which elements of a head form pairs. */
+  /** The elements of a head that form pairs. */
   pairs: "half" | "adjacent";
   /** The sections of M-RoPE come from the file. */
   sections?: never;

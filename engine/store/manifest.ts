@@ -34,7 +34,7 @@ export interface Layer {
   digest: string;
   /** In bytes. */
   size: number;
-  /** Where it came from, for people. */
+  /** The origin of the layer, for people. */
   from?: string;
 }
 

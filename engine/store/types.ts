@@ -31,7 +31,7 @@ export interface ModelConfig {
   remote_host?: string;
   /** The model's name on that server. */
   remote_model?: string;
-  /** What the model can do: "completion", "tools" and others. */
+  /** The model's abilities: "completion", "tools" and others. */
   capabilities?: string[];
   /** Trained window in tokens. */
   context_length?: number;
@@ -68,7 +68,7 @@ export interface ModelDefaults {
   requires?: string;
 }
 
-/** Where a model runs: from GGUF files at absolute paths, or on a server. */
+/** The place where a model runs: from GGUF files at absolute paths, or on a server. */
 export type ModelSource =
   | {
     kind: "files";
@@ -86,7 +86,7 @@ export interface StoreEntry {
   readonly name: string;
   /** Bytes of all that belongs to it. */
   readonly size: number;
-  /** When it was last changed. */
+  /** Time of the last change. */
   readonly modified: Date;
   /** Facts that are known without running it. */
   readonly info: ModelInfo;

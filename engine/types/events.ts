@@ -131,7 +131,7 @@ export type GenerateEvent =
 export interface DoneEvent {
   /** Tells it from other events. */
   type: "done";
-  /** Why it ended. */
+  /** The reason why it ended. */
   reason: DoneReason;
   /** The stop string that occurred, if any. */
   stopString?: string;
@@ -139,7 +139,7 @@ export interface DoneEvent {
   usage: Usage;
   /** The tokens of prompt and answer, to continue from, if the request asks for them. */
   context?: number[];
-  /** What was done differently from the request, as sentences for a log. */
+  /** Differences from the request, as sentences for a log. */
   notes?: string[];
   /** Number of messages that were left out because they did not fit the window. */
   droppedMessages?: number;

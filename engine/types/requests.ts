@@ -100,7 +100,7 @@ export interface LimitOptions extends WindowOptions, RemoteLoadOptions {
   answerNow?: AbortSignal;
 }
 
-/** What an answer reports besides its text. */
+/** Facts that an answer reports besides its text. */
 export interface ReportOptions {
   /**
    * Number of most likely tokens to report in the place of each token, together with its own

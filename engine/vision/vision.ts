@@ -58,7 +58,10 @@ export function readVisionOf(decoder: GgufFile, file: GgufFile, limits?: TokenLi
   );
 }
 
-/** Why a decoder cannot read images with the encoder of a file, for people; undefined if it can. */
+/**
+ * The reason why a decoder cannot read images with the encoder of a file, for people; undefined if
+ * it can.
+ */
 export function visionFault(decoder: GgufFile, file: GgufFile): string | undefined {
   try {
     readVisionOf(decoder, file);

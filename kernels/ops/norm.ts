@@ -15,7 +15,7 @@ export interface Norm {
   readonly weightPerVector?: boolean;
 }
 
-/** Which vectors are normalized, and where the result goes. */
+/** The vectors that are normalized, and the place of the result. */
 export interface NormOptions {
   /** For each row of y, the row of x that is normalized. Default: the same row. */
   source?: Buffer;

@@ -16,7 +16,7 @@ export interface Half {
 export class SplitBuffer implements Buffer {
   readonly size: number;
   readonly #memory = new Map<Half, Buffer>();
-  /** What the host wrote, for devices on which the memory does not exist yet. */
+  /** Writes of the host, for devices on which the memory does not exist yet. */
   #image: Uint8Array<ArrayBuffer> | undefined;
   #isSettled = false;
 

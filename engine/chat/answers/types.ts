@@ -102,7 +102,7 @@ export interface AnswerFamily {
   readonly format?: AnswerFormat;
 }
 
-/** What an answer's grammar depends on. */
+/** The facts on which an answer's grammar depends. */
 export interface AnswerRequest {
   /** The rendered prompt, in which thinking may have begun. */
   readonly prompt: string;

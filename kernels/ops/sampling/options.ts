@@ -89,7 +89,7 @@ export interface SamplerOptions {
   readonly outputs: number;
 }
 
-/** What at least one output of a step needs. What none needs is not run. */
+/** The options that at least one output of a step needs. What no output needs is not run. */
 export interface SamplingNeeds {
   readonly penalties: boolean;
   readonly masks: boolean;

@@ -7,7 +7,7 @@ import { checkSize, ImageError, MAX_PLATFORM_PIXELS, type Size } from "../image.
 import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
 import { plain, type Traits } from "./traits.ts";
 
-/** What the chunks tell about the picture. */
+/** The facts of the picture in the chunks. */
 interface Facts {
   /** Size of the canvas or, without one, of the bitstream. */
   size?: Size;

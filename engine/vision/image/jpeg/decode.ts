@@ -16,7 +16,7 @@ import { upsample } from "./upsampling.ts";
 /** Most scans of a file. Each goes through the whole picture, however short it is. */
 const MAX_SCANS = 100;
 
-/** What was read so far. */
+/** The state of reading. */
 interface State {
   frame?: Frame;
   readonly quantization: Uint16Array[];
