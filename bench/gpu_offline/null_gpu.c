@@ -266,6 +266,8 @@ static const struct { const char *name; Function function; } REPLACED[] = {
   REPLACE("QueueWaitIdle", wait_idle), REPLACE("DeviceWaitIdle", wait_idle),
   REPLACE("BeginCommandBuffer", begin_commands), REPLACE("EndCommandBuffer", succeed),
   REPLACE("ResetCommandBuffer", succeed), REPLACE("ResetCommandPool", succeed),
+  // RADV cannot free command buffers without hardware, and the program is about to end.
+  REPLACE("DestroyCommandPool", do_nothing), REPLACE("FreeCommandBuffers", do_nothing),
   REPLACE("CmdDispatch", count_dispatch), REPLACE("CmdPipelineBarrier", count_barrier),
   REPLACE("CmdBindDescriptorSets", count_bind), REPLACE("CmdBindPipeline", count_pipeline),
   REPLACE("CmdCopyBuffer", count_copy), REPLACE("GetDeviceProcAddr", device_function),
