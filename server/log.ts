@@ -4,7 +4,7 @@
 /** Facts of an entry beside its text; only the JSON form shows them. */
 export type LogFields = Record<string, string | number | boolean | undefined>;
 
-/** Where the server reports what it does. */
+/** The place where the server reports what it does. */
 export interface Log {
   debug(text: string, fields?: LogFields): void;
   info(text: string, fields?: LogFields): void;
@@ -15,7 +15,7 @@ export interface Log {
 /** How entries are written. */
 export type LogFormat = "plain" | "json";
 
-/** What a log needs. */
+/** The options of a log. */
 export interface LogOptions {
   /** Takes whole lines, line feed included. */
   write: (line: string) => void;

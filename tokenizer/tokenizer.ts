@@ -53,7 +53,7 @@ export interface Tokenizer {
   readonly endOfGeneration: ReadonlySet<number>;
   /** Whether prompts of this vocabulary begin with BOS. */
   readonly addBos: boolean;
-  /** What was guessed about the vocabulary, as sentences for a log; mostly empty. */
+  /** Guesses about the vocabulary, as sentences for a log; mostly empty. */
   readonly warnings: readonly string[];
   /** Token ids of `text`. Errors: TokenizerError if the vocabulary has no text. */
   encode(text: Text, options?: EncodeOptions): number[];

@@ -16,7 +16,7 @@ export interface Registry {
   push: typeof pushModel;
 }
 
-/** What was found of the machine, of one subject. */
+/** The findings about one subject of the machine. */
 export interface Section {
   title: string;
   findings: {
@@ -27,7 +27,7 @@ export interface Section {
   }[];
 }
 
-/** What leaves the models' KV caches, in bytes. */
+/** The state of blocks that left the models' KV caches, in bytes. */
 export interface BlockTiers {
   readonly memory: { bytes: number; limit: number };
   /** The files on disk when they were last measured; missing if nothing is kept there. */
@@ -36,13 +36,13 @@ export interface BlockTiers {
   measureDisk?(): Promise<void>;
 }
 
-/** What the application is made from. */
+/** The parts from which the application is made. */
 export interface AppOptions {
   store: ModelStore;
   manager: Pick<ModelManager, "acquire" | "unload" | "estimate" | "running" | "busyWorkers">;
-  /** What leaves the models' KV caches; absent where that is not kept. */
+  /** The blocks that leave the models' KV caches; absent if they are not kept. */
   blocks?: BlockTiers;
-  /** What keys and values are in the KV caches of models. Default: f16. */
+  /** The types of keys and values in the KV caches of models. Default: f16. */
   cacheTypes?: CacheTypes;
   log: Log;
   /** The version of Quern; /api/version tells that of Ollama's API as well. */
@@ -62,7 +62,7 @@ export interface AppOptions {
   maxQueue?: number;
   /** Default 32 MiB. */
   maxBodyBytes?: number;
-  /** What all bodies may hold together. Default 256 MiB. */
+  /** Most bytes of all bodies together. Default 256 MiB. */
   maxHeldBytes?: number;
   /** The API key that requests must have. Default: none is needed. */
   apiKey?: string;
@@ -76,7 +76,7 @@ export interface AppOptions {
   heartbeatMilliseconds?: number;
   /** Looks at the machine, as `quern doctor` does; without it /api/doctor tells nothing. */
   examine?: () => Promise<Section[]>;
-  /** Where answers of /v1/responses are kept. Default: none is kept. */
+  /** The store of answers of /v1/responses. Default: none are kept. */
   responses?: ResponseStore;
   /** Default: over the network. */
   registry?: Registry;
@@ -84,7 +84,7 @@ export interface AppOptions {
   drain?: Drain;
 }
 
-/** What the routes work with. */
+/** The parts that the routes use. */
 export type AppDependencies = AppOptions & {
   queue: WaitingQueue;
   requests: RunningRequests;

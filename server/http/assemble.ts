@@ -27,7 +27,7 @@ import { RemoteModels } from "../remote/mod.ts";
 import { type Settings, tuningFolder } from "../settings/settings.ts";
 import { VERSION } from "../version.ts";
 
-/** What a server gets from outside: the engine's ways to load models, and the network. */
+/** The outside of a server: the engine's ways to load models, and the network. */
 export interface AssembleDependencies {
   /** Loads the model of its files. */
   open: (source: FileSource, options: OpenOptions) => Promise<ChatModel>;
@@ -42,7 +42,7 @@ export interface AssembleDependencies {
   fetch: typeof globalThis.fetch;
 }
 
-/** What a server is made from. */
+/** The parts from which a server is made. */
 export interface AssembleOptions {
   dependencies: AssembleDependencies;
   settings: Settings;

@@ -35,7 +35,8 @@ export class HttpError extends Error {
     readonly param?: string,
     readonly code?: string,
   ) {
-    // Only a fault of the server is logged with its trace, which is dear where thousands are refused.
+    // Only a fault of the server is logged with its trace, which takes long when thousands are
+    // refused.
     const { stackTraceLimit } = Error;
     if (status < 500 || status === 503) Error.stackTraceLimit = 0;
     super(message);

@@ -27,7 +27,7 @@ const LINE_BYTES = 65;
 /** Bytes before the content: two such lines. */
 const HEAD_BYTES = 2 * LINE_BYTES;
 
-/** What a store of responses needs. */
+/** The options of a store of responses. */
 export interface ResponseStoreOptions extends ResponseBounds {
   folder: string;
   /** Called with the reason when a response cannot be kept, or when a kept one is lost. */
@@ -54,7 +54,7 @@ export class ResponseStore {
     return time + crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)).toHex();
   }
 
-  /** When an id was made; undefined for a text that is no id. */
+  /** Time at which an id was made; undefined for a text that is not an id. */
   static madeAt(id: string): Date | undefined {
     return ID.test(id) ? new Date(parseInt(id.slice(0, TIME_DIGITS), 16)) : undefined;
   }

@@ -12,7 +12,7 @@ import { untilAborted } from "../../engine/mod.ts";
 /** The addresses of a name, at least one. */
 export type Resolve = (hostname: string) => Promise<string[]>;
 
-/** What a checked fetch works with. */
+/** The parts that a checked fetch uses. */
 export interface CheckedFetchOptions {
   /** Chooses the addresses of a host at which it may be asked; none refuses the host. */
   choose(addresses: readonly string[]): readonly string[];

@@ -3,7 +3,7 @@
 
 import { BlockList, isIP } from "node:net";
 
-/** Where the server listens. */
+/** The address at which the server listens. */
 export interface HostAddress {
   scheme: "http" | "https";
   /** Name or address without brackets. */
@@ -155,7 +155,7 @@ function readPort(text: string | undefined): number | undefined {
   return Number(text) <= 65535 ? Number(text) : undefined;
 }
 
-/** What matches a text in which `*` stands for any text, whatever the case of its letters. */
+/** A pattern for a text in which `*` stands for any text; the case of letters does not matter. */
 export function wildcardPattern(text: string): RegExp {
   const parts = text.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`, "i");

@@ -11,7 +11,7 @@ import { statusError } from "./status_error.ts";
 import type { TransferTuning } from "./tuning.ts";
 import { readBody, Watchdog } from "./watchdog.ts";
 
-/** What a download needs. */
+/** The parts that a download needs. */
 export interface BlobDownloadOptions {
   client: RegistryClient;
   digest: string;

@@ -10,7 +10,7 @@ import { openPartial, type PartialFile } from "./partial_file.ts";
 import { shareWork } from "./shared_work.ts";
 import type { TransferTuning } from "./tuning.ts";
 
-/** What a blob's pull needs. */
+/** The parts that a blob's pull needs. */
 export interface BlobPullOptions {
   blobs: BlobStore;
   client: RegistryClient;

@@ -13,7 +13,7 @@ import { Watchdog } from "./watchdog.ts";
 /** Statuses after which a new session may help, because this one is unknown or out of step. */
 const SESSION_LOST = [400, 404, 416];
 
-/** What an upload needs. */
+/** The parts that an upload needs. */
 export interface BlobUploadOptions {
   blobs: BlobStore;
   client: RegistryClient;
@@ -27,7 +27,7 @@ export class BlobUpload {
   readonly #blob: Layer;
   readonly #options: BlobUploadOptions;
   readonly #subject: string;
-  /** Where the session's next request goes. */
+  /** The address of the session's next request. */
   #location: URL | undefined;
   #offset = 0;
 

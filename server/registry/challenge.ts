@@ -1,7 +1,7 @@
 // WWW-Authenticate as registries write it (RFC 9110, section 11.6.1; token authentication of the
 // distribution specification), and which servers may hand out tokens for a registry.
 
-/** What a registry wants: a token from `realm` for `service`, good for `scopes`. */
+/** The demand of a registry: a token from `realm` for `service`, good for `scopes`. */
 export interface BearerChallenge {
   realm: string;
   service?: string;

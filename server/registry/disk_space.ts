@@ -10,7 +10,7 @@ import { recordedBytes } from "./parts.ts";
 /** Bytes that can still be written to the disk of a folder. */
 export type FreeBytes = (folder: string) => Promise<number>;
 
-/** What the system says is free for this user. */
+/** Bytes that are free for this user, as the system says. */
 export const systemFreeBytes: FreeBytes = async (folder) => {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;

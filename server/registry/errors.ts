@@ -1,7 +1,7 @@
 // The errors of pull and push: what a registry answered, or what kept a transfer from being completed.
 // The messages are for users: what was attempted, colon, what is so, and what can be done.
 
-/** What is known of a failed exchange beside its message. */
+/** The known facts of a failed exchange beside its message. */
 export interface RegistryErrorOptions extends ErrorOptions {
   /** The HTTP status that the registry answered with. */
   status?: number;

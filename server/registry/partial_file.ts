@@ -32,7 +32,7 @@ export class PartialFile implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
   readonly #options: PartialFileOptions;
-  /** What the records on disk say, and since when. */
+  /** The records on disk, and the time at which they were written. */
   readonly #recorded = new Map<PartRecord, { completed: number; time: number }>();
   readonly #buffer = new Uint8Array(HASH_STEP);
   #hash: Hash = createHash("sha256");
@@ -188,7 +188,7 @@ export class PartialFile implements Disposable {
     }
   }
 
-  /** Where the first gap begins. */
+  /** The offset of the first gap. */
   #frontier(): number {
     const open = this.parts.find(({ Completed, Size }) => Completed < Size);
     return open ? open.Offset + open.Completed : this.#options.total;

@@ -6,9 +6,9 @@ import { RegistryError } from "./errors.ts";
 /** If one of these is set, a proxy makes the connections, and the address cannot be checked. */
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].flatMap((n) => [n, n.toLowerCase()]);
 
-/** What to connect to, and how long to wait. */
+/** The address to connect to, and how long to wait. */
 export interface ReachableOptions {
-  /** What was attempted, for the message. */
+  /** The attempt, for the message. */
   subject: string;
   milliseconds: number;
   connect?: (options: Deno.ConnectOptions) => Promise<Pick<Deno.Conn, "close">>;

@@ -15,7 +15,7 @@ export interface Exchange {
   headers: Record<string, string>;
   body?: Uint8Array<ArrayBuffer>;
   signal: AbortSignal;
-  /** What is attempted, for messages: "Cannot pull blob …". */
+  /** The attempt, for messages: "Cannot pull blob …". */
   subject: string;
 }
 

@@ -1,7 +1,7 @@
 // Turns work that reports its progress into a generator of the reports: the work runs by itself,
 // the reader takes reports at its own pace, and when the reader stops, the work ends.
 
-/** Where the work puts its reports. */
+/** The receiver of the work's reports. */
 export interface Outlet<T> {
   /** Hands on a report. */
   emit(report: T): void;

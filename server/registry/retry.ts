@@ -4,7 +4,7 @@
 import { RegistryError } from "./errors.ts";
 import type { TransferTuning } from "./tuning.ts";
 
-/** What a retry needs to know. */
+/** The options of a retry. */
 export interface RetryOptions {
   tuning: TransferTuning;
   signal: AbortSignal;

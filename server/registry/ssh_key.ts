@@ -8,7 +8,7 @@ const PEM = /-----BEGIN OPENSSH PRIVATE KEY-----([^-]+)-----END OPENSSH PRIVATE 
 const MAGIC = "openssh-key-v1\0";
 const KEY_TYPE = "ssh-ed25519";
 const SEED_BYTES = 32;
-/** What stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410). */
+/** The bytes before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** An Ed25519 key that can sign. */

@@ -14,7 +14,7 @@ const LONGEST_ANSWER = 2 ** 20;
 /** Stands in the signed text for the body, which is empty. */
 const EMPTY_BODY = Buffer.from(createHash("sha256").digest("hex")).toString("base64");
 
-/** What a source of tokens needs. */
+/** The parts that a source of tokens needs. */
 export interface TokenSourceOptions {
   registry: URL;
   insecure: boolean;

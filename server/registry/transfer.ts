@@ -21,7 +21,7 @@ export interface TransferOptions extends ClientOptions {
   freeBytes?: FreeBytes;
 }
 
-/** What the work is given. */
+/** The parts that the work is given. */
 export interface Transfer {
   store: ModelStore;
   /** Talks to the registry of the model, `client.reference`. */

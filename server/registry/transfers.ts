@@ -8,7 +8,9 @@ import type { TransferTuning } from "./tuning.ts";
 
 /** A record of a pull or a push. */
 export interface TransferProgress {
-  /** What is done, such as "pulling manifest" or "pulling 7cd4618c1faf"; at last "success". */
+  /**
+   * The work that is done, such as "pulling manifest" or "pulling 7cd4618c1faf"; at last "success".
+   */
   status: string;
   /** The blob that is transferred. */
   digest?: string;

@@ -10,7 +10,7 @@ export interface TransferTuning {
   readonly streamsPerBlob: number;
   /** The approximate number of parts of a blob … */
   readonly parts: number;
-  /** … none of them smaller than this, but for the last … */
+  /** … none of them smaller than this, except for the last … */
   readonly smallestPart: number;
   /** … and none larger, so that the hash, which goes from start to end, stays close behind. */
   readonly largestPart: number;

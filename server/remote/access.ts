@@ -7,7 +7,7 @@ import { checkedFetch, hostAddresses, type Resolve } from "../network/checked_fe
 import { isPublicAddress } from "../network/host.ts";
 import { refusal } from "./errors.ts";
 
-/** What the rules are made from. */
+/** The settings from which the rules are made. */
 export interface AccessOptions {
   /** Server of the models whose names are marked as the cloud's. */
   cloudHost?: string;

@@ -12,7 +12,7 @@ const LONGEST_REFUSAL = 64 * 1024;
 /** The most characters that are quoted of a refusal that is no JSON. */
 const LONGEST_EXCERPT = 300;
 
-/** Which server to ask, and how. */
+/** The server to ask, and how. */
 export interface RemoteClientOptions {
   /** Address of the server; a `/v1` at its end, as clients of OpenAI write it, is dropped. */
   host: string;
@@ -150,7 +150,7 @@ export function errorIn(body: unknown): string | undefined {
   return said === undefined || typeof said === "string" ? said : JSON.stringify(said);
 }
 
-/** Why a connection failed or broke, without what the caller knows. */
+/** The reason why a connection failed or broke, without what the caller knows. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause !== undefined) return reasonOf(error.cause);

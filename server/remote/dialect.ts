@@ -23,11 +23,11 @@ export interface RemoteCall {
   readonly signal: AbortSignal;
 }
 
-/** What a server tells of a model. */
+/** The facts that a server tells of a model. */
 export interface RemoteFacts {
   /** The facts that it tells; others are missing. */
   readonly config: Partial<ModelConfig>;
-  /** When the model was last changed. */
+  /** Time of the model's last change. */
   readonly modified?: Date;
 }
 

@@ -3,7 +3,7 @@
 
 import { readRemoteHost } from "../../engine/mod.ts";
 
-/** What is known of a failure beside its message. */
+/** The known facts of a failure beside its message. */
 export interface RemoteErrorOptions extends ErrorOptions {
   /** The other server's Retry-After, as it stands. */
   retryAfter?: string;

@@ -21,7 +21,7 @@ import { RemoteModel } from "./model.ts";
 import { cloudModelOf, cloudNameOf } from "./names.ts";
 import { RemoteServer } from "./server.ts";
 
-/** What remote models need. */
+/** The parts that remote models need. */
 export interface RemoteOptions {
   /** Server of the models whose names are marked as the cloud's. Default: there is none. */
   cloudHost?: string;

@@ -64,7 +64,7 @@ function notesOn({ repeatLastN }: ChatRequest | GenerateRequest): string[] {
     : ["repeat_last_n: a server with OpenAI's API looks at the whole text"];
 }
 
-/** Which program the server is; asked only where it makes a difference. */
+/** The program of the server; asked only if it makes a difference. */
 async function programOf(
   call: RemoteCall,
   { format }: ChatRequest | GenerateRequest,

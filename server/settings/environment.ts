@@ -14,7 +14,7 @@ export interface Variable {
   readonly name: string;
   /** For the help, with the default in brackets. */
   readonly effect: string;
-  /** What its value must be; default: any text. */
+  /** The kind of its value. Default: any text. */
   readonly kind?: Kind;
   /** Whether its value is secret, and never shown. */
   readonly isSecret?: boolean;
@@ -169,7 +169,7 @@ export const VARIABLES: readonly Variable[] = [
 export interface EnvironmentFault {
   readonly name: string;
   readonly value: string;
-  /** What it must be. */
+  /** The kind of value that it must have. */
   readonly is: string;
 }
 

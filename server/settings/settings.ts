@@ -32,17 +32,17 @@ export interface Settings {
   gpuOverhead: number;
   /** In bytes. */
   gpuMemory?: number;
-  /** What keys and values are in KV caches; absent: f16. */
+  /** The types of keys and values in KV caches; absent: f16. */
   cacheTypes?: CacheTypes;
   /** Bytes of memory for what leaves the KV caches of models; absent: by what is free. */
   cacheMemory?: number;
-  /** Where it is kept on disk, if it is. */
+  /** Its folder on disk, if it is kept there. */
   cacheDisk?: { folder: string; bytes: number };
-  /** Where models run. */
+  /** The place where models run. */
   isolation: Isolation;
   /** Folder of caches, whose files may be lost; undefined where the system names none. */
   cache?: string;
-  /** What is kept of /v1/responses. */
+  /** The limits of what is kept of /v1/responses. */
   responses: ResponseBounds;
   keepUnused: boolean;
   /** Whether the model in the box is left out. */
@@ -129,7 +129,7 @@ export function tuningFolder({ cache }: Pick<Settings, "cache">): string | undef
   return cache === undefined ? undefined : join(cache, "tuning");
 }
 
-/** Where programs of this system keep their caches. */
+/** The folder in which programs of this system keep their caches. */
 function cacheFolder(read: (name: string) => string, home: string): string | undefined {
   const own = read("QUERN_CACHE");
   if (own) return own;

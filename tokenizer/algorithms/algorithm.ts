@@ -32,6 +32,6 @@ export interface Algorithm {
   readonly requiresBos?: boolean;
   /** The token that ends every text, whatever the metadata says about EOS. */
   readonly separator?: number | undefined;
-  /** What was guessed, as a sentence. */
+  /** The guess, as a sentence. */
   readonly warning?: string;
 }

@@ -122,7 +122,9 @@ export class SpecialTokens {
   }
 }
 
-/** Which pieces take adjacent white space. GGUF has no field for it, but some families need it. */
+/**
+ * The pieces that take adjacent white space. GGUF has no field for it, but some families need it.
+ */
 function strippingOf(metadata: Metadata): (piece: string) => "left" | "right" | undefined {
   const name = (readString(metadata, "general.name") ?? "").toLowerCase();
   const pre = readString(metadata, "tokenizer.ggml.pre") ?? "";

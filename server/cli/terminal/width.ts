@@ -31,7 +31,7 @@ export function truncate(text: string, columns: number): string {
 /** All but tab and line feed. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 
-/** The text without its control characters, but for tabs and line feeds. */
+/** The text without its control characters, except for tabs and line feeds. */
 export function withoutControls(text: string): string {
   return text.replace(CONTROLS, "");
 }

@@ -12,7 +12,7 @@ import { HttpError } from "../errors.ts";
  */
 export type ReadImage = (base64: string, place: string) => Uint8Array;
 
-/** What reads the images of a request for a model. */
+/** The reader of the images of a request for a model. */
 export function imageReader(
   { model }: { model?: string | null | undefined },
   { readsImages }: Pick<ModelInfo, "readsImages">,

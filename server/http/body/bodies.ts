@@ -6,7 +6,7 @@ import { HttpError } from "../errors.ts";
 
 /** Largest request body: several images in base64 fit. */
 export const MAX_BODY_BYTES = 32 * 2 ** 20;
-/** What all bodies may hold together: eight of the largest. */
+/** Most bytes of all bodies together: eight of the largest. */
 export const MAX_HELD_BYTES = 256 * 2 ** 20;
 /**
  * Bytes of each body that are not counted, so that small requests pass while large ones fill the

@@ -24,7 +24,7 @@ const BOUNDS: JsonBounds = {
   // Listing this number of names takes 15 ms in any case.
   siblings: 65_536,
 };
-/** What a value takes in memory beside its text, in bytes, roughly. */
+/** Bytes of memory that a value takes beside its text, roughly. */
 const VALUE_BYTES = 32;
 /** Smaller bodies are parsed within a slice or two of time, and do not queue. */
 const SMALL_BYTES = 256 * 2 ** 10;

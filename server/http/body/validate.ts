@@ -33,12 +33,12 @@ const KEYWORDS = new Set(
     "properties additionalProperties").split(" "),
 );
 
-/** What is wrong with a value; undefined if nothing is. */
+/** The fault of a value; undefined if it has none. */
 type Check = (value: unknown) => string | undefined;
 
 /** A schema, prepared for checks. */
 interface Node {
-  /** Of the value without what is in it. */
+  /** The fault of the value itself, without the values in it. */
   readonly checks: readonly Check[];
   anyOf: readonly Node[];
   items: Node | undefined;
@@ -175,7 +175,7 @@ function typeTest(name: string): (value: unknown) => boolean {
 
 /** Checks one body. */
 class Checker {
-  /** Where it is. */
+  /** The path to the value that is checked. */
   readonly #path: Fault["path"] = [];
   #values = 0;
 

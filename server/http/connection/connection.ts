@@ -79,7 +79,7 @@ export class Connection implements ByteSink {
     this.#receiver = new Receiver(connection, () => this.#abort?.abort());
   }
 
-  /** When it became idle, on the clock of performance.now(). */
+  /** Time at which it became idle, on the clock of performance.now(). */
   get idleSince(): number | undefined {
     return this.#idleSince;
   }

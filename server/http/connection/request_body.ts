@@ -56,7 +56,7 @@ export class RequestBody {
   }
 }
 
-/** What the decoder expects next. */
+/** The part that the decoder expects next. */
 type State = "size" | "data" | "data end" | "trailer" | "done";
 
 /** Decodes chunks as they arrive, however they are split; chunks of one byte cost no object each. */

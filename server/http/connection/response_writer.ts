@@ -1,13 +1,13 @@
 // Writes a Response on a connection (RFC 9112): with its length where the body is complete at once, in
 // chunks where it comes in pieces. The pace is that of the client.
 
-/** What takes the bytes. */
+/** The receiver of the bytes. */
 export interface ByteSink {
   /** Writes all of them. */
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** What the request and the connection allow. */
+/** The abilities of the request and the connection. */
 export interface WriteOptions {
   /** HEAD is answered without a body. */
   method: string;

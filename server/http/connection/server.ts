@@ -84,7 +84,7 @@ export class HttpServer {
     this.#accepting = this.#accept();
   }
 
-  /** Where it listens. */
+  /** The address at which it listens. */
   get addr(): Deno.NetAddr {
     return this.#listener.addr;
   }

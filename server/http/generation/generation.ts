@@ -18,7 +18,7 @@ import { CLIENT_CLOSED_REQUEST, HttpError } from "../errors.ts";
 import { HEARTBEAT, HEARTBEAT_MILLISECONDS, withHeartbeat } from "../stream/heartbeat.ts";
 import type { WaitingQueue } from "./queue.ts";
 
-/** What is to run, and for whom. */
+/** The request to run, and its client. */
 export interface GenerationRequest extends AskedLoad {
   model: string;
   /** New keep-alive of the model, in milliseconds. */
@@ -34,7 +34,7 @@ export interface GenerationResources {
   queue: WaitingQueue;
 }
 
-/** What an answer is made of. */
+/** The parts of an answer. */
 export type AnswerEvent = Exclude<ChatEvent, QueuedEvent>;
 
 /** A sign of life while there is nothing else to send. */
@@ -93,7 +93,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     return this.#done?.usage;
   }
 
-  /** When the first token came, on the clock of performance.now(); undefined before. */
+  /** Time of the first token, on the clock of performance.now(); undefined before. */
   get firstTokenAt(): number | undefined {
     return this.#firstTokenAt;
   }
@@ -106,7 +106,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     return this.#done?.notes ?? [];
   }
 
-  /** What the generation failed with, if it did. */
+  /** The error of the generation, if it failed. */
   get failure(): unknown {
     return this.#failure;
   }

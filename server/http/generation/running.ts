@@ -4,7 +4,7 @@
 /** Ids that clients may give their requests. */
 const ID = /^[\w.:-]{1,128}$/;
 
-/** What runs now. */
+/** The generations that run now. */
 export class RunningRequests {
   readonly #running = new Map<string, AbortController>();
 

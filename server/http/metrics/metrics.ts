@@ -6,7 +6,7 @@ import type { WaitingQueue } from "../generation/queue.ts";
 import { RecentRequests } from "./recent_requests.ts";
 import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 
-/** What the gauges read. */
+/** The sources of the gauges. */
 export interface MetricsSources {
   manager: Pick<ModelManager, "running" | "busyWorkers">;
   queue: Pick<WaitingQueue, "length">;
@@ -199,7 +199,7 @@ function gaugesOf({ manager, queue, blocks, version }: MetricsSources): Metric[]
   ];
 }
 
-/** What is taken of loaded models, a series for each state. */
+/** The use of loaded models, a series for each state. */
 function* occupancyOf(
   manager: MetricsSources["manager"],
   kind: keyof Occupancy,

@@ -8,7 +8,7 @@ const MOST_KEPT = 100;
 
 /** A request whose answer is complete. */
 export interface RecentRequest {
-  /** When it came. */
+  /** Time at which it came. */
   at: Date;
   method: string;
   path: string;

@@ -24,7 +24,7 @@ const HEADERS = [
   "openai-organization",
   "openai-project",
 ];
-/** What a page may read of an answer besides its body. */
+/** The headers of an answer that a page may read. */
 const EXPOSED_HEADERS = ["request-id", "x-request-id", "retry-after"];
 /** How long a browser may remember a preflight, in seconds. */
 const PREFLIGHT_SECONDS = 12 * 60 * 60;

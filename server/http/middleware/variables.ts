@@ -4,7 +4,7 @@
 import type { BodyAllowance } from "../body/bodies.ts";
 import type { Generation } from "../generation/generation.ts";
 
-/** What routes leave in the context for the access log and the metrics. */
+/** Facts that routes leave in the context for the access log and the metrics. */
 export interface AccessVariables {
   generation?: Generation;
   /** The model's name as the client wrote it. */
@@ -13,7 +13,7 @@ export interface AccessVariables {
   promptTokens?: number;
 }
 
-/** What routes read bodies against. */
+/** The parts with which routes read bodies. */
 export interface BodyVariables {
   body: BodyAllowance;
 }

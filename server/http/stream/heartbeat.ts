@@ -30,7 +30,7 @@ export async function* withHeartbeat<T>(
   }
 }
 
-/** What the promise gives, or undefined if that takes too long. */
+/** The result of a promise, or undefined if that takes too long. */
 async function atMost<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), milliseconds);

@@ -7,7 +7,7 @@ const DISTANCE = 3;
 /** Longest burst that is spread out. A submit gives fewer tokens: a longer one is a fast source. */
 const MOST_IN_BURST = 16;
 
-/** What a stream is made of. */
+/** The parts of a stream. */
 export interface StreamOptions<T> {
   events: AsyncIterable<T>;
   /** Ends the source, called when the client has gone. */

@@ -62,7 +62,7 @@ class Renderer {
     this.#isForgiving = isForgiving;
   }
 
-  /** What the statements print, separate from earlier output. */
+  /** The output of the statements, separate from earlier output. */
   capture(statements: readonly Statement[], scope: Scope): Text {
     return this.#captured(() => this.#run(statements, scope));
   }
@@ -143,7 +143,7 @@ class Renderer {
     return "normal";
   }
 
-  /** What a block prints, after filters. */
+  /** The output of a block, after filters. */
   #filtered({ body, filters }: { body: Statement[]; filters: Filter[] }, scope: Scope): Value {
     return filters.reduce<Value>(
       (value, filter) => filterValue(value, filter, scope),

@@ -38,7 +38,7 @@ const stop = record({
   stop_sequence: { ...textOrNull, description: "The stop sequence that came, if one did." },
 });
 
-/** Why an answer ended. */
+/** The reason why an answer ended. */
 export type AnthropicStop = BodyOf<typeof stop>;
 
 const head = {
@@ -85,7 +85,7 @@ const delta = anyOf(
   record({ type: { const: "input_json_delta" }, partial_json: text }),
 );
 
-/** What a content_block_delta adds. */
+/** The addition of a content_block_delta. */
 export type BlockDelta = BodyOf<typeof delta>;
 
 const beginning = record({

@@ -20,7 +20,7 @@ import { toWireId } from "./tools.ts";
 /** The signature of thinking: clients demand one, and nobody verifies it. */
 const SIGNATURE = btoa("quern");
 
-/** What an answer is written for. */
+/** Options of an answer's events. */
 export interface AnswerOptions extends Pick<AnswerHead, "id" | "model"> {
   /** Name of the request, by which clients report a fault. */
   requestId: string;

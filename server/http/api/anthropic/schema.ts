@@ -130,7 +130,7 @@ export type AnthropicRequest =
 /** A piece of a message. Which members a type needs is checked where it is read. */
 export type AnthropicBlock = BodyOf<typeof block, typeof messagesSchema.$defs>;
 
-/** Where an image or a document comes from. */
+/** The source of an image or a document. */
 export type AnthropicSource = NonNullable<AnthropicBlock["source"]>;
 
 export type AnthropicMessage = BodyOf<typeof message, typeof messagesSchema.$defs>;

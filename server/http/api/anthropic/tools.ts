@@ -38,7 +38,10 @@ function readTool(tool: AnthropicTool): Tool {
   return toTool({ name, description, parameters: parameters as Record<string, unknown>, strict });
 }
 
-/** Why a schema cannot be one of arguments, if so. The engine checks its other keywords. */
+/**
+ * The reason why a schema cannot be one of arguments, if it cannot. The engine checks its other
+ * keywords.
+ */
 function faultOf(schema: unknown): string | undefined {
   if (!isObject(schema)) return "it must be an object";
   const { type = "object", properties = {}, required = [] } = schema;

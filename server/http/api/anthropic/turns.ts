@@ -119,7 +119,10 @@ class TurnReader {
     };
   }
 
-  /** What an assistant said; blocks that only Anthropic's own servers make are left out. */
+  /**
+   * The words and calls of an assistant. Blocks that only Anthropic's own servers make are left
+   * out.
+   */
   #readAssistant(blocks: readonly AnthropicBlock[], place: string): ChatMessage {
     const pieces: ContentPiece[] = [];
     let thinking = "";

@@ -20,7 +20,7 @@ const common = {
 
 const request = { type: "object", properties: common } as const;
 
-/** What all embedding requests share. Of the options, those of the load have an effect. */
+/** Members of all embedding requests. Of the options, those of the load have an effect. */
 export type EmbedBody = BodyOf<typeof request>;
 
 /** Body of POST /api/embed. */

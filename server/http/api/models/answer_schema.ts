@@ -31,7 +31,7 @@ export type OllamaDetails = BodyOf<typeof details>;
 
 const model = { name: text, model: text, size: count, digest: text, details } as const;
 
-/** Of a model on another server. */
+/** Members of a model on another server. */
 const remote = {
   remote_model: { ...text, description: "Its name on the server that has it." },
   remote_host: { ...text, description: "The address of that server." },

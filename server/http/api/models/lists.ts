@@ -40,7 +40,7 @@ function toTag(entry: StoreEntry, digest: string): OllamaTag {
   };
 }
 
-/** What a model can be asked for, in the words by which clients decide what to offer. */
+/** The abilities of a model, in the words by which clients decide what to offer. */
 export function capabilitiesOf(info: ModelInfo): string[] {
   if (info.isEmbeddingModel) return ["embedding"];
   const { readsImages: vision, callsTools: tools, fillsInMiddle: insert, thinks: thinking } = info;

@@ -54,12 +54,12 @@ export type OllamaToolCall = BodyOf<typeof toolCall>;
 const extras = { thinking: text, tool_calls: { ...list(toolCall), minItems: 1 } } as const;
 const extrasSchema = record({}, extras);
 
-/** What an answer may have besides text. */
+/** Members that an answer may have besides text. */
 export type OllamaExtras = BodyOf<typeof extrasSchema>;
 
 const head = { model: text, created_at: time, done: flag } as const;
 
-/** What any record may have around its text. */
+/** Members that any record may have around its text. */
 const others = {
   logprobs: { ...list(maskedLogprobSchema), minItems: 1 },
   done_reason: { enum: ["stop", "length", "load", "unload"] },

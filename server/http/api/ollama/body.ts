@@ -63,7 +63,7 @@ export function translateGenerate(body: OllamaGenerateRequest, info: ModelInfo):
   return { ...loading, tasks: [task] };
 }
 
-/** Which way an answer's form is given; the empty string and null are none. */
+/** The way in which an answer's form is given; the empty string and null are none. */
 function readFormat(body: OllamaRequest): FormatOptions {
   const names = (["format", "pattern", "grammar"] as const)
     .filter((name) => body[name] !== undefined && body[name] !== null && body[name] !== "");

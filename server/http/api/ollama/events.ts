@@ -21,7 +21,7 @@ export type OllamaText =
   | Pick<ChatRecord, "message" | "logprobs">
   | Pick<GenerateRecord, "response" | "logprobs" | keyof OllamaExtras>;
 
-/** What a final record tells besides text. */
+/** The facts that a final record has besides text. */
 type FinalExtras =
   & OllamaMetrics
   & Pick<ChatRecord, "dropped_messages" | "dropped_indexes">
@@ -56,7 +56,7 @@ class AnswerParts {
     }
   }
 
-  /** What was gathered since the last call of this; undefined if there is nothing. */
+  /** The text that was gathered since the last call; undefined if there is none. */
   take(form: TextForm): OllamaText | undefined {
     const [text, thinking, calls, logprobs] = [
       this.#text,
@@ -78,7 +78,7 @@ class AnswerParts {
 export class OllamaEncoder implements EventEncoder<OllamaRecord | OllamaError> {
   readonly #head: AnswerHead;
   readonly #form: TextForm;
-  /** What the next record of a stream tells, and what the whole answer tells. */
+  /** The members of the next record of a stream, and those of the whole answer. */
   readonly #next = new AnswerParts();
   readonly #all = new AnswerParts();
   #done: DoneEvent | undefined;
@@ -158,7 +158,7 @@ export function renderedRecord(
   return { model, created_at: at.toISOString(), ...text, done: false, _debug_info: info };
 }
 
-/** What a final record tells of how the answer came about. Times in milliseconds. */
+/** The figures of a final record. Times in milliseconds. */
 function toExtras(
   { usage, context, droppedMessages, droppedIndexes }: DoneEvent,
   total: number,

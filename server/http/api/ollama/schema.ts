@@ -37,7 +37,7 @@ const common = {
 
 const request = { type: "object", properties: common } as const;
 
-/** What chat and generate requests share. */
+/** Members of chat and generate requests. */
 export type OllamaRequest = BodyOf<typeof request>;
 
 const toolCall = callSchema({ type: ["object", "null"] });

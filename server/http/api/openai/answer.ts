@@ -9,7 +9,7 @@ import type { CompletionUsage, OpenAiError } from "./answer_schema.ts";
 /** An event of a stream of completions. */
 export type CompletionEvent<Chunk> = ServerSentEvent<Chunk | OpenAiError | "[DONE]">;
 
-/** What a stream of completions is made of. */
+/** The parts of a stream of completions. */
 export type CompletionRecord<Chunk> = CompletionEvent<Chunk> | SseComment;
 
 /** The sign of life of a stream: a comment, which clients ignore. */
@@ -48,7 +48,7 @@ export function toUsage(usage: Usage): CompletionUsage {
   };
 }
 
-/** What tells of messages that did not fit the window; OpenAI has no members like these. */
+/** Members about messages that did not fit the window. OpenAI has no such members. */
 export interface Dropped {
   dropped_messages?: number;
   /** Of messages that the request has as a list. */

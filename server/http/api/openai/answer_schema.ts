@@ -20,7 +20,7 @@ import {
 
 const dropped = { dropped_messages: droppedMessages, dropped_indexes: droppedIndexes } as const;
 
-/** What an error is told by, also within a stream. */
+/** The form of an error, also within a stream. */
 export const openAiErrorSchema = record({
   error: record({ message: text, type: text, param: textOrNull, code: textOrNull }),
 });
@@ -91,7 +91,7 @@ const delta = record({}, {
   tool_calls: list(anyOf(toolCall, callPiece)),
 });
 
-/** What a chunk adds. */
+/** The addition of a chunk. */
 export type ChatDelta = BodyOf<typeof delta>;
 
 const chatChunk = record({

@@ -27,7 +27,7 @@ const common = {
 
 const request = { type: "object", properties: common } as const;
 
-/** What all requests share. `options` and `keep_alive` are Ollama's. */
+/** Members of all requests. `options` and `keep_alive` are Ollama's. */
 export type OpenAiBody = BodyOf<typeof request>;
 
 /** Members of both kinds of completions. */
@@ -44,7 +44,7 @@ const sampling = {
 
 const completion = { type: "object", properties: { ...common, ...sampling } } as const;
 
-/** What both kinds of completions share. */
+/** Members of both kinds of completions. */
 export type SamplingBody = BodyOf<typeof completion>;
 
 const part = {
@@ -98,7 +98,7 @@ const tool = {
 
 const formatType = { enum: ["text", "json_object", "json_schema"] } as const;
 
-/** What an answer must be. */
+/** The form that an answer must have. */
 export type FormatType = BodyOf<typeof formatType>;
 
 const effort = { type: ["object", "null"], properties: { effort: text, summary: text } } as const;

@@ -13,7 +13,9 @@ export interface RecordSchema<Required extends Members, Optional extends Members
   additionalProperties: false;
 }
 
-/** An object with these members and no others, all of them required but for the optional ones. */
+/**
+ * An object with these members and no others, all of them required except for the optional ones.
+ */
 export function record<
   const Required extends Members,
   const Optional extends Members = Record<never, never>,
@@ -96,7 +98,7 @@ export const droppedMessages = {
   description: "How many of the oldest messages did not fit the window.",
 } as const;
 
-/** Which messages did not fit the window, where an API has a list of them. */
+/** The messages that did not fit the window, if an API has a list of them. */
 export const droppedIndexes = {
   ...list(count),
   description: "Which of `messages` did not fit the window, counted from 0. Those that the " +

@@ -24,7 +24,7 @@ const SERVERS = [
   { url: "http://127.0.0.1:11434", description: "A server on this machine, as it is by default." },
 ];
 
-/** What such a document has. */
+/** The members of such a document. */
 export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; description: string; license: object };

@@ -50,7 +50,7 @@ export interface Operation {
   tag: string;
   summary: string;
   parameters?: Parameter[];
-  /** What the request's JSON body must be. */
+  /** The schema of the request's JSON body. */
   body?: NamedSchema;
   /** Whether the request's body is a file instead. */
   isUpload?: boolean;

@@ -61,7 +61,7 @@ export class SchemaComponents {
   }
 }
 
-/** What holds values, and no schemas. */
+/** Keywords that contain values, and no schemas. */
 const VALUES = ["const", "enum", "default", "examples"];
 
 /** A schema whose members have the descriptions of the glossary where they have none of their own. */

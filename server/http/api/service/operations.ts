@@ -20,7 +20,7 @@ function plain(name: string, example: string): Operation["answers"] {
   return { "text/plain": named(name, { type: "string" }, example) };
 }
 
-/** What tells about the server. */
+/** The operations about the server. */
 export const serverOperations: Operation[] = [
   ofServer({
     id: "getRoot",

@@ -18,7 +18,7 @@ import type {
 import { decodeRate } from "../../metrics/metrics.ts";
 import type { RecentRequest } from "../../metrics/recent_requests.ts";
 
-/** What is asked to see whether a server is well, and costs it next to nothing to say. */
+/** Requests that ask whether a server is well, which cost it next to nothing to answer. */
 const URGENT = /^\w+:\/\/[^/]*\/(health|metrics|api\/version)?(\?|$)/;
 
 /** Whether a request is answered before others begin. */

@@ -35,7 +35,7 @@ export type OutputText = BodyOf<typeof outputText>;
 
 const summaryText = record({ type: { const: "summary_text" }, text });
 
-/** What was thought. */
+/** A text of thinking. */
 export type SummaryText = BodyOf<typeof summaryText>;
 
 const functionCall = record({

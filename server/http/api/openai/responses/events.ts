@@ -19,7 +19,7 @@ import { CallItem, type GrowingItem, MessageItem, ReasoningItem } from "./items.
 import { type CalledFunction, namespacedFunctions, toolsTold } from "./tools.ts";
 import type { ResponsesBody } from "../schema.ts";
 
-/** What a stream is made of. */
+/** The parts of a stream. */
 export type ResponsesRecord = ServerSentEvent<ResponseEvent> | SseComment;
 
 /** A response. */

@@ -20,11 +20,11 @@ export interface GrowingItem {
   grow(piece: string): UnnumberedEvent;
   /** Events of its end. */
   end(status: ItemStatus): UnnumberedEvent[];
-  /** What there is of it. */
+  /** The item as far as it exists. */
   item(status: ItemStatus): OutputItem;
 }
 
-/** Where an item stands in the answer. */
+/** The index of an item in the answer. */
 interface Place {
   item_id: string;
   output_index: number;
@@ -36,7 +36,7 @@ abstract class BaseItem implements GrowingItem {
   protected readonly id: string;
   protected readonly place: Place;
 
-  /** @param id unique among items of all responses, but for the prefix of its kind */
+  /** @param id unique among items of all responses, except for the prefix of its kind */
   constructor(prefix: string, id: string, index: number) {
     this.id = `${prefix}_${id}`;
     this.place = { item_id: this.id, output_index: index };

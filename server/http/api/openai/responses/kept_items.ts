@@ -140,7 +140,7 @@ function toKeptPart(
   return { type: kind, text: text ?? "", annotations: [], logprobs: [] };
 }
 
-/** Which of the items of an input are asked for. */
+/** The part of an input's items that is asked for. */
 export interface ItemsQuery {
   limit?: string | undefined;
   order?: string | undefined;

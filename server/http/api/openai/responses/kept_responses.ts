@@ -27,7 +27,7 @@ interface KeptResponse {
   input: KeptItem[];
 }
 
-/** What the kept responses of a request are read from. */
+/** The sources of the kept responses of a request. */
 export interface KeptResponsesOptions {
   /** Without one, nothing is kept. */
   store: ResponseStore | undefined;
