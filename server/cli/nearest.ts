@@ -1,7 +1,9 @@
 // Words that are looked up in a list or a table, and the one that is nearest to a word that is not
 // there: what somebody who made a typing error has probably meant. Pure.
 
-/** What a table has under a word that somebody typed, which may be any, `constructor` too. */
+/**
+ * The entry of a table for a word that somebody typed, which may be any word, `constructor` too.
+ */
 export function lookUp<T>(table: Readonly<Record<string, T>>, word: string): T | undefined {
   return Object.hasOwn(table, word) ? table[word] : undefined;
 }

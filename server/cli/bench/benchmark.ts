@@ -19,7 +19,7 @@ const LEAST_TOKENS = 8;
 /** The step that loads the model. */
 export const LOADING = "loading";
 
-/** What a benchmark works with. */
+/** The parts that a benchmark uses. */
 export interface BenchTools {
   api: Api;
   signal: AbortSignal;
@@ -117,7 +117,7 @@ class Run {
   readonly #tools: BenchTools;
   /** In tokens. */
   readonly #window: number;
-  /** What drafts, for people; empty where nothing does. */
+  /** The source of drafts, for people; empty if there is none. */
   readonly #drafter: string;
   readonly #prompts = new PromptSource();
 
@@ -216,7 +216,7 @@ class Run {
     };
   }
 
-  /** So many answers, asked for at the same time. */
+  /** A number of answers that are asked for at the same time. */
   async #together(count: number, tokens: number): Promise<Sample[]> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const samples = await Promise.all(

@@ -9,7 +9,7 @@ export interface ModelFacts {
   details: Record<string, unknown>;
   /** Bytes of its files; undefined if they are not what each token reads, or not known. */
   weightBytes?: number;
-  /** What drafts for it where nobody names a draft model; missing: only earlier text does. */
+  /** The source of its drafts if nobody names a draft model; missing: only earlier text. */
   drafter?: string;
 }
 

@@ -3,7 +3,7 @@
 
 import type { Api, OllamaRecord } from "../client/mod.ts";
 
-/** What to generate. */
+/** The text to generate. */
 export interface GenerationRequest {
   model: string;
   /** Continued as it stands, without a template. */
@@ -31,7 +31,7 @@ export interface Sample {
   /** Tokens that were drafted, and those of them that came. */
   drafted: number;
   accepted: number;
-  /** When the answer ended, from any origin. */
+  /** Time of the answer's end, from any origin. */
   end: number;
 }
 

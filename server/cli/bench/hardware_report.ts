@@ -24,7 +24,7 @@ export interface Speed {
   decodeTokensPerSecond: number;
 }
 
-/** What another program makes of the same file. */
+/** The figures of another program with the same file. */
 export interface Peer extends Speed {
   name: string;
   /** Its version, and what it computed on, as it says. */
@@ -63,7 +63,7 @@ export interface HardwareReport {
   peer?: Peer;
 }
 
-/** What a report is made of. */
+/** The parts of a report. */
 export interface ReportParts {
   date: Date;
   program: HardwareReport["program"];

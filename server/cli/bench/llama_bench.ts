@@ -25,7 +25,7 @@ export async function runLlamaBench(
   return ok ? readLlamaBench(output) : undefined;
 }
 
-/** What its output says; undefined where it says something else. */
+/** The facts in its output; undefined if the output is something else. */
 export function readLlamaBench(output: string): Peer | undefined {
   try {
     const runs: Record<string, unknown>[] = JSON.parse(output);

@@ -7,7 +7,7 @@ import { formatBytes, formatTable } from "../terminal/mod.ts";
 /** A profile with what it is of. */
 export interface ProfileReport extends ModelProfile {
   model: string;
-  /** What computes. */
+  /** The device that computes. */
   device?: string;
   /** Bytes per second that a plain read of its memory reaches, where that is known. */
   readBandwidth?: number;

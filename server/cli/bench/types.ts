@@ -1,6 +1,6 @@
 // The settings of a benchmark, and its report.
 
-/** What to measure. */
+/** The things to measure. */
 export interface BenchSettings {
   model: string;
   /** Lengths of prompts in tokens. */
@@ -24,12 +24,12 @@ export interface Spread {
   most: number;
 }
 
-/** What was measured of one thing. */
+/** The measurements of one thing. */
 export interface BenchRow {
   test: "prefill" | "decode" | "drafts";
   /** For prefill, the tokens of the prompt; else the number of answers at a time. */
   size: number;
-  /** Of all answers together. */
+  /** Tokens per second of all answers together. */
   tokensPerSecond: Spread;
   /** From the request to its first token; of several answers, that of the slowest. */
   firstTokenMilliseconds: Spread;
@@ -38,12 +38,12 @@ export interface BenchRow {
 /** All that was found. */
 export interface BenchReport {
   model: string;
-  /** What the model is, as the server tells. */
+  /** The model's facts, as the server tells them. */
   details: Record<string, unknown>;
   server: { url: string; inProcess: boolean; version: string };
-  /** Of the window, in tokens. */
+  /** Length of the window, in tokens. */
   contextLength: number;
-  /** What computes: its name where it is this process, else whether it is the CPU or a GPU. */
+  /** The device: its name if it is this process's, otherwise whether it is the CPU or a GPU. */
   device: string;
   /** All that the model takes. */
   memoryBytes: number;
@@ -52,7 +52,7 @@ export interface BenchReport {
   rows: BenchRow[];
   /** How much of the memory's speed decoding one answer reaches, where that is known. */
   bandwidth?: { weightBytesPerSecond: number; readBytesPerSecond: number };
-  /** What was left out, and why. */
+  /** The parts that were left out, and why. */
   notes: string[];
   /** The error that ended the run early. */
   failure?: unknown;

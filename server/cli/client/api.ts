@@ -99,7 +99,7 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What an API is made from. */
+/** The parts of an API. */
 export interface ApiOptions {
   inProcess: boolean;
   url: string;
@@ -211,7 +211,7 @@ async function* linesOf(
   }
 }
 
-/** What an answer that is no success says. */
+/** The message of an answer that is not a success. */
 export async function refusalOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   const sentence = errorIn(text) ??
@@ -229,7 +229,7 @@ function errorIn(text: string): string | undefined {
   }
 }
 
-/** What went wrong with a request: an abort and what the API threw stay what they are. */
+/** The error of a failed request. An abort, and errors of the API, are returned as they are. */
 function failureOf(error: unknown, url: string, signal: AbortSignal | null | undefined): unknown {
   if (signal?.aborted) return signal.reason;
   if (error instanceof ApiError) return error;

@@ -68,7 +68,9 @@ async function readModelfile(path: string): Promise<Uint8Array> {
   }
 }
 
-/** What the model carries besides its weights; what the Modelfile leaves out is left out. */
+/**
+ * The parts of the model besides its weights. Those that the Modelfile does not name are left out.
+ */
 function contentsOf(modelfile: Modelfile): Record<string, unknown> {
   const { from: _from, adapters: _adapters, parameters, messages, license, ...texts } = modelfile;
   return {

@@ -11,7 +11,7 @@ export interface LocalFile {
   readonly source: { readonly path: string } | { readonly digest: string };
 }
 
-/** What a model is made from. */
+/** The sources of a model. */
 export interface Sources {
   /** Name of another model. */
   readonly from?: string;

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from "../../dependencies.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { VARIABLES } from "../../settings/environment.ts";
 
-/** What a definition is given. */
+/** The arguments of a definition. */
 export interface Definition {
   program: Command;
   world: CliDependencies;

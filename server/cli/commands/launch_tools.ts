@@ -2,7 +2,7 @@
 // variables of its environment and arguments, never a file of its settings. What they read of both is
 // documented by each tool; tests/clients tries them unmodified.
 
-/** What a tool is pointed at. */
+/** The server and the model to which a tool is directed. */
 export interface Target {
   /** Address of the server, without a slash at the end. */
   url: string;

@@ -35,7 +35,7 @@ export async function stop(dependencies: CliDependencies, model: string): Promis
   return 0;
 }
 
-/** Where the model is: on the GPU, or how it is split. */
+/** The place of the model: the GPU, or how it is split. */
 function processorOf({ size, size_vram }: OllamaProcess): string {
   if (size_vram >= size) return "100% GPU";
   const onCpu = Math.round(100 * (size - size_vram) / size);

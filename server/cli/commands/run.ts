@@ -60,7 +60,7 @@ export async function run(
   return await runRepl(session, keyboard);
 }
 
-/** What was piped in; undefined at a terminal. */
+/** The text that was piped in; undefined at a terminal. */
 async function readPiped(terminal: Terminal): Promise<string | undefined> {
   if (terminal.stdinIsTerminal) return undefined;
   // Every file ends with a line feed.

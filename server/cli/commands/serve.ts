@@ -84,7 +84,7 @@ async function cleanUp(store: ModelStore, log: Log): Promise<void> {
   if (removed > 0) log.info(`removed ${removed} unused files of ${formatBytes(bytes)}`);
 }
 
-/** Where a browser on this machine finds the server. */
+/** The address at which a browser on this machine finds the server. */
 function pageAddress({ hostname, port }: Deno.NetAddr): string {
   return clientUrl({ scheme: "http", hostname, port });
 }

@@ -8,7 +8,7 @@ import type { CliDependencies } from "../dependencies.ts";
 import { VARIABLES } from "../../settings/environment.ts";
 import { v8Flags } from "../setup/v8_flags.ts";
 
-/** What can be done with it. */
+/** The actions on a service. */
 export const SERVICE_ACTIONS = ["install", "uninstall"] as const;
 
 /** Options of the command line. */
@@ -29,7 +29,7 @@ interface Service {
   start: string[][];
   /** Commands before its file is removed. */
   stop: string[][];
-  /** What else the user should know. */
+  /** Further facts for the user. */
   advice: string;
 }
 

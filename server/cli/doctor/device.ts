@@ -21,7 +21,7 @@ const DEFAULT_LIMITS = { binding: 128 * 2 ** 20, buffer: 256 * 2 ** 20 };
 
 const UPDATE_DRIVER: Todo = { text: "Update the driver of the GPU, then ask the doctor again." };
 
-/** What findings need of the machine. */
+/** The facts of the machine that findings need. */
 interface Place {
   host: Host;
   environment: Environment;

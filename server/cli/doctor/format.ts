@@ -43,7 +43,7 @@ function formatFinding(
     : [head + first, ...rest.map((line) => " ".repeat(left) + line)];
 }
 
-/** What is to be done about all findings, the worst first; a sentence if there is nothing. */
+/** The advice of all findings, the worst first; a sentence if there is none. */
 export function formatTodos(findings: readonly Finding[], { style, columns }: Look): string {
   const marks = ["problem", "warning", "ok"];
   const rank = ({ mark }: Finding) => marks.indexOf(mark);

@@ -36,7 +36,7 @@ const NVIDIA_DRIVER: Record<string, { command: string; source?: string }> = {
 
 const AGAIN = "Then ask the doctor again.";
 
-/** What to do where WebGPU finds nothing. */
+/** The advice if WebGPU finds nothing. */
 export async function adviseMissingGpu(host: Host, environment: Environment): Promise<Todo> {
   if (host.os === "darwin") {
     return {
@@ -70,7 +70,10 @@ export async function adviseUnusedGpu(
   return await adviseHiddenGpu(host, unhidden) && await adviseHiddenGpu(host, environment);
 }
 
-/** What keeps WebGPU from a GPU that is in the machine; undefined if there seems to be none. */
+/**
+ * The reason why WebGPU does not find a GPU that is in the machine; undefined if there seems to be
+ * none.
+ */
 export async function adviseHiddenGpu(
   host: Host,
   environment: Environment,

@@ -23,7 +23,7 @@ async function isPortOpen({ hostname, port }: { hostname: string; port: number }
   }
 }
 
-/** What the doctor asks a machine, besides files and the environment. */
+/** The questions of the doctor to a machine, besides files and the environment. */
 export interface Machine {
   host: Host;
   /** Whether anything accepts connections there. */

@@ -10,7 +10,7 @@ import type { Finding, Section, Todo } from "./types.ts";
 
 const ANSWER_MILLISECONDS = 5000;
 
-/** What was found at the address. */
+/** The findings at the address. */
 export interface ServerState {
   section: Section;
   /** Models that it has in memory, if it is on this machine. */

@@ -11,7 +11,7 @@ import type { Finding, Section, Todo } from "./types.ts";
 /** A small model takes as much. */
 const LITTLE_SPACE = 2e9;
 
-/** What the store is looked at with. */
+/** The parts that the examination of the store uses. */
 export interface StoreTools {
   inspect: (path: string) => Promise<ModelInfo>;
   freeBytes: FreeBytes;

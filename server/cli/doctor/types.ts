@@ -10,14 +10,14 @@ export type Mark = "ok" | "warning" | "problem";
 /** One thing that was looked at. */
 export interface Finding {
   mark: Mark;
-  /** What was looked at, in a word or two. */
+  /** The subject, in a word or two. */
   subject: string;
   /** How it is. */
   text: string;
   todo?: Todo;
 }
 
-/** What to do about a finding. */
+/** The advice of a finding. */
 export interface Todo {
   /** A sentence or two. */
   text: string;

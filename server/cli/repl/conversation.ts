@@ -53,7 +53,7 @@ export class Conversation {
     this.settings = settings;
   }
 
-  /** What has been said here, without the system message. */
+  /** The conversation so far, without the system message. */
   get messages(): readonly OllamaMessage[] {
     return this.#messages;
   }

@@ -7,7 +7,7 @@
  */
 export type KeyboardMode = "keys" | "silent" | "lines";
 
-/** Where keys come from. */
+/** The source of keys. */
 export interface Keyboard {
   setMode(mode: KeyboardMode): void;
   /** The next input; undefined when the terminal is gone. */

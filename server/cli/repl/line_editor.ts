@@ -12,7 +12,7 @@ import { ReverseSearch } from "./reverse_search.ts";
  */
 export type EditorAction = "submit" | "cancel" | "end" | "clear" | "suspend";
 
-/** What an editor is made of. */
+/** The parts of an editor. */
 export interface LineEditorOptions {
   /** Earlier texts, the oldest first. */
   history?: readonly string[];
@@ -154,7 +154,7 @@ export class LineEditor {
     return end < 0 ? this.#text.length : end;
   }
 
-  /** Where the word before the cursor begins. */
+  /** The beginning of the word before the cursor. */
   #wordStart(isInWord: RegExp): number {
     let place = this.#cursor;
     while (place > 0 && !isInWord.test(this.#text[place - 1]!)) place--;
@@ -162,7 +162,7 @@ export class LineEditor {
     return place;
   }
 
-  /** Where the word after the cursor ends. */
+  /** The end of the word after the cursor. */
   #wordEnd(): number {
     let place = this.#cursor;
     while (place < this.#text.length && !LETTER.test(this.#text[place]!)) place++;

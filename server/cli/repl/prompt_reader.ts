@@ -25,7 +25,7 @@ export interface Reader {
   read(history: readonly string[], signal: AbortSignal): Promise<Typed>;
 }
 
-/** What a reader needs. */
+/** The parts that a reader needs. */
 export interface PromptReaderOptions {
   keyboard: Keyboard;
   /** Draws on the terminal. */

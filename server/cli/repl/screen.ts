@@ -3,7 +3,7 @@
 
 import { type TerminalSize, truncate, widthOf } from "../terminal/mod.ts";
 
-/** What is shown. */
+/** The content of the screen. */
 export interface EditorView {
   /** Before the first line. */
   readonly prompt: string;

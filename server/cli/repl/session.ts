@@ -19,7 +19,7 @@ export interface SessionLook extends AnswerLook {
   verbose: boolean;
 }
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionOptions {
   api: Api;
   terminal: Terminal;
@@ -35,7 +35,7 @@ export class Session {
   readonly environment: Environment;
   readonly conversation: Conversation;
   readonly look: SessionLook;
-  /** What has been typed; one with a file outlives the session. */
+  /** The lines that were typed. A history with a file outlives the session. */
   history = new History();
 
   constructor({ api, terminal, environment, conversation, look }: SessionOptions) {

@@ -19,7 +19,7 @@ export class WordWrap {
     this.#columns = columns;
   }
 
-  /** What to write for the next piece. */
+  /** The text to write for the next piece. */
   push(piece: string): string {
     const columns = this.#columns();
     if (columns !== this.#lastColumns) this.#resize(columns);

@@ -19,7 +19,10 @@ export const TARGETS: Readonly<Record<string, string>> = {
   "aarch64-pc-windows-msvc": "quern-windows-aarch64.exe",
 };
 
-/** What the executable holds besides the modules that mod.ts imports: workers, files and folders. */
+/**
+ * The content of the executable besides the modules that mod.ts imports: workers, files and
+ * folders.
+ */
 export const INCLUDED = [
   "engine/worker/worker.ts",
   "engine/create/file_worker.ts",
@@ -46,7 +49,7 @@ export function readTargets(names: readonly string[]): string[] {
   throw new RangeError(`Cannot compile for "${unknown}": the targets are ${known}, and all`);
 }
 
-/** What an executable is built for, and with. */
+/** The system that an executable is built for, and its options. */
 export interface CompileOptions {
   /** Default: this machine. */
   readonly target?: string | undefined;

@@ -10,7 +10,7 @@ const RETRY_MILLISECONDS = 24 * 60 * 60 * 1000;
 
 const PROBE_SECONDS = 60;
 
-/** What the machine offers to WebGPU. */
+/** The adapters that the machine offers to WebGPU. */
 type Assessment =
   | { state: "ready"; adapter: string }
   | { state: "slow"; adapter: string; mesa: string }

@@ -27,7 +27,7 @@ export async function readDistribution(host: Host): Promise<Distribution | undef
 export interface Outcome {
   /** True if the command exists and left with status 0. */
   ok: boolean;
-  /** What it wrote to its standard output. */
+  /** The text that it wrote to its standard output. */
   output: string;
 }
 
@@ -51,7 +51,7 @@ export interface Host {
   readText(path: string): Promise<string | undefined>;
   /** Runs `task` while no other set-up of this user runs on this machine. */
   exclusively<T>(task: () => Promise<T>): Promise<T>;
-  /** When the last failure was noted, in milliseconds since 1970; 0 for never. */
+  /** Time at which the last failure was noted, in milliseconds since 1970; 0 for never. */
   lastFailure(): Promise<number>;
   /** Notes that an attempt failed now. */
   noteFailure(): Promise<void>;

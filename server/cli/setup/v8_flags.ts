@@ -6,7 +6,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   x86_64: "--experimental-wasm-revectorize,--experimental-wasm-fp16",
 };
 
-/** What V8 does anyway: Deno ends at an empty list, too. */
+/** A flag that V8 sets anyway, because Deno ends if the list is empty. */
 const NONE = "--wasm-dynamic-tiering";
 
 /** The flags for an architecture, as Deno.build.arch calls it, with commas between them. */

@@ -27,7 +27,7 @@ export interface LiveOptions {
   now?: () => number;
 }
 
-/** What one line tells. */
+/** The content of one line. */
 interface Line extends ProgressRecord {
   meter: RateMeter;
 }

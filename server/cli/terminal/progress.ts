@@ -15,7 +15,7 @@ export function showProgress(terminal: Terminal, environment: Environment): Prog
     : new PlainLines(terminal);
 }
 
-/** What {@linkcode showLoadProgress} returns: the callback for a load. */
+/** The result of {@linkcode showLoadProgress}: the callback for a load. */
 export interface LoadDisplay extends Disposable {
   update(progress: LoadProgress): void;
 }

@@ -10,7 +10,7 @@ export interface TerminalSize {
   rows: number;
 }
 
-/** Where a command reads and writes. */
+/** The input and output of a command. */
 export interface Terminal {
   /** Whether somebody types at standard input. */
   readonly stdinIsTerminal: boolean;
