@@ -43,11 +43,11 @@ const MOST_SUMS = 8;
  */
 function mostQueries(device: Gpu, shape: HeadShape): number {
   const { headDim, valueDim = headDim } = shape;
-  const room = device.gpu.limits.maxComputeWorkgroupStorageSize;
+  const available = device.gpu.limits.maxComputeWorkgroupStorageSize;
   const each = headDim * 4 + (POSITIONS + 1) * 4 + 12;
-  const fits = Math.floor((room - 2048) / each);
+  const fits = Math.floor((available - 2048) / each);
   if (fits < 1) {
-    const state = `a query wants ${each} of the device's ${room} bytes of workgroup memory`;
+    const state = `a query wants ${each} of the device's ${available} bytes of workgroup memory`;
     throw new GpuError(`Cannot attend with heads of ${headDim}: ${state}`);
   }
   const results = 32 * POSITIONS; // vec4 of output, in registers
