@@ -2,6 +2,8 @@
 // model, which may have to be pulled, or of files, or none if another server has the model.
 
 import { ModelNotFoundError, RequestError } from "../errors.ts";
+import { readGguf } from "../gguf/mod.ts";
+import { DRAFT_ADVICE, vocabularyFault } from "../load/mod.ts";
 import {
   configOf,
   MEDIA,
@@ -48,6 +50,7 @@ export async function baseOf(
   const layers = [...base?.layers ?? [], ...added.layers, ...adapted];
   const drafting = await draftLayer(context, request, pull);
   if (!drafting) return { layers, config };
+  await checkDraft(context, layers, drafting);
   return {
     layers: [...layers.filter(({ mediaType }) => mediaType !== MEDIA.draft), drafting],
     config,
@@ -115,6 +118,25 @@ async function draftLayer(
   const layer = manifest?.layers.findLast(({ mediaType }) => mediaType === MEDIA.model);
   if (!layer) return await storeFile(context, source.path, MEDIA.draft);
   return { ...layer, mediaType: MEDIA.draft, from: name, existed: true };
+}
+
+/**
+ * Checks that a draft model fits, which otherwise the first load would tell.
+ *
+ * @throws {RequestError} if it has other tokens than the model
+ */
+async function checkDraft(
+  { store: { blobs } }: CreateContext,
+  layers: readonly MadeLayer[],
+  drafting: MadeLayer,
+): Promise<void> {
+  const weights = layers.findLast(({ mediaType }) => mediaType === MEDIA.model);
+  if (!weights) return;
+  const [model, draft] = await Promise.all(
+    [weights, drafting].map(({ digest }) => readGguf(blobs.pathOf(digest))),
+  );
+  const fault = vocabularyFault(model!, draft!);
+  if (fault) throw new RequestError(`the draft model does not fit: ${fault}; ${DRAFT_ADVICE}`);
 }
 
 async function findOrPull(

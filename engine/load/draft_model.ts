@@ -84,30 +84,38 @@ export async function headDrafter(
 }
 
 /**
- * The number of tokens that two models have in common, which is all of them but for padding.
+ * The number of tokens that two models have in common: all of them, except for padding.
  *
  * @throws {UnsupportedModelError} where their tokens differ
  */
 export function commonVocabulary(gguf: GgufFile, draft: GgufFile): number {
+  const fault = vocabularyFault(gguf, draft);
+  if (fault) throw refusal(gguf, draft, fault);
+  return Math.min(...[gguf, draft].map((file) => sizeOf(file, piecesOf(file))));
+}
+
+/**
+ * The reason why a model cannot draft for another one: the difference in their tokens. Undefined if
+ * it can.
+ */
+export function vocabularyFault(gguf: GgufFile, draft: GgufFile): string | undefined {
   for (const key of ["tokenizer.ggml.model", "tokenizer.ggml.pre"]) {
     const [one, other] = [gguf, draft].map(({ metadata }) => metadata[key] ?? "none");
-    if (one !== other) {
-      throw refusal(gguf, draft, `its ${key} is "${other}", and the model's is "${one}"`);
-    }
+    if (one !== other) return `its ${key} is "${other}", and the model's is "${one}"`;
   }
   const [pieces, others] = [gguf, draft].map(piecesOf);
   const [size, otherSize] = [sizeOf(gguf, pieces), sizeOf(draft, others)];
   if (Math.abs(size - otherSize) > MOST_PADDING) {
-    throw refusal(gguf, draft, `it has ${otherSize} tokens, and the model has ${size}`);
+    return `it has ${otherSize} tokens, and the model has ${size}`;
   }
   const common = Math.min(size, otherSize);
   for (let token = 0; token < common; token++) {
     const [piece, other] = [pieces[token], others[token]];
     if (piece === other) continue;
     const [name, otherName] = [piece, other].map((text) => JSON.stringify(text ?? "none"));
-    throw refusal(gguf, draft, `its token ${token} is ${otherName}, and the model's is ${name}`);
+    return `its token ${token} is ${otherName}, and the model's is ${name}`;
   }
-  return common;
+  return undefined;
 }
 
 function piecesOf({ metadata }: GgufFile): readonly unknown[] {
@@ -122,9 +130,12 @@ function sizeOf(gguf: GgufFile, pieces: readonly unknown[]): number {
   return pieces.length || metadata.optionalCount(`${architecture}.vocab_size`, 0);
 }
 
+/** The requirements of a draft model. */
+export const DRAFT_ADVICE =
+  "a draft model has to be a smaller model of the same family, with the same vocabulary";
+
 function refusal(gguf: GgufFile, draft: GgufFile, reason: string): UnsupportedModelError {
   return new UnsupportedModelError(
-    `Cannot draft for "${gguf.path}" with "${draft.path}": ${reason}; ` +
-      "a draft model has to be a smaller model of the same family, with the same vocabulary",
+    `Cannot draft for "${gguf.path}" with "${draft.path}": ${reason}; ${DRAFT_ADVICE}`,
   );
 }

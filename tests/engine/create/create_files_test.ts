@@ -245,3 +245,16 @@ Deno.test("a draft model is a layer of the model that it drafts for, by name or 
   const wrong = { model: "x", from: "small", draftFiles: { "a.gguf": text.digest } };
   await assertRejects(() => make(store, wrong), RequestError, "not in GGUF format");
 });
+
+Deno.test("a draft model with other tokens is refused when the model is made", async () => {
+  const { store } = await createStore();
+  await make(store, { model: "small", files: { "tiny.gguf": await upload(store, tiny) } });
+  const other = `${folder}/other.gguf`;
+  await writeTinyLlama(other, { vocabulary: 4000 });
+  const draftFiles = { "other.gguf": await upload(store, other) };
+  await assertRejects(
+    () => make(store, { model: "large", from: "small", draftFiles }),
+    RequestError,
+    "the draft model does not fit: it has 4000 tokens, and the model has 300; a draft model has to be",
+  );
+});
