@@ -6,12 +6,12 @@ import { advance, NO_KERNEL, OPERATION_WORDS, OPERATIONS, type SpinWait, Word } 
 import type { Kernel } from "./modules.ts";
 
 /** About how many times a thread takes items of an operation. */
-const TURNS = 8;
+const TAKES = 8;
 /**
  * The rest of an operation is divided into this many takes for each thread, so that takes get
  * smaller towards the end.
  */
-const LAST_TURNS = 2;
+const LAST_TAKES = 2;
 /**
  * The smallest take is this fraction of a thread's items. Smaller ones would cost more than threads
  * that end at different times.
@@ -44,7 +44,7 @@ export interface Watch {
 
 /** Most items that are taken at once, so that threads take several times. */
 export function mostItems(items: number, threads: number): number {
-  return Math.max(1, Math.floor(items / (TURNS * threads)));
+  return Math.max(1, Math.floor(items / (TAKES * threads)));
 }
 
 /**
@@ -64,12 +64,12 @@ export function takeShare(thread: Participant, isHost: boolean): void {
       Atomics.store(control, Word.Abort, 1);
     }
     if (threads === 1) continue;
-    const turn = Atomics.load(control, Word.Phase);
+    const current = Atomics.load(control, Word.Phase);
     if (Atomics.add(control, Word.Arrived, 1) === threads - 1) {
       Atomics.store(control, Word.Arrived, 0);
       advance(control, Word.Phase);
     } else if (isHost || phase < phases - 1) {
-      wait.forChange(control, Word.Phase, turn, thread.watch);
+      wait.forChange(control, Word.Phase, current, thread.watch);
     }
   }
 }
@@ -91,7 +91,7 @@ function takePhase(
     watch?.begun();
     for (let first = Atomics.load(control, next); first < items;) {
       if (Atomics.load(control, Word.Abort) !== 0) break;
-      const part = Math.floor((items - first) / (LAST_TURNS * threads));
+      const part = Math.floor((items - first) / (LAST_TAKES * threads));
       const count = Math.min(most, Math.max(1, least, part));
       const found = Atomics.compareExchange(control, next, first, first + count);
       if (found !== first) {
