@@ -44,8 +44,8 @@ interface Lifetime {
   readonly devices: Set<Device | undefined>;
 }
 
-/** The part of an operation that the plan depends on. */
-type PlannedOperation = Pick<StepOperation, "name" | "layer" | "device" | "reads" | "writes">;
+/** The part of an operation on which the memory of values depends. */
+type ScratchOperation = Pick<StepOperation, "name" | "layer" | "device" | "reads" | "writes">;
 
 /** A buffer that values share. */
 interface Place {
@@ -103,7 +103,7 @@ export class Scratch {
    * @param operations those of a step, in order
    * @throws ScratchError if an operation reads a value that none before it wrote; GpuMemoryError
    */
-  place(operations: readonly PlannedOperation[]): void {
+  place(operations: readonly ScratchOperation[]): void {
     const places = share(lifetimesOf(operations, this.#kept));
     this.#memory = new Map(places.flatMap(({ bytes, lifetimes }, i) => {
       const buffer = this.#device.buffer(`scratch ${i}`, bytes, "scratch");
@@ -128,7 +128,7 @@ export class Scratch {
  * The lifetime of each value. Errors: ScratchError for a value that is read before it is written.
  */
 function lifetimesOf(
-  operations: readonly PlannedOperation[],
+  operations: readonly ScratchOperation[],
   kept: ReadonlySet<Buffer>,
 ): Lifetime[] {
   const lifetimes = new Map<ScratchValue, Lifetime>();
