@@ -1,4 +1,4 @@
-// Tests of WebGPU alone: they need an adapter, be it one of software.
+// Tests that need WebGPU: an adapter, which may be a software one.
 
 import { requestAdapter } from "../kernels/webgpu/mod.ts";
 

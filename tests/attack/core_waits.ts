@@ -14,7 +14,7 @@ export function waitOf(path: `/proc/${string}/schedstat`): number {
   }
 }
 
-/** What a process waits for cores from now on. */
+/** The time that a process waits for cores from now on. */
 export class CoreWaits {
   readonly #pid: number;
   readonly #before: Waits;
@@ -44,7 +44,7 @@ export class CoreWaits {
         waits.set(name, waitOf(`${folder}/${name}/schedstat`));
       }
     } catch {
-      // It has ended, or this is no Linux.
+      // The process has ended, or this is not Linux.
     }
     return waits;
   }

@@ -18,7 +18,9 @@ import type { World } from "./trial.ts";
 
 /** Minutes of the whole set. */
 const WHOLE = 20;
-/** Of the minutes given, what is kept for starting, and for cases that go on after the end. */
+/**
+ * Fraction of the time that is reserved for starting, and for cases that continue after the end.
+ */
 const RESERVE = 0.12;
 
 const { values } = parseArgs({
@@ -64,7 +66,7 @@ try {
     const draws = new Draws(seed);
     const count = (all: number) => Math.max(1, Math.round(all * share));
     const world: World = { draws, seed, folder, scratch, share, count };
-    // In an order of its own for every seed, so that a share is a sample of the whole.
+    // Each seed has an order of its own, so that a part is a sample of the whole.
     const order = shuffle(await cases(world), draws)
       .filter((one) => !values.case || one.name.includes(values.case));
     await runner.runArea(name, order, deadline);

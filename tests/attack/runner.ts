@@ -1,5 +1,5 @@
-// Runs cases against one server and judges each: what its answers were, whether the server lives, what
-// the watch saw. Where only time was at fault, the case runs again, alone and against a new server:
+// Runs cases against one server and judges each: its answers, whether the server lives, and what
+// the watch saw. If only time was at fault, the case runs again, alone and against a new server:
 // machines have other work, and only what is slow three times is slow.
 
 import { VISION_MODEL } from "../server/http/api/vision_app.ts";
@@ -74,7 +74,7 @@ export class Runner {
     this.results.push(result);
     const start = performance.now();
     for (const [index, one] of cases.entries()) {
-      // Of every area something is seen, however long those before it have taken.
+      // Every area gets some time, however long earlier areas have taken.
       if (index > 0 && performance.now() > deadline) {
         result.skipped += cases.length - index;
         break;
@@ -161,7 +161,7 @@ export class Runner {
   async #start(): Promise<Server> {
     const environment = { OLLAMA_KEEP_ALIVE: "1h" };
     const server = await Server.start({ folder: this.#folder, environment });
-    // A load, and the kernels of first steps, are nobody's attack.
+    // Loads, and the kernels of first steps, are not part of an attack.
     const options = { num_predict: 2 };
     const load = (model: string) => generate(server, { model, prompt: "Hello", options });
     await Promise.all(MODELS.map(load));

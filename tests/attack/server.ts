@@ -5,12 +5,12 @@ import { PROJECT_ROOT } from "../source_files.ts";
 
 /** How long a server may take until it listens. In milliseconds. */
 const START_MILLISECONDS = 60_000;
-/** How long one may take to stop when it is asked to: 5 s for requests, 5 s to close, and some. */
+/** Milliseconds that a server may take to stop: 5 s for requests, 5 s to close, and some more. */
 const STOP_MILLISECONDS = 15_000;
 /** Lines of the log that are kept. */
 const MAX_LINES = 20_000;
 
-/** How a server is to be started. */
+/** Options of a server. */
 export interface ServerOptions {
   /** Folder of its models. */
   folder: string;
@@ -22,7 +22,7 @@ export interface ServerOptions {
 
 const running = new Set<Server>();
 
-/** Where a server keeps what may be lost, by the folder of its models. */
+/** The server's cache folder, by the folder of its models. */
 export function cacheOf(folder: string): string {
   return `${folder}/.cache`;
 }
@@ -31,9 +31,9 @@ export function cacheOf(folder: string): string {
 export class Server implements AsyncDisposable {
   /** Lines of its log so far. */
   readonly lines: string[] = [];
-  /** Where it listens. */
+  /** Its address. */
   url = "";
-  /** How it ended, once it has. */
+  /** The way in which it ended, once it has. */
   ended: Deno.CommandStatus | undefined;
   readonly #process: Deno.ChildProcess;
   readonly #reading: Promise<void>;
@@ -121,7 +121,7 @@ export class Server implements AsyncDisposable {
     try {
       this.#process.kill("SIGKILL");
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 
@@ -131,13 +131,13 @@ export class Server implements AsyncDisposable {
     await this.#reading;
   }
 
-  /** Asks it to stop. Whether it did, in time and in good order. */
+  /** Asks it to stop. Returns whether it did, in time and in good order. */
   async stop(): Promise<boolean> {
     if (!this.ended) {
       try {
         this.#process.kill("SIGTERM");
       } catch {
-        // It ends just now.
+        // It is ending just now.
       }
     }
     const timer = setTimeout(() => this.kill(), STOP_MILLISECONDS);

@@ -23,7 +23,7 @@ export interface StoreState {
   orphans: string[];
 }
 
-/** Looks at a store: every model whole, every blob somebody's. */
+/** Checks a store: every model must be complete, and every blob belong to a model. */
 export async function examineStore(folder: string): Promise<StoreState> {
   const state: StoreState = { models: [], broken: [], orphans: [] };
   const used = new Set<string>();
@@ -63,7 +63,7 @@ function filesIn(folder: string): string[] {
 /** Weights to make models of, and a registry to pull one from. */
 export class Supplies implements AsyncDisposable {
   readonly registry: FakeRegistry;
-  /** A model that runs. */
+  /** Checks that a model runs. */
   readonly weights: Uint8Array<ArrayBuffer>;
   readonly digest: string;
 

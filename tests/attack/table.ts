@@ -1,8 +1,8 @@
-// What came of the areas, as a table.
+// The results of the areas, as a table.
 
 import { FAULT_KINDS, type FaultKind } from "./trial.ts";
 
-/** What came of an area. */
+/** The result of an area. */
 export interface AreaResult {
   name: string;
   /** Checks that were made. */
@@ -15,7 +15,7 @@ export interface AreaResult {
   seconds: number;
 }
 
-/** A result without anything in it. */
+/** An empty result. */
 export function emptyResult(name: string): AreaResult {
   const faults = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, 0]));
   const counts = { cases: 0, passed: 0, skipped: 0, seconds: 0 };
@@ -27,7 +27,7 @@ export function say(text: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
 }
 
-/** What is to be counted in the end. */
+/** The faults that are counted in the end. */
 export function totalOf(results: readonly AreaResult[]): { passed: number; failed: number } {
   const cases = results.reduce((sum, result) => sum + result.cases, 0);
   const passed = results.reduce((sum, result) => sum + result.passed, 0);

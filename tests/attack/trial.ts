@@ -4,7 +4,7 @@ import type { Draws } from "../engine/grammar/fuzz/draws.ts";
 import { CoreWaits } from "./core_waits.ts";
 import type { Server } from "./server.ts";
 
-/** What may go wrong, as the columns of the table have it. */
+/** Kinds of faults: the columns of the table. */
 export const FAULT_KINDS = [
   "crash",
   "hang",
@@ -14,16 +14,16 @@ export const FAULT_KINDS = [
   "pause",
 ] as const;
 
-/** What went wrong. */
+/** A kind of fault. */
 export type FaultKind = typeof FAULT_KINDS[number];
 
-/** What went wrong, and where. */
+/** A fault, and where it occurred. */
 export interface Fault {
   kind: FaultKind;
   text: string;
 }
 
-/** A case: an attack and what has to come of it. */
+/** A case: an attack, and the expected result. */
 export interface Case {
   name: string;
   /**
@@ -41,7 +41,7 @@ export interface Case {
 /** Thrown by a case that this machine cannot run; says why. */
 export class Unavailable extends Error {}
 
-/** What areas make cases of. */
+/** What cases are made from. */
 export interface World {
   draws: Draws;
   seed: number;
@@ -49,16 +49,16 @@ export interface World {
   folder: string;
   /** A folder for files, which goes away at the end. */
   scratch: string;
-  /** The part of the whole set that there is time for: 1 for all. */
+  /** The fraction of the whole set for which there is time: 1 for all. */
   share: number;
-  /** How many of a number of things are done in this share, one at least. */
+  /** The number of things to do in this fraction, at least one. */
   count(all: number): number;
 }
 
 /** A part of the attack set. */
 export interface Area {
   name: string;
-  /** Its part of the time, against those of the others. */
+  /** Its part of the time, relative to those of the others. */
   weight: number;
   cases(world: World): Case[] | Promise<Case[]>;
 }
@@ -66,7 +66,7 @@ export interface Area {
 /** Longest that an answer may take where the work does not explain more. In seconds. */
 const LIMIT = 5;
 
-/** A body of so many bytes may be cut off by a server that has heard enough of it. */
+/** Bytes from which on a server may close the connection before it has read the body. */
 const LARGE = 2 ** 20;
 
 /** A request. */
@@ -82,15 +82,15 @@ export interface Ask {
   hangUpAfter?: number;
 }
 
-/** What came. */
+/** An answer. */
 export interface Answer {
-  /** 0 where none came. */
+  /** 0 if there was none. */
   status: number;
   text: string;
   seconds: number;
 }
 
-/** Words that come from the inside of a program, and tell a client nothing. */
+/** Words from the inside of a program, which tell a client nothing. */
 export const INSIDE = new RegExp(
   [
     "undefined|Cannot read propert|is not (a function|iterable|defined|a constructor)",
@@ -124,23 +124,25 @@ export class Trial {
     return this.#server;
   }
 
-  /** Something went wrong. */
+  /** Notes a fault. */
   fault(kind: FaultKind, text: string): void {
     this.faults.push({ kind, text: text.length > 600 ? `${text.slice(0, 600)} ...` : text });
   }
 
-  /** Whether so many seconds of this case are more than may go by without work that explains them. */
+  /**
+   * Whether so many seconds of this case are more than may pass without work that explains them.
+   */
   isLate(seconds: number): boolean {
     const machine = (this.#waits?.longest() ?? 0) / 1000;
     return seconds - machine > LIMIT * this.#patience;
   }
 
-  /** Something is not as it should be. */
+  /** Notes a fault unless something holds. */
   check(isRight: boolean, text: () => string): void {
     if (!isRight) this.fault("wrong", text());
   }
 
-  /** Asks, and judges what can be judged of every answer. */
+  /** Asks, and checks what can be checked of every answer. */
   async ask(request: Ask, server = this.server): Promise<Answer> {
     const { path, method = request.body === undefined ? "GET" : "POST", headers = {} } = request;
     const limit = (request.seconds ?? LIMIT) * this.#patience;
@@ -186,7 +188,7 @@ export class Trial {
     const { lines } = this.server;
     const at = lines.findIndex((line, index) => index >= this.#seenLines && DEFECT.test(line));
     this.#seenLines = lines.length;
-    // A status 500 logs what it has told already.
+    // A status 500 also logs what its answer said.
     const isTold = this.faults.some(({ kind }) => kind === "status 500");
     if (at !== -1 && !isTold) this.fault("wrong", `logged: ${lines.slice(at, at + 4).join(" | ")}`);
   }

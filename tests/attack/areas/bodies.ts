@@ -1,12 +1,12 @@
-// Bodies that are no requests, that are too much, and members that are not what they should be: each
-// gets a 4xx in time, or an answer, and none of them is felt by anybody else.
+// Bodies that are not requests, that are too large, or whose members are wrong: each gets a 4xx in
+// time, or an answer, and no other client notices.
 
 import { Draws } from "../../engine/grammar/fuzz/draws.ts";
 import type { Area, Case, Trial, World } from "../trial.ts";
 import { hostileText, hostileValue, nested, randomBytes } from "./texts.ts";
 
 const MiB = 2 ** 20;
-/** Bodies of members that are drawn. */
+/** Number of bodies with random members. */
 const RANDOM = 400;
 /** Paths that take a body. */
 const PATHS = [
@@ -16,7 +16,7 @@ const PATHS = [
 ];
 const message = (content: unknown = "Hi") => ({ role: "user", content });
 
-/** A sound body for each path of models that talk: few tokens, in one piece. */
+/** A valid body for each path that runs a model: few tokens, not streamed. */
 export function soundBodies(model = "quern:tiny"): Record<string, Record<string, unknown>> {
   const messages = [message()];
   const options = { num_predict: 4, temperature: 0 };
@@ -39,7 +39,7 @@ export function soundBodies(model = "quern:tiny"): Record<string, Record<string,
   };
 }
 
-/** Sends one body and wants it refused. */
+/** Sends one body, which has to be refused. */
 async function refused(trial: Trial, path: string, body: string | Uint8Array, seconds = 5) {
   const { status, text } = await trial.ask({ path, body, seconds });
   const isRefused = (status >= 400 && status <= 500) || status === 503;
@@ -51,7 +51,7 @@ async function refused(trial: Trial, path: string, body: string | Uint8Array, se
 
 const ofMessages = (rest: string) => `{"model":"quern:tiny","stream":false,"messages":[${rest}]}`;
 
-/** What no parser of JSON takes, and no reader of requests. */
+/** Texts that are not JSON, and bodies that are not requests. */
 function brokenBodies(draws: Draws): [string, string | Uint8Array][] {
   const sound = JSON.stringify(soundBodies()["/api/chat"]);
   const depth = draws.between(600, 3000);
@@ -75,7 +75,7 @@ function brokenBodies(draws: Draws): [string, string | Uint8Array][] {
   ];
 }
 
-/** 32 MiB of one thing, below the bound of bodies. */
+/** 32 MiB of one thing, just below the limit of bodies. */
 const LARGE: [string, () => string][] = [
   ["one text", () => ofMessages(`{"role":"user","content":"${"a".repeat(31 * MiB)}"}`)],
   ["numbers", () => `{"model":"quern:tiny","context":[${"1,".repeat(15 * MiB)}1]}`],
@@ -86,11 +86,12 @@ const LARGE: [string, () => string][] = [
   ["keys", () => `{${Array.from({ length: 2.5e6 }, (_, i) => `"${i}":0`).join()}}`],
 ];
 
-/** Six at once, each just below the bound: some may be sent away. */
+/** Six bodies at once, each just below the limit. Some may be refused. */
 async function sixLarge(trial: Trial, make: () => string): Promise<void> {
   const body = make();
   await Promise.all(Array.from({ length: 6 }, async (_, index) => {
-    // Where messages mean nothing, as to /api/generate, they ask for nothing but a load.
+    // A route that ignores messages, such as /api/generate, takes such a body for a request to
+    // load.
     const chats = ["/api/chat", "/v1/chat/completions"];
     const path = body.includes('"input"') ? "/api/embed" : chats[index % 2]!;
     const { status } = await trial.ask({ path, body, seconds: 40 });
@@ -101,14 +102,14 @@ async function sixLarge(trial: Trial, make: () => string): Promise<void> {
   }));
 }
 
-/** One member of a sound body becomes something else. */
+/** Replaces one member of a valid body. */
 async function mutate(trial: Trial, path: string, draws: Draws): Promise<void> {
   const body = structuredClone(soundBodies(draws.one(["quern:tiny", "tiny"]))[path]!);
   const members: [object, string][] = [];
   const collect = (value: unknown) => {
     if (typeof value !== "object" || value === null) return;
     for (const [key, inner] of Object.entries(value)) {
-      // A name that is drawn says only that there is no such model.
+      // A random name only tests that there is no such model.
       if (key !== "model" || draws.oneIn(4)) members.push([value, key]);
       collect(inner);
     }
@@ -122,7 +123,7 @@ async function mutate(trial: Trial, path: string, draws: Draws): Promise<void> {
   trial.check(status <= 500, () => `${path}: ${status} for ${text.slice(0, 300)}`);
 }
 
-/** What a reader of bodies meets before it knows what is asked. */
+/** Faults that a reader of bodies meets before it knows the request. */
 function wholeBodies({ draws }: World): Case[] {
   const broken = brokenBodies(draws).map(([name, body]): Case => {
     const path = draws.one(PATHS);
@@ -150,7 +151,7 @@ function wholeBodies({ draws }: World): Case[] {
   return [...broken, ...large, tooLarge];
 }
 
-/** Bodies that are read, and whose members are too many. */
+/** Valid bodies with too many members. */
 const MANY: [string, string, () => Record<string, unknown>][] = [
   ["130,000 stop strings", "/api/generate", () => ({
     ...soundBodies()["/api/generate"],

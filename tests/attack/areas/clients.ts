@@ -1,5 +1,5 @@
-// Many clients at once, of which some hang up: every answer is the one that was given alone, nothing is
-// left of those who went, and the memory of the server stays what it was.
+// Many clients at once, some of which hang up: every answer equals the one that was given alone,
+// nothing remains of clients that left, and the server's memory does not grow.
 
 import { Draws } from "../../engine/grammar/fuzz/draws.ts";
 import type { Server } from "../server.ts";
@@ -8,12 +8,12 @@ import { type Area, type Case, recordsOf, type Trial, type World } from "../tria
 const CLIENTS = 64;
 /** Answers of all clients together. */
 const ANSWERS = 1047;
-/** Requests over which memory is looked at, in rounds. */
+/** Number of requests after which memory is compared, in rounds. */
 const REQUESTS = 2000;
 const ROUNDS = 4;
-/** Growth of a round that is taken for none: what a heap does between two collections. */
+/** Growth of a round that counts as none, because a heap grows between two collections. */
 const GROWTH = 24 * 2 ** 20;
-/** A client waits its turn behind 63 others. In seconds. */
+/** Seconds that a client may wait behind 63 others. */
 const TURN_SECONDS = 60;
 
 interface Question {
@@ -41,7 +41,7 @@ function questions(): Question[] {
   );
 }
 
-/** What an answer says, without what differs from one time to the other. */
+/** The content of an answer, without what differs between equal answers. */
 function saidIn(text: string): string {
   return JSON.stringify(
     recordsOf(text).map((record) => {
@@ -50,13 +50,13 @@ function saidIn(text: string): string {
         return vector.map((value) => value.toFixed(3));
       });
       const said = [response, message, choices, content, rounded];
-      // Calls of tools have names that are drawn.
+      // The names of tool calls are random.
       return said;
     }),
   ).replace(/"id":"[^"]*"/g, "");
 }
 
-/** What the pieces of a stream say together. */
+/** The content of a stream's pieces together. */
 function joined(text: string): string {
   const records = recordsOf(text);
   if (records.length < 2) return saidIn(text);

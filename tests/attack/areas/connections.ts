@@ -7,9 +7,9 @@ import { type Area, type Case, recordsOf, type Trial, type World } from "../tria
 import { hostileText, randomBytes } from "./texts.ts";
 
 const RANDOM = 80;
-/** Of a second, the part that a server without work may be at work. */
+/** Fraction of a second in which a server without requests may compute. */
 const IDLE_LOAD = 0.3;
-/** How long a connection may stay on which a request does not go on. In milliseconds. */
+/** Milliseconds for which a connection may stay whose request does not continue. */
 const STUCK_MILLISECONDS = 60_000;
 
 const HOST = "Host: localhost\r\n";
@@ -24,7 +24,10 @@ async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void>
   for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
 }
 
-/** Sends bytes as they are; what comes until the server closes, or says nothing for two seconds. */
+/**
+ * Sends bytes as they are. Returns what comes until the server closes, or sends nothing for two
+ * seconds.
+ */
 async function exchange(server: Server, bytes: Uint8Array): Promise<string> {
   using connection = await connect(server);
   const sent = writeAll(connection, bytes).catch(() => {});
@@ -38,7 +41,7 @@ async function exchange(server: Server, bytes: Uint8Array): Promise<string> {
       text += decoder.decode(buffer.subarray(0, count), { stream: true });
     }
   } catch {
-    // A server that has heard enough resets the connection.
+    // A server may reset the connection before it has read everything.
   }
   connection.close();
   await sent;
@@ -91,7 +94,7 @@ function requests(draws: Draws): [string, string | Uint8Array][] {
   ];
 }
 
-/** A request with some of its characters drawn. */
+/** A request in which some characters are replaced by random ones. */
 function mutated(draws: Draws): Uint8Array {
   const bytes = new TextEncoder().encode(
     post("/api/generate", `Content-Length: ${small.length}\r\n`, small),
@@ -118,13 +121,13 @@ async function sendRaw(trial: Trial, bytes: string | Uint8Array): Promise<void> 
   trial.judge("a raw request", Number(status ?? 0), body.slice(0, 2000));
 }
 
-/** Seconds of work that a process has done. */
+/** Processor time of a process, in seconds. */
 function workOf(pid: number): number {
   const fields = Deno.readTextFileSync(`/proc/${pid}/stat`).split(") ")[1]!.split(" ");
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Waits until nobody's work is done any more, which is to be soon. */
+/** Waits until no request is being worked on, which must be soon. */
 async function untilIdle(trial: Trial): Promise<void> {
   const start = performance.now();
   for (let load = 1; load > IDLE_LOAD;) {
@@ -143,7 +146,7 @@ async function untilIdle(trial: Trial): Promise<void> {
 const LONG = "x x x x x x x x";
 const BODY_SIZES = [0, 600, 100_000];
 
-/** Requests that go on for long, in all dialects; what comes before the body's end is padding. */
+/** Requests that take long, in all dialects. Padding comes before the end of the body. */
 function longRequests(size: number): { path: string; body: object }[] {
   const padding = "p".repeat(size);
   const options = { num_predict: 2000, temperature: 0, padding };
@@ -173,7 +176,10 @@ function longRequests(size: number): { path: string; body: object }[] {
   return seen;
 }
 
-/** Clients that leave at any moment; then the server rests, and has room at once. */
+/**
+ * Clients that leave at any moment. After that the server must be idle, and accept requests at
+ * once.
+ */
 function hangUps({ draws, folder }: World): Case[] {
   return BODY_SIZES.flatMap((size) =>
     longRequests(size).map(({ path, body }, index): Case => {
@@ -198,7 +204,7 @@ function hangUps({ draws, folder }: World): Case[] {
   );
 }
 
-/** More connections than the system gives. */
+/** More connections than the system allows. */
 function tooMany({ folder }: World): Case {
   return {
     name: "400 connections where there are files for 200",
@@ -225,7 +231,7 @@ function tooMany({ folder }: World): Case {
   };
 }
 
-/** The status that a client gets who asks once and waits for the end; 0 if none. */
+/** The status for a client that asks once and waits for the end; 0 if there is none. */
 async function statusOf(server: Server): Promise<number> {
   using connection = await connect(server);
   const length = `Connection: close\r\nContent-Length: ${small.length}\r\n`;
@@ -238,7 +244,7 @@ async function statusOf(server: Server): Promise<number> {
   return Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1] ?? 0);
 }
 
-/** More clients at once than may wait: each is answered or sent away. */
+/** More clients at once than may wait: each is answered or refused. */
 function rush({ share }: World): Case {
   const many = share < 1 ? 200 : 1000;
   return {
@@ -251,7 +257,7 @@ function rush({ share }: World): Case {
   };
 }
 
-/** Connections on which a request begins and does not go on. */
+/** Connections whose request begins and does not continue. */
 function idle({ share }: World): Case {
   const starts = [
     "GET / HT",

@@ -1,5 +1,5 @@
-// Disks that are full, that fill up, and that may not be written: each change is refused with a sentence
-// about the disk, what is there goes on, and with room again all is well.
+// Disks that are full, that fill up, and that are read-only: each change is refused with a sentence
+// about the disk, everything else continues, and all is well once the disk has space again.
 
 import { Server } from "../server.ts";
 import { examineStore, StoreClient, Supplies } from "../store.ts";
@@ -14,7 +14,7 @@ import {
 
 /** Bytes of the disk: some models of 110 kB fit, and nothing else. */
 const DISK_BYTES = 1_200_000;
-/** Of what is uploaded and pulled, more than the disk has. */
+/** Bytes to upload and to pull: more than the disk has. */
 const TOO_LARGE = 3_000_000;
 
 async function run(...command: string[]): Promise<boolean> {
@@ -78,13 +78,13 @@ async function goesOn(trial: Trial, { server, client, folder }: Disk): Promise<v
   trial.check(broken.length === 0, () => `broken: ${broken.join("; ")}`);
 }
 
-/** Writes a file until the disk has no room. */
+/** Writes a file until the disk is full. */
 function fill(path: string): void {
   using file = Deno.createSync(path);
   try {
     for (;;) file.writeSync(new Uint8Array(4096));
   } catch {
-    // It is full.
+    // The disk is full.
   }
 }
 
@@ -93,11 +93,11 @@ async function full(trial: Trial, disk: Disk): Promise<number> {
   await client.upload();
   const made = await client.create("mine");
   trial.check(made.status === 200, () => `create: ${made.status} ${made.text}`);
-  // What is larger than the disk.
+  // Files larger than the disk.
   refused(trial, "a pull", await client.pull());
   const large = new Uint8Array(TOO_LARGE);
   refused(trial, "an upload", await client.post(`/api/blobs/sha256:${"1".repeat(64)}`, large));
-  // A disk without a byte left, whoever took it.
+  // A disk without any free bytes.
   const other = `${folder}/other`;
   fill(other);
   refused(trial, "a model by name", await client.create("another", { system: "New words." }));
@@ -109,7 +109,7 @@ async function full(trial: Trial, disk: Disk): Promise<number> {
     await client.post(`/api/blobs/sha256:${"2".repeat(64)}`, new Uint8Array(50_000)),
   );
   await goesOn(trial, disk);
-  // Room again.
+  // The disk has space again.
   const copied = await client.post("/api/copy", { source: "mine", destination: "yours" });
   trial.check(copied.status !== 200, () => `a copy: ${copied.status}, on a full disk`);
   await Deno.remove(other);

@@ -1,5 +1,5 @@
-// GGUF files with single faults, cut off, and with bytes that are wrong: each is refused by name, or
-// runs as it did, or gives numbers; none stops the process that loads it or costs it its memory.
+// GGUF files with single faults, cut off, and with wrong bytes: each is refused by name, or runs as
+// before, or gives numbers; none ends the process that loads it or exhausts its memory.
 
 import { SMALL_MODELS, writeSmallModel } from "../../engine/create/small_models.ts";
 import { Draws } from "../../engine/grammar/fuzz/draws.ts";
@@ -18,13 +18,13 @@ import { type Area, type Case, INSIDE, recordsOf, type Trial, type World } from 
 
 const MUTATIONS = 1000;
 const TRUNCATIONS = 120;
-/** Of the faults of tensors, and of those of metadata. */
+/** Number of faults of tensors, and as many of metadata. */
 const SINGLE_FAULTS = 160;
 /** Files that one case loads. */
 const BATCH = 20;
 /** Faulty files that a server finds in its folder. */
 const SERVED = 60;
-/** By which the logits of a file differ where only padding, names or order do. */
+/** Difference of logits between files that differ only in padding, names or order. */
 const TOLERANCE = 1e-4;
 
 async function soundFiles({ scratch }: World): Promise<SoundFile[]> {
@@ -64,7 +64,7 @@ function judge(trial: Trial, { name, due }: FaultyFile, loaded: Loaded, sound: r
 class Judge {
   readonly #folder: string;
   readonly #lanes = [new FileLoader(), new FileLoader()];
-  /** Logits of the sound files. */
+  /** Logits of the files without faults. */
   readonly #expected = new Map<SoundFile, readonly number[]>();
 
   constructor(folder: string) {
@@ -124,7 +124,7 @@ function served(file: FaultyFile, { folder }: World): Case {
         await trial.ask({ path: "/api/show", body: { model: "faulty" } });
         const options = { num_predict: 2, num_ctx: 64 };
         const body = { model: "faulty", prompt: "ab", stream: false, options, keep_alive: 0 };
-        // A file that is sound enough may need kernels of its own, which have to be compiled.
+        // An almost valid file may need new kernels, which have to be compiled.
         const answer = await trial.ask({ path: "/api/generate", body, seconds: 60 });
         const { status, text, seconds } = answer;
         const isRefused = status === 0 || (status >= 400 && status <= 500);
@@ -138,7 +138,7 @@ function served(file: FaultyFile, { folder }: World): Case {
   };
 }
 
-/** Entries of the folder of models that are no files. */
+/** Entries of the models' folder that are not files. */
 function oddEntries({ folder }: World): Case[] {
   const odd = (name: string, make: (path: string) => Promise<unknown>): Case => ({
     name: `${name} among the models`,

@@ -1,5 +1,6 @@
-// Images: bombs, files cut off and damaged, too many of them, and such as cost a decoder most. Each is
-// refused with a sentence about the image, or the model answers; others go on meanwhile.
+// Images: bombs, files cut off and damaged, too many of them, and those that take a decoder
+// longest. Each is refused with a sentence about the image, or the model answers; other requests
+// continue meanwhile.
 
 import { Buffer } from "node:buffer";
 import { crc32, deflateSync } from "node:zlib";
@@ -39,7 +40,7 @@ function pngChunk(name: string, data: Uint8Array): Uint8Array {
   return chunk;
 }
 
-/** A PNG of zeros, which are few bytes as a file whatever its size. */
+/** A PNG of zeros, whose file is small whatever its size. */
 function blackPng(width: number, height: number, bitDepth: number, colorType: number): Uint8Array {
   const channels = { 0: 1, 2: 3, 4: 2, 6: 4 }[colorType]!;
   const header = Buffer.from([...new Uint8Array(8), bitDepth, colorType, 0, 0, 0]);
@@ -66,14 +67,14 @@ function nestedFrames(depth: number): Uint8Array {
   );
 }
 
-/** Bytes at a place of a file. */
+/** The bytes of a file with others at an offset. */
 function patch(bytes: Uint8Array, offset: number, ...values: number[]): Uint8Array {
   const patched = bytes.slice();
   patched.set(values, offset);
   return patched;
 }
 
-/** Pictures that cost a decoder most, with the seconds that their size explains. */
+/** Pictures that take a decoder longest, with the seconds that their size explains. */
 const COSTLY: [string, number, () => Uint8Array][] = [
   ["PNG of 100 megapixels with 16 bits", 30, () => blackPng(10_000, 10_000, 16, 6)],
   ["PNG of 100 megapixels", 30, () => blackPng(10_000, 10_000, 8, 2)],

@@ -1,5 +1,5 @@
-// Servers that are killed, stopped, and started beside each other on one store, in the midst of changes:
-// a model is there whole or not at all, and what a crash leaves goes at the next start.
+// Servers that are killed, stopped, and started beside each other on one store, during changes: a
+// model is complete or missing, and the next start removes what a crash has left.
 
 import { Draws } from "../../engine/grammar/fuzz/draws.ts";
 import { Server } from "../server.ts";
@@ -7,7 +7,7 @@ import { examineStore, StoreClient, Supplies } from "../store.ts";
 import { type Area, type Case, Trial, type World } from "../trial.ts";
 
 const KILLS = 60;
-/** Kills of one case, whose servers share a store. */
+/** Kills in one case, whose servers share a store. */
 const KILLS_PER_CASE = 5;
 /** Longest that a server lives until it is killed. In milliseconds. */
 const LIFE = 1500;
@@ -22,7 +22,9 @@ async function changeUntilEnd(clients: StoreClient[], server: Server): Promise<v
   }));
 }
 
-/** The store has no broken model, nor, some time after a start, a blob that is nobody's. */
+/**
+ * Checks that the store has no broken model and, some time after a start, no blob without a model.
+ */
 async function assertWhole(trial: Trial, folder: string, when: string): Promise<string[]> {
   const end = performance.now() + CLEAN_MILLISECONDS;
   let state = await examineStore(folder);
@@ -35,18 +37,18 @@ async function assertWhole(trial: Trial, folder: string, when: string): Promise<
   return state.models;
 }
 
-/** Every model of the store runs. */
+/** Checks that every model of the store runs. */
 async function assertRunning(trial: Trial, client: StoreClient, server: Server): Promise<void> {
   const { text } = await trial.ask({ path: "/api/tags", seconds: 10 }, server);
   for (const { name, size } of JSON.parse(text).models as { name: string; size: number }[]) {
-    // The model that is pulled is of random bytes, and the one in the box is not of the store.
+    // The pulled model has random bytes, and the one in the box is not in the store.
     if (name.includes("/library/") || name.includes("127.0.0.1") || size > 2e6) continue;
     const answer = await client.talk(name);
     trial.check(answer.status === 200, () => `${name}: ${answer.status} ${answer.text}`);
   }
 }
 
-/** What is asked of a server that is about to die has no answer that could be right or wrong. */
+/** An answer of a server that is about to die is neither right nor wrong. */
 const unjudged = (server: Server) => new Trial(server, 1);
 
 function kills({ scratch, seed, count }: World): Case[] {
@@ -117,7 +119,7 @@ function pairs({ scratch, seed, count }: World): Case[] {
         changeUntilEnd([new StoreClient(trial, server, supplies, draws)], server)
       );
       const isKilled = index % 2 === 0;
-      // Only of a server that lives on can answers be judged.
+      // Answers can only be judged of a server that lives on.
       await wait(isKilled ? draws.below(LIFE) : 2 * LIFE);
       const before = trial.faults.length;
       one.kill();

@@ -38,7 +38,7 @@ function idCases({ draws, count }: World): Case[] {
       const known = await keep(trial, "Hi");
       if (!known) return;
       const id = hostileId(draws, known);
-      // Dots that stand alone are resolved before they are sent; half a surrogate pair cannot be sent.
+      // Clients resolve segments that are dots alone; half a surrogate pair cannot be sent.
       const part = encodeURIComponent(id.toWellFormed()).replaceAll(".", "%2E") || "%20";
       const asks = [
         { path: `${path}/${part}` },

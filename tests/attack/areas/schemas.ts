@@ -10,11 +10,14 @@ import { HOSTILE } from "../../engine/grammar/hostile_schemas.ts";
 import { type Area, type Case, recordsOf, type Trial } from "../trial.ts";
 
 const tokenizer = await loadTokenizer(BOX_MODEL.path);
-/** Ajv takes longer for a schema of more characters than a model takes to answer. */
+/**
+ * Longest schema that is judged by Ajv, in characters. For longer ones Ajv takes longer than a
+ * model.
+ */
 const JUDGED_LENGTH = 20_000;
 /** Schemas that are drawn. */
 const RANDOM = 250;
-/** Numbers of things that no answer holds, and some that one does. */
+/** Numbers of things, most of which are too large for an answer. */
 const COUNTS = [1e3, 65_536, 1e6, 1e9, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 1e300];
 
 const list = <T>(count: number, make: (index: number) => T) =>
@@ -22,7 +25,7 @@ const list = <T>(count: number, make: (index: number) => T) =>
 const named = (count: number, make: (index: number) => unknown) =>
   Object.fromEntries(list(count, (index) => [`property_${index}`, make(index)]));
 
-/** The bounds and sizes by which one request has stopped a server, in numbers that are drawn. */
+/** The bounds and sizes by which single requests have stopped a server, as random numbers. */
 function large(draws: Draws): [string, () => unknown][] {
   const count = draws.one(COUNTS);
   const properties = draws.one([1000, 4000, 8000, 16_000]);
@@ -103,7 +106,7 @@ async function answerTo(
   trial.check(fault === undefined, () => `${fault}: ${content} for ${format.slice(0, 400)}`);
 }
 
-/** What is wrong with an answer of so many tokens. */
+/** The fault of an answer with this number of tokens. */
 function faultOf(content: string, format: string, tokens: number): string | undefined {
   let fault: string | undefined;
   try {
@@ -112,7 +115,7 @@ function faultOf(content: string, format: string, tokens: number): string | unde
   } catch (error) {
     fault = `no JSON, ${(error as Error).message}`;
   }
-  // The beginning of a document may be another document, such as 37 of 3700.
+  // A document may begin with another document, such as 3700 with 37.
   const mayBeCut = fault !== undefined && tokens !== Infinity && !endsWithin(format, tokens);
   return mayBeCut ? undefined : fault;
 }
@@ -120,7 +123,7 @@ function faultOf(content: string, format: string, tokens: number): string | unde
 /** Whether a short document of the schema has at most so many bytes: at most a token each. */
 function endsWithin(format: string, tokens: number): boolean {
   const matcher = compileSchema(format, tokenizer).matcher();
-  // What is far too long is not written out.
+  // A document that is far too long is not written out.
   if (!matcher.mayEndWithin(tokens)) return false;
   return (matcher.completion()?.length ?? Infinity) <= tokens;
 }
@@ -149,8 +152,9 @@ export const schemas: Area = {
     const tokens = () => draws.one([4, 16, 40, 80]);
     const bounds = [...large(draws), ...large(draws)]
       .map(([name, make]) => caseOf(name, make, tokens()));
-    // Those of many megabytes meet the bound of bodies; those that do not parse are no schemas. A value
-    // that holds itself twice, over and over, has no end as text: only the library can be given it.
+    // Schemas of many megabytes exceed the limit of bodies; texts that do not parse are not
+    // schemas. A value that contains itself repeatedly has no end as text, so only the library can
+    // be given it.
     const isText = (name: string) => !/do not end|twice in itself/.test(name);
     const hostile = HOSTILE.filter(([name]) => isText(name))
       .map(([name, make]) => caseOf(name, make, tokens(), false));

@@ -188,7 +188,7 @@ async function withJinja(trial: Trial, world: World, template: string): Promise<
     const messages = [{ role: "user", content: "Hello" }];
     const options = { num_predict: 2, num_ctx: 64 };
     const body = { model, messages, stream: false, options, keep_alive: 0 };
-    // The load of the model, then the template.
+    // The time for loading the model, then for the template.
     const { status, text } = await trial.ask({ path: "/api/chat", body, seconds: 8 });
     trial.check(
       status <= 500,

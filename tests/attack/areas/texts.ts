@@ -1,4 +1,4 @@
-// Hostile texts and values, drawn: what areas put into the places of requests.
+// Random hostile texts and values, which areas put into requests.
 
 import type { Draws } from "../../engine/grammar/fuzz/draws.ts";
 
@@ -63,7 +63,7 @@ const PIECES = [
   ...["<tool_call>", "</tool_call>", "<|endoftext|>", "[INST]", "<start_of_turn>", "\u2581", "Ġ"],
 ];
 
-/** A text of about so many characters: one piece again and again, or all mixed. */
+/** A text of about this many characters: one piece repeated, or a mixture. */
 export function hostileText(draws: Draws, length: number): string {
   const piece = draws.one(PIECES);
   const isMixed = draws.oneIn(2);
@@ -72,7 +72,7 @@ export function hostileText(draws: Draws, length: number): string {
   return text;
 }
 
-/** Bytes that are nothing. */
+/** Random bytes. */
 export function randomBytes(draws: Draws, length: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.from({ length }, () => draws.below(256));
 }

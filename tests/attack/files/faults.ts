@@ -13,7 +13,7 @@ import {
 } from "../../../engine/gguf/mod.ts";
 import type { Draws } from "../../engine/grammar/fuzz/draws.ts";
 
-/** A sound model in parts. */
+/** A valid model in parts. */
 export interface SoundFile {
   architecture: string;
   bytes: Uint8Array<ArrayBuffer>;
@@ -21,7 +21,7 @@ export interface SoundFile {
   /** Numbers of the metadata, by key. */
   numbers: ReadonlyMap<string, number>;
   tensors: readonly SoundTensor[];
-  /** Where the tensors begin, and where the last one ends. */
+  /** Offset of the tensors, and the end of the last one. */
   dataStart: number;
   dataEnd: number;
 }
@@ -98,7 +98,7 @@ export function tensorFaults(sound: SoundFile): FaultyFile[] {
         bytes: new Uint8Array([...bytes, ...bytes]),
       }),
       faulty("has one more dimension", { ...tensor, shape: [...shape, 1] }),
-      // Where the model bounds what the tensor makes, its logits may still be numbers.
+      // If the model bounds the result of the tensor, its logits may still be numbers.
       { ...faulty("is NaN", { ...tensor, bytes: nothing }), due: "refused or finite" as const },
     ];
     if (rows > 1) {

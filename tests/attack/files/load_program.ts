@@ -1,5 +1,5 @@
-// A process that loads files as they are named on its standard input, one path per line, and says in a
-// line of JSON what came of each. It is made to hang or die: whoever started it watches.
+// A process that loads the files whose paths come on its standard input, one per line, and writes
+// the result of each as a line of JSON. It is expected to hang or die, so its parent watches it.
 
 import * as engine from "../../../engine/mod.ts";
 import type { Loaded } from "./loader.ts";

@@ -1,13 +1,13 @@
-// Loads files in a process of its own, and says of each whether it was refused, what its logits are, or
-// that the process hung, died or took more memory than it may.
+// Loads files in a process of its own. Tells of each whether it was refused, what its logits are,
+// or that the process hung, died or took too much memory.
 
 import { memoryOf } from "../server.ts";
 
 /** More memory than this ends the process: 6 GB. */
 const MAX_MEMORY = 6e9;
-/** Between two looks at the process. In milliseconds. */
+/** Milliseconds between two looks at the process. */
 const INTERVAL = 50;
-/** Files after which a new process begins: WebGPU gives devices back late. */
+/** Files for each process, because WebGPU releases devices late. */
 const FILES_PER_PROCESS = 60;
 /**
  * Longest that a file may take. In seconds. A file that runs may need kernels that its driver has to
@@ -15,14 +15,14 @@ const FILES_PER_PROCESS = 60;
  */
 const LIMIT = 60;
 
-/** What came of a file. */
+/** The result of a file. */
 export interface Loaded {
   path: string;
-  /** Of the last of some tokens. */
+  /** Logits of the last of some tokens. */
   logits?: number[];
   isFinite?: boolean;
   error?: { name: string; message: string; isKnown: boolean; seconds: number };
-  /** What the process did instead. */
+  /** The way in which the process failed. */
   end?: { kind: "crash" | "hang"; text: string };
 }
 
@@ -66,7 +66,7 @@ export class FileLoader implements AsyncDisposable {
     try {
       process.kill("SIGKILL");
     } catch {
-      // It has ended.
+      // The process has ended.
     }
     await process.status;
     await process.stdin.close().catch(() => {});
