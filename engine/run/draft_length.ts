@@ -65,7 +65,10 @@ export class DraftLength {
       const weight = Math.max(NEWEST, 1 / ++this.#checked);
       this.#share += ((i < accepted ? 1 : 0) - this.#share) * weight;
     }
-    if (accepted === drafted || this.#best(this.#cost() ?? 0) > 0) {
+    const cost = this.#cost() ?? 0;
+    // A try that was right is followed by another one, unless right tokens too cost more than they bring.
+    const isTrying = accepted === drafted && cost < 1;
+    if (isTrying || this.#best(cost) > 0) {
       this.#pause = FIRST_PAUSE;
       if (++this.#inARow % DRAFTS_IN_A_ROW === 0) this.#resumes = length + 1;
     } else {

@@ -286,6 +286,9 @@ Deno.test("a draft is as long as it pays, and pauses where it does not", () => {
   position += 32;
   learn(1, 1);
   assertEquals(length.at(position), 1);
+  cost = 1.5;
+  learn(1, 1);
+  assertEquals(length.at(position), 0);
   assertEquals(new DraftLength(() => 5, 3).at(7), 3);
 });
 
@@ -298,4 +301,45 @@ Deno.test("drafts begin after a step without them, and a few that are wrong show
   cost = 0.6;
   length.learn(12, 3, 0);
   assertEquals([length.at(12), length.at(27), length.at(28)], [0, 0, 1]);
+});
+
+/** Speed of answers of 64 tokens to that without drafts, if a drafted token costs so much of a step. */
+function speedWithDrafts(rightShare: number, cost: number): number {
+  const [answers, tokens] = [200, 64];
+  let state = 1;
+  const isRight = () => {
+    state = Math.imul(state, 1664525) + 1013904223 >>> 0;
+    return state / 2 ** 32 < rightShare;
+  };
+  let [made, time] = [0, 0];
+  for (let answer = 0; answer < answers; answer++) {
+    const length = new DraftLength(() => cost);
+    for (let at = 0; at < tokens;) {
+      const drafted = length.at(at);
+      let accepted = 0;
+      while (accepted < drafted && isRight()) accepted++;
+      time += 1 + drafted * cost;
+      at += accepted + 1;
+      made += accepted + 1;
+      if (drafted > 0) length.learn(at, drafted, accepted);
+    }
+  }
+  return made / time;
+}
+
+Deno.test("drafts that do not pay cost little of a short answer, and those that pay are made", () => {
+  for (
+    const [rightShare, cost, least] of [
+      [0, 0.3, 0.95],
+      [0, 1.2, 0.94],
+      [0.5, 0.9, 0.94],
+      [0.8, 2, 0.93],
+      [0, 3, 0.86],
+      [0.9, 0.3, 1.75],
+      [0.8, 0.6, 1.07],
+    ] as const
+  ) {
+    const speed = speedWithDrafts(rightShare, cost);
+    assert(speed >= least, `${speed} at ${rightShare} right, ${cost} a token`);
+  }
 });
