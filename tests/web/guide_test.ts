@@ -34,6 +34,24 @@ Deno.test("every page of the documentation is at /docs/guide, which lists them a
   }
 });
 
+Deno.test("from the list, the next page of each leads through all of them, and back", async () => {
+  const get = openGuide();
+  const follow = async (from: string, relation: string) => {
+    const path: string[] = [];
+    for (let at: string | undefined = from; at !== undefined;) {
+      path.push(at);
+      at = new RegExp(`rel="${relation}" href="([^"]+)"`).exec((await get(at)).text)?.[1];
+    }
+    return path;
+  };
+  const forward = await follow("/docs/guide", "next");
+  assertEquals(forward.slice(1).sort(), names.map((name) => `/docs/guide/${name}`).sort());
+  assertEquals(
+    await follow(forward.at(-1)!, "prev"),
+    (await follow("/docs/guide", "next")).slice(1).reverse(),
+  );
+});
+
 Deno.test("links between the pages lead to pages and to headings that are there", async () => {
   const get = openGuide();
   const paths = ["/docs/guide", ...names.map((name) => `/docs/guide/${name}`)];

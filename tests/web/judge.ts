@@ -4,6 +4,7 @@
 // dark and at 390 px.
 
 import { assertEquals } from "@std/assert";
+import type { Page } from "puppeteer-core";
 import { type Judgment, openView, PATIENCE, picture, seriousFaults } from "./actions.ts";
 import { SCRIPT } from "./answers.ts";
 import { findChromium, launch, openWatched, proxy, serve } from "./browser.ts";
@@ -13,6 +14,10 @@ import { judgeFrames } from "./views/frames.ts";
 import { judgeKeyboard } from "./views/keyboard.ts";
 import { judgeMachine, judgeModels, judgeTokens } from "./views/models.ts";
 import { judgeSchemas } from "./views/schemas.ts";
+
+// Functions given to the page run there, with a browser's globals, of which this program has no types.
+// deno-lint-ignore no-explicit-any
+declare const document: any, innerWidth: number;
 
 const chromium = findChromium();
 
@@ -26,7 +31,6 @@ Deno.test({
     await using front = proxy(server.url, SCRIPT);
     const browser = await launch(chromium!);
     const { page, strays, errors } = await openWatched(browser, front.url);
-    page.on("dialog", (dialog) => void dialog.accept());
     const step = async (name: string, action: () => Promise<void>) => {
       await test.step(name, action);
     };
@@ -51,22 +55,31 @@ Deno.test({
 
 /** Judges all views as axe does, for people who see or hear little. */
 async function judgeAccess({ step, page }: Judgment): Promise<void> {
-  await step("axe finds nothing serious in any view, light or dark", async () => {
+  await step("axe finds nothing serious in any view: light, dark, at 390 px", async () => {
     const faults: string[] = [];
-    for (const scheme of ["light", "dark"]) {
+    for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["dark", 390]] as const) {
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      await page.setViewport({ width, height: 860 });
       for (const name of ["chat", "schema", "tokens", "models", "machine"]) {
         await openView(page, name);
         await new Promise((resolve) => setTimeout(resolve, 600));
-        faults.push(...(await seriousFaults(page)).map((one) => `${name} ${scheme}: ${one}`));
+        const found = await seriousFaults(page);
+        if (await isWiderThanScreen(page)) found.push("it can be scrolled sideways");
+        faults.push(...found.map((one) => `${name} ${scheme} ${width}: ${one}`));
       }
     }
+    await page.setViewport({ width: 1280, height: 860 });
     await openView(page, "chat");
     await page.click(".conversation");
     await page.waitForSelector(".message");
     faults.push(...await seriousFaults(page));
     assertEquals(faults, []);
   });
+}
+
+/** Whether a page has to be moved sideways to be read. */
+async function isWiderThanScreen(page: Page): Promise<boolean> {
+  return await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
 }
 
 /** Judges what left the page, and where it keeps a key. */

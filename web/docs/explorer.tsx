@@ -43,7 +43,7 @@ export function Explorer() {
         class={`shade ${isListOpen.value ? "shown" : ""}`}
         onClick={() => isListOpen.value = false}
       />
-      <div class={`side ${isListOpen.value ? "shown" : ""}`}>
+      <header class={`side ${isListOpen.value ? "shown" : ""}`}>
         <Brand href="/" />
         <input
           type="search"
@@ -78,7 +78,7 @@ export function Explorer() {
             );
           })}
         </nav>
-      </div>
+      </header>
       <main id="main" tabIndex={-1}>
         <div class="top-bar">
           <IconButton

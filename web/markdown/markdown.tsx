@@ -88,7 +88,7 @@ function List({ ordered, start, items }: Tokens.List) {
           type="checkbox"
           checked={item.checked ?? false}
           disabled
-          aria-label=""
+          aria-label={item.checked ? text.chat.taskDone : text.chat.taskOpen}
         />
       )}
       {item.tokens.map((token, at) => (
@@ -102,7 +102,7 @@ function List({ ordered, start, items }: Tokens.List) {
 function Table({ header, align, rows }: Tokens.Table) {
   const cell = (index: number) => `align-${align[index] ?? "left"}`;
   return (
-    <div class="table-frame" tabIndex={0} role="region" aria-label={text.chat.table}>
+    <div class="table-frame" tabIndex={0} role="group" aria-label={text.chat.table}>
       <table>
         <thead>
           <tr>

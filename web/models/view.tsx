@@ -10,6 +10,7 @@ import { text } from "../strings.ts";
 import { Progress, ViewHead } from "../ui/controls.tsx";
 import { formatBytes, formatCount, formatSeconds } from "../ui/format.ts";
 import { ModelDetails } from "./details.tsx";
+import { CopyDialog, DeleteDialog } from "./dialogs.tsx";
 import { NewModels } from "./new_models.tsx";
 
 /** The view. */
@@ -44,22 +45,20 @@ function Entry({ model }: { model: Model }) {
     }
     setBusy(false);
   };
-  const copy = () => {
-    const destination = prompt(text.models.copyTo, `${name.split(":")[0]}-copy`);
-    if (!destination) return;
+  const [asked, setAsked] = useState<"copy" | "delete">();
+  const close = () => setAsked(undefined);
+  const copy = (destination: string) =>
     void during(async () => {
       await send("/api/copy", { body: { source: name, destination } });
+      tell(text.models.done(destination));
       await refreshModels();
     });
-  };
-  const remove = () => {
-    if (!confirm(text.models.confirm(name))) return;
+  const remove = () =>
     void during(async () => {
       await send("/api/delete", { method: "DELETE", body: { model: name } });
       tell(text.models.gone(name));
       await refreshModels();
     });
-  };
   return (
     <li class="card stack" data-model={name}>
       <div class="row">
@@ -117,13 +116,20 @@ function Entry({ model }: { model: Model }) {
               </select>
             </>
           )}
-        <button type="button" class="quiet" disabled={isBusy} onClick={copy}>
+        <button type="button" class="quiet" disabled={isBusy} onClick={() => setAsked("copy")}>
           {text.models.copy}
         </button>
-        <button type="button" class="quiet danger" disabled={isBusy} onClick={remove}>
+        <button
+          type="button"
+          class="quiet danger"
+          disabled={isBusy}
+          onClick={() => setAsked("delete")}
+        >
           {text.models.remove}
         </button>
       </div>
+      {asked === "copy" && <CopyDialog name={name} copy={copy} close={close} />}
+      {asked === "delete" && <DeleteDialog name={name} remove={remove} close={close} />}
       <ModelDetails model={model} />
     </li>
   );

@@ -27,7 +27,7 @@ export function Sidebar() {
         class={`shade ${isSideOpen.value ? "shown" : ""}`}
         onClick={() => isSideOpen.value = false}
       />
-      <div class={`side ${isSideOpen.value ? "shown" : ""}`}>
+      <header class={`side ${isSideOpen.value ? "shown" : ""}`}>
         <Brand href={hrefOf("chat")} />
         <nav aria-label={text.nav.label}>
           <ul>
@@ -71,7 +71,7 @@ export function Sidebar() {
             onClick={() => areShortcutsShown.value = true}
           />
         </div>
-      </div>
+      </header>
     </>
   );
 }

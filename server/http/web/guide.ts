@@ -21,7 +21,7 @@ export async function guidePage(name = LIST): Promise<string | undefined> {
   const parts: Record<string, string> = {
     TITLE: escape(/^# (.+)$/m.exec(source)?.[1] ?? name),
     NAVIGATION: navigation(list, name),
-    CONTENT: markdown.parse(source, { async: false }),
+    CONTENT: markdown.parse(source, { async: false }) + neighbours(list, name),
   };
   const template = await readAsset("guide.html");
   return template.replaceAll(/\b(?:TITLE|NAVIGATION|CONTENT)\b/g, (part) => parts[part]!);
@@ -38,13 +38,32 @@ async function readPage(name: string): Promise<string | undefined> {
   }
 }
 
-/** Links to the pages that the list names, in its order. */
+/** The pages that the list names, in its order. */
+function pagesOf(list: string): { title: string; name: string }[] {
+  return [...list.matchAll(/^\| \[([^\]]+)\]\(([\w-]+)\.md\)/gm)]
+    .map(([, title, name]) => ({ title: title!, name: name! }));
+}
+
+/** Links to all pages. */
 function navigation(list: string, shown: string): string {
-  const links = [...list.matchAll(/^\| \[([^\]]+)\]\(([\w-]+)\.md\)/gm)].map(([, title, name]) => {
+  const links = pagesOf(list).map(({ title, name }) => {
     const state = name === shown ? ' aria-current="page"' : "";
-    return `<li><a href="${PATH}/${name}"${state}>${escape(title!)}</a></li>`;
+    return `<li><a href="${PATH}/${name}"${state}>${escape(title)}</a></li>`;
   });
   return `<ul>${links.join("")}</ul>`;
+}
+
+/** Links to the page before and the one after; from the list, to the first one. */
+function neighbours(list: string, shown: string): string {
+  const pages = pagesOf(list);
+  const at = pages.findIndex(({ name }) => name === shown);
+  const link = (relation: string, words: string, page?: { title: string; name: string }) =>
+    page
+      ? `<a rel="${relation}" href="${PATH}/${page.name}"><span class="soft">${words}</span> ` +
+        `${escape(page.title)}</a>`
+      : "<span></span>";
+  return `<nav class="neighbours" aria-label="Neighbouring pages">` +
+    link("prev", "Before", pages[at - 1]) + link("next", "Next", pages[at + 1]) + "</nav>";
 }
 
 /** Markdown to HTML. Whatever is HTML in it stays text. */
@@ -74,7 +93,7 @@ const markdown = new Marked({
         const all = row.map(({ tokens }) => open + this.parser.parseInline(tokens) + close);
         return `<tr>${all.join("")}</tr>`;
       };
-      return '<div class="table-frame" tabindex="0" role="region" aria-label="Table"><table>' +
+      return '<div class="table-frame" tabindex="0" role="group" aria-label="Table"><table>' +
         `<thead>${cells(header, '<th scope="col">', "</th>")}</thead>` +
         `<tbody>${rows.map((row) => cells(row, "<td>", "</td>")).join("")}</tbody></table></div>`;
     },

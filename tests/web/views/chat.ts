@@ -86,6 +86,7 @@ export async function judgeChat({ step, browser, page, strays }: Judgment): Prom
     await page.waitForSelector(".markdown table");
     await page.waitForSelector(".hl-keyword", { timeout: PATIENCE });
     await page.waitForSelector("math mfrac", { timeout: PATIENCE });
+    assertEquals(await seriousFaults(page), []);
     await picture(page, "markdown");
   });
 

@@ -30,6 +30,10 @@ export async function judgeGuide({ step, page, url }: Judgment): Promise<void> {
     await click(page, "Structured output");
     await page.waitForSelector("figure.code .hl-string", { timeout: PATIENCE });
     assert(page.url().endsWith("/docs/guide/structured-output"), page.url());
+    await Promise.all([page.waitForNavigation(), page.click('.neighbours [rel="next"]')]);
+    assert(page.url().endsWith("/docs/guide/tools-and-thinking"), page.url());
+    await Promise.all([page.waitForNavigation(), page.click('.neighbours [rel="prev"]')]);
+    await page.waitForSelector("figure.code .hl-string", { timeout: PATIENCE });
     for (const scheme of ["light", "dark"]) {
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
       assertEquals(await seriousFaults(page), [], scheme);

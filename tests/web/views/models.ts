@@ -1,7 +1,7 @@
 // The judgment of the views of tokens, of models, and of the machine that runs them.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { click, type Judgment, openView, PATIENCE, picture } from "../actions.ts";
+import { click, type Judgment, openView, PATIENCE, picture, seriousFaults } from "../actions.ts";
 import { FakeRegistry } from "../../server/registry/fake_registry.ts";
 import { sampleModel } from "../../server/registry/fixtures.ts";
 
@@ -60,13 +60,32 @@ export async function judgeModels({ step, page }: Judgment): Promise<void> {
     await page.type(".card details input", "helper");
     await click(page, "Create");
     await page.waitForSelector('[data-model="helper:latest"]', { timeout: PATIENCE });
-    await page.evaluate(() =>
-      (document.querySelector('[data-model="helper:latest"] .danger')).click()
-    );
-    await page.waitForFunction(
-      () => !document.querySelector('[data-model="helper:latest"]'),
-      { timeout: PATIENCE },
-    );
+    const press = (model: string, name: string) =>
+      page.evaluate(
+        (model, name) => {
+          const buttons = document.querySelectorAll(`[data-model="${model}"] > .row button`);
+          [...buttons].find((one) => one.textContent === name).click();
+        },
+        model,
+        name,
+      );
+    await press("helper:latest", "Copy");
+    await page.waitForSelector("dialog input");
+    assertEquals(await seriousFaults(page), []);
+    await picture(page, "copy");
+    await page.keyboard.press("Enter");
+    for (const model of ["helper-copy:latest", "helper:latest"]) {
+      await page.waitForSelector(`[data-model="${model}"]`, { timeout: PATIENCE });
+      await press(model, "Delete");
+      await page.waitForSelector("dialog .danger");
+      assertEquals(await seriousFaults(page), []);
+      await page.click("dialog .danger");
+      await page.waitForFunction(
+        (model) => !document.querySelector(`[data-model="${model}"]`),
+        { timeout: PATIENCE },
+        model,
+      );
+    }
   });
 
   await step("a pull shows how far each layer is", async () => {
