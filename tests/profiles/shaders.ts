@@ -41,7 +41,8 @@ async function nagaErrors(): Promise<Compile> {
 }
 
 async function tintErrors(): Promise<Compile | undefined> {
-  const adapter = await DEVICES.find(({ name }) => name === "Dawn")?.options.gpu?.requestAdapter();
+  const dawn = DEVICES.find(({ name }) => name === "Dawn")?.options.gpu as GPU | undefined;
+  const adapter = await dawn?.requestAdapter();
   const device = await adapter?.requestDevice({
     requiredFeatures: ["subgroups" as GPUFeatureName],
   });
