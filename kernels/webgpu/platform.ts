@@ -68,18 +68,35 @@ export interface AdapterFacts {
 const SOFTWARE = /llvmpipe|lavapipe|softpipe|swiftshader|basic render|\bwarp\b/i;
 
 /**
- * GPUs that lack that instruction, by the names that drivers give them: WebGPU does not tell. Apple's;
- * AMD's before RDNA 2, except Vega 20, Navi 12 and Navi 14; Intel's before Xe; NVIDIA's before Pascal.
- * The capitals are Mesa's names of AMD's chips.
+ * GPUs that lack that instruction, by the names that drivers give them: WebGPU does not tell. AMD's
+ * before RDNA 2, except Vega 20, Navi 12 and Navi 14; Intel's before Xe; NVIDIA's before Pascal. The
+ * capitals are Mesa's names of AMD's chips.
  */
 const WITHOUT_PACKED_DOT = [
-  /\bApple (M|A)\d/,
+  /\bApple\b/,
   /\bRADV (TAHITI|PITCAIRN|VERDE|OLAND|HAINAN|BONAIRE|KABINI|KAVERI|HAWAII|TONGA|ICELAND)\b/,
   /\bRADV (CARRIZO|FIJI|STONEY|POLARIS\d+|VEGAM|VEGA10|VEGA12|RAVEN2?|RENOIR|NAVI10)\b/,
   /\bRadeon.* (RX 5[67]00|RX [45][5-9]0\b|RX Vega|Vega \d+|R[579] )/,
   /\bIntel\b.*( HD Graphics|UHD Graphics 6\d\d|Iris(\(R\))? (Plus|Pro) )/,
   /\bGeForce GTX? [4-9]\d\d(M|\b)/,
 ];
+
+/**
+ * The same where an adapter has no name but these, as in browsers and on Dawn. "rdna-1" is of Navi 10
+ * and 14 alike, of which only the latter has it.
+ */
+const ARCHITECTURES_WITHOUT_PACKED_DOT: Readonly<Record<string, RegExp>> = {
+  apple: /^/,
+  amd: /^(gcn-\d|rdna-1)$/,
+  intel: /^gen-([1-9]|1[01])$/,
+  nvidia: /^(fermi|kepler|maxwell)$/,
+  arm: /^midgard$/,
+};
+
+/** Whether WebGPU is Metal, whose language has no such product: compilers emulate it for all GPUs. */
+function isOnMetal({ architecture = "" }: GPUAdapterInfo, system: string): boolean {
+  return system === "darwin" || /^(metal|common)-\d/.test(architecture);
+}
 
 /** The adapter on which a device is opened: the fastest one. */
 export async function requestAdapter(gpu: GPU | undefined): Promise<GPUAdapter | undefined> {
@@ -100,10 +117,16 @@ export async function findAdapter(
  * The facts that an adapter gives. Not all say whether they are a software fallback, but all have a
  * name.
  */
-export function adapterFacts(info: GPUAdapterInfo): AdapterFacts {
+export function adapterFacts(
+  info: GPUAdapterInfo,
+  system: string = globalThis.Deno?.build.os ?? "",
+): AdapterFacts {
   const description = info.description || info.device || info.vendor || "unnamed adapter";
   const software = info.isFallbackAdapter === true || SOFTWARE.test(description);
-  const emulatesPackedDot = WITHOUT_PACKED_DOT.some((names) => names.test(description));
+  const architectures = ARCHITECTURES_WITHOUT_PACKED_DOT[info.vendor?.toLowerCase() ?? ""];
+  const emulatesPackedDot = !software && (isOnMetal(info, system) ||
+    WITHOUT_PACKED_DOT.some((names) => names.test(description)) ||
+    architectures?.test(info.architecture ?? "") === true);
   return { description, software, emulatesPackedDot };
 }
 

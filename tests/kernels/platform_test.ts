@@ -1,15 +1,19 @@
 // What the name of a GPU tells of it, because WebGPU does not.
 
 import { assertEquals } from "@std/assert";
-import { adapterFacts } from "../../kernels/webgpu/mod.ts";
+import { adapterFacts, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import { webGpuTest } from "../adapter.ts";
+import { pretendGpu } from "../pretended_gpu.ts";
+import { profileNamed } from "../profiles.ts";
 
 const emulates = (description: string) =>
-  adapterFacts({ description } as GPUAdapterInfo).emulatesPackedDot;
+  adapterFacts({ description } as GPUAdapterInfo, "linux").emulatesPackedDot;
 
 Deno.test("adapterFacts() know GPUs without an instruction for products of four int8", () => {
   const without = [
     "Apple M3 Max",
     "Apple A17 Pro GPU",
+    "Apple Paravirtual device",
     "AMD Radeon RX 5700 XT (RADV NAVI10)",
     "AMD Radeon RX 5700 XT",
     "AMD Radeon RX 580 Series (RADV POLARIS10)",
@@ -50,4 +54,59 @@ Deno.test("adapterFacts() take other GPUs to have that instruction", () => {
     "Mali-G715",
   ];
   assertEquals(having.filter(emulates), []);
+});
+
+Deno.test("adapterFacts() know them by vendor and architecture, which is all that browsers tell", () => {
+  const facts = (vendor: string, architecture: string) =>
+    adapterFacts({ vendor, architecture, description: "", device: "" } as GPUAdapterInfo, "linux");
+  const without = [
+    ["apple", "metal-3"],
+    ["apple", "common-3"],
+    ["apple", ""],
+    ["Apple", "apple-9"],
+    ["amd", "metal-3"],
+    ["amd", "gcn-5"],
+    ["amd", "rdna-1"],
+    ["intel", "gen-9"],
+    ["intel", "gen-11"],
+    ["nvidia", "maxwell"],
+    ["arm", "midgard"],
+  ];
+  const having = [
+    ["amd", "rdna-2"],
+    ["amd", "rdna-3"],
+    ["intel", "gen-12lp"],
+    ["intel", "xe-2lpg"],
+    ["nvidia", "pascal"],
+    ["nvidia", "lovelace"],
+    ["qualcomm", "adreno-7xx"],
+    ["google", "swiftshader"],
+    ["", ""],
+  ];
+  const emulating = (gpus: string[][]) => gpus.filter(([v, a]) => facts(v!, a!).emulatesPackedDot);
+  assertEquals(emulating(without), without);
+  assertEquals(emulating(having), []);
+});
+
+Deno.test("adapterFacts() take all hardware under macOS to emulate it, since Metal's language lacks it", () => {
+  const facts = (info: Partial<GPUAdapterInfo>) => adapterFacts(info as GPUAdapterInfo, "darwin");
+  assertEquals(facts({ description: "AMD Radeon Pro W6800X" }).emulatesPackedDot, true);
+  assertEquals(facts({ description: "SwiftShader Device" }).emulatesPackedDot, false);
+});
+
+webGpuTest("A GPU that is pretended to be Apple's multiplies in f32, others in int8", async () => {
+  const opened = async (named: Partial<GPUAdapterInfo>) => {
+    const pretended = pretendGpu(profileNamed("subgroups of 4,64, 32 KiB"));
+    const gpu = {
+      ...pretended,
+      async requestAdapter() {
+        const adapter = (await pretended.requestAdapter())!;
+        return { ...adapter, info: { ...adapter.info, description: "", ...named } };
+      },
+    } as unknown as GPU;
+    using device = await WebGpuDevice.open({ gpu });
+    return device.capabilities.packedDot;
+  };
+  assertEquals(await opened({ vendor: "apple", architecture: "metal-3" }), false);
+  assertEquals(await opened({ vendor: "amd", architecture: "rdna-3" }), true);
 });
