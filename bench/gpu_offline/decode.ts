@@ -1,6 +1,6 @@
 // The work of the host for decoding, on the null GPU: a model of 32 layers, whose widths do not
 // matter, decodes freely, with sampling, with logits of each token, and under a mask. Prints JSON.
-// Run by main.ts.
+// Run by main.ts with the architecture, and by a test with the names of some ways too.
 
 import process from "node:process";
 import { type GenerateRequest, loadModel } from "../../engine/mod.ts";
@@ -63,7 +63,7 @@ const WAYS: Readonly<Record<string, Partial<GenerateRequest>>> = {
   constrained: { temperature: 0, format: { pattern: "[^x]*" }, finish: false },
 };
 
-const [architecture = "llama"] = Deno.args;
+const [architecture = "llama", ...names] = Deno.args;
 const counters = openCounters();
 const path = await Deno.makeTempFile({ suffix: ".gguf" });
 try {
@@ -106,6 +106,7 @@ try {
   };
   const ways: DecodeFigures[] = [];
   for (const [name, options] of Object.entries(WAYS)) {
+    if (names.length > 0 && !names.includes(name)) continue;
     await run(64, options);
     const { tokens, firstToken, fastest, cpu, seconds, counted } = await run(TOKENS, options);
     counters.setDispatchTime(DISPATCH_NANOSECONDS);
