@@ -66,7 +66,8 @@ const TOOLS: ChatRequest["tools"] = ["get_weather", "get_time"].map((name) => ({
 }));
 
 const KINDS: Record<string, Partial<ChatRequest>> = {
-  "any text": { ignoreEnd: true },
+  // Long enough to say something again.
+  "any text": { ignoreEnd: true, maxTokens: 144 },
   "a schema": { format: { schema: SCHEMA } },
   "tools": { tools: TOOLS!, toolChoice: "required" },
 };
