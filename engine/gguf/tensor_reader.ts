@@ -13,7 +13,7 @@ export interface TensorChunk {
   readonly offset: number;
   /**
    * The bytes, which the next chunk overwrites. They begin at offset 0 of a buffer, so that any typed
-   * array can view them, unless the caller gave room for them.
+   * array can view them, unless the caller gave memory for them.
    */
   readonly bytes: Uint8Array;
 }
@@ -63,7 +63,7 @@ export class TensorReader implements Disposable {
   /**
    * Bytes [start, end) of a tensor in order, in chunks of whole units of `unitBytes`, counted from
    * `start`. By default a unit is a block of the tensor's type; callers may need rows instead.
-   * Chunks are read into the memory from `room`, if it has any.
+   * Chunks are read into the memory from `target`, if it has any.
    * @throws RangeError if the tensor does not have these bytes, or the buffer is smaller than a
    *   unit
    * @throws GgufError if the file is shorter than its header says
@@ -73,7 +73,7 @@ export class TensorReader implements Disposable {
     start = 0,
     end = tensor.byteLength,
     unitBytes = tensorTypeById(tensor.type)?.blockBytes ?? 1,
-    room = (bytes: number): Uint8Array => this.#buffer.subarray(0, bytes),
+    target = (bytes: number): Uint8Array => this.#buffer.subarray(0, bytes),
   ): Generator<TensorChunk> {
     const chunkBytes = this.#buffer.length - this.#buffer.length % unitBytes;
     if (chunkBytes === 0) {
@@ -83,7 +83,7 @@ export class TensorReader implements Disposable {
       );
     }
     for (let offset = start; offset < end; offset += chunkBytes) {
-      const bytes = room(Math.min(chunkBytes, end - offset));
+      const bytes = target(Math.min(chunkBytes, end - offset));
       this.read(tensor, offset, bytes);
       yield { offset, bytes };
     }

@@ -123,8 +123,8 @@ export class TensorSource {
     { rowBytes, writer }: { rowBytes: number; writer: MatrixWriter },
   ): Promise<void> {
     // Chunks may share a buffer, because writers copy data before they return.
-    const room = writer.room?.bind(writer);
-    for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes, room)) {
+    const target = writer.target?.bind(writer);
+    for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes, target)) {
       writer.append(bytes);
       await this.#advance(bytes.length);
     }

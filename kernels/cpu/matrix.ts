@@ -168,9 +168,9 @@ export class WeightWriter implements MatrixWriter {
 
   append(rows: Uint8Array): void {
     const { layout, shape, rowBytes, unit } = this.#matrix;
-    const room = this.room(rows.length);
-    const isThere = rows.buffer === room.buffer && rows.byteOffset === room.byteOffset;
-    if (!isThere) room.set(rows);
+    const target = this.target(rows.length);
+    const isThere = rows.buffer === target.buffer && rows.byteOffset === target.byteOffset;
+    if (!isThere) target.set(rows);
     let staged = this.#staging(rows.length);
     const to = this.#matrix.packed(this.#packer)[this.#side]!;
     while (staged.length > 0) {
@@ -187,7 +187,7 @@ export class WeightWriter implements MatrixWriter {
   }
 
   /** Memory behind the rows that wait for the rest of their band. */
-  room(bytes: number): Uint8Array<SharedArrayBuffer> {
+  target(bytes: number): Uint8Array<SharedArrayBuffer> {
     const staging = this.#staging(bytes);
     staging.set(this.#begun);
     return staging.subarray(this.#begun.length);

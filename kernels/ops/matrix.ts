@@ -23,7 +23,7 @@ export interface MatrixWriter {
   /**
    * Memory into which the next rows can be read, if there is any. Appending it then needs no copy.
    */
-  room?(bytes: number): Uint8Array;
+  target?(bytes: number): Uint8Array;
   /** Completes the matrix. To be called once, after the last row. */
   finish(): void;
 }

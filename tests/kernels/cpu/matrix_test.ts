@@ -37,16 +37,16 @@ class Notes implements Packer {
   }
 }
 
-function write(pieces: readonly number[], inRoom: boolean): Notes {
+function write(pieces: readonly number[], inPlace: boolean): Notes {
   const notes = new Notes();
   const matrix = new WeightMatrix("w", FORMAT, { rows: ROWS, columns: COLUMNS, unit: UNIT });
   const writer = new WeightWriter(matrix, 0, notes, () => notes.completed++);
   let at = 0;
   for (const count of pieces) {
     const piece = FILE.subarray(at, at += count * ROW_BYTES);
-    const room = inRoom ? writer.room(piece.length) : piece;
-    if (inRoom) room.set(piece);
-    writer.append(room);
+    const rows = inPlace ? writer.target(piece.length) : piece;
+    if (inPlace) rows.set(piece);
+    writer.append(rows);
     notes.spoil();
   }
   writer.finish();
@@ -56,8 +56,8 @@ function write(pieces: readonly number[], inRoom: boolean): Notes {
 Deno.test("rows are packed in whole bands as soon as they are there, whatever the pieces", () => {
   const numbers = Array.from({ length: ROWS }, (_, i) => i);
   for (const pieces of [[60], [1, 2, 16, 3, 25, 13], new Array(60).fill(1)]) {
-    for (const inRoom of [false, true]) {
-      const { runs, mostStaged, completed } = write(pieces, inRoom);
+    for (const inPlace of [false, true]) {
+      const { runs, mostStaged, completed } = write(pieces, inPlace);
       assertEquals(completed, 1);
       assertEquals(runs.flatMap(({ rows }) => rows), numbers);
       for (const { first, rows } of runs) {
