@@ -227,7 +227,7 @@ export const text = {
     done: (name: string) => `${name} is here`,
     gone: (name: string) => `${name} is gone`,
     keep: "Stay in memory",
-    keeps: { "5m": "5 minutes", "1h": "1 hour", "-1": "For ever" },
+    keeps: { "5m": "for 5 minutes", "1h": "for 1 hour", "-1": "for ever" },
   },
   machine: {
     title: "Machine",

@@ -25,6 +25,8 @@ export interface Section {
     text: string;
     todo?: { text: string; command?: string };
   }[];
+  /** What stands below the findings; the first row is the head. */
+  table?: string[][];
 }
 
 /** The state of blocks that left the models' KV caches, in bytes. */

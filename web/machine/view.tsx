@@ -24,6 +24,12 @@ interface Finding {
   todo?: { text: string; command?: string };
 }
 
+interface Section {
+  title: string;
+  findings: Finding[];
+  table?: string[][];
+}
+
 interface PastRequest {
   at: string;
   path: string;
@@ -170,11 +176,11 @@ function Requests({ requests }: { requests: readonly PastRequest[] }) {
 }
 
 function Doctor() {
-  const [sections, setSections] = useState<{ title: string; findings: Finding[] }[]>();
+  const [sections, setSections] = useState<Section[]>();
   const [fault, setFault] = useState("");
   const look = () => {
     setSections(undefined);
-    ask<{ sections: { title: string; findings: Finding[] }[] }>("/api/doctor").then(
+    ask<{ sections: Section[] }>("/api/doctor").then(
       (found) => setSections(found.sections),
       (error) => setFault(messageOf(error)),
     );
@@ -191,7 +197,7 @@ function Doctor() {
       </div>
       {fault && <Notice kind="error">{fault}</Notice>}
       {!sections && !fault && <p class="aside" role="status">{text.machine.looking}</p>}
-      {sections?.map(({ title, findings }) => (
+      {sections?.map(({ title, findings, table }) => (
         <section key={title} class="findings">
           <h3>{title}</h3>
           <ul>
@@ -208,8 +214,27 @@ function Doctor() {
               </li>
             ))}
           </ul>
+          {table && <Table rows={table} />}
         </section>
       ))}
     </section>
+  );
+}
+
+/** Rows of a section, of which the first is the head. */
+function Table({ rows: [head = [], ...rows] }: { rows: string[][] }) {
+  return (
+    <div class="table-frame" tabIndex={0} role="group" aria-label={head[0]}>
+      <table>
+        <thead>
+          <tr>{head.map((name) => <th key={name} scope="col">{name}</th>)}</tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, row) => (
+            <tr key={row}>{cells.map((cell, index) => <td key={index}>{cell}</td>)}</tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -135,7 +135,7 @@ export async function judgeMachine({ step, page }: Judgment): Promise<void> {
     assertMatch(charts, /Running sequences: 0 of 4 now/);
     assertMatch(charts, /KV blocks in use: 0 of [1-9]\d* now/);
     assertMatch(charts, /KV blocks kept: \d+ of [1-9]\d* now/);
-    await page.waitForSelector(".findings", { timeout: PATIENCE });
+    await page.waitForSelector(".findings table", { timeout: PATIENCE });
     assert(await page.$("td .badge"));
     await picture(page, "machine");
   });

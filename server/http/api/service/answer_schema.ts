@@ -48,13 +48,21 @@ export type Requests = BodyOf<typeof requestsSchema>;
 
 /** Answer of GET /api/doctor. */
 export const doctorSchema = record({
-  sections: list(record({
-    title: text,
-    findings: list(record(
-      { mark: { enum: ["ok", "warning", "problem"] }, subject: text, text },
-      { todo: record({ text }, { command: text }) },
-    )),
-  })),
+  sections: list(record(
+    {
+      title: text,
+      findings: list(record(
+        { mark: { enum: ["ok", "warning", "problem"] }, subject: text, text },
+        { todo: record({ text }, { command: text }) },
+      )),
+    },
+    {
+      table: {
+        ...list(list(text)),
+        description: "What stands below the findings; the first row is the head.",
+      },
+    },
+  )),
 });
 
 export type Findings = BodyOf<typeof doctorSchema>;

@@ -45,9 +45,13 @@ export function operationsRoutes(
 
   app.get("/api/doctor", async () => {
     const sections = await examine?.() ?? [];
-    // Facts and tables are for the command line.
+    // Facts are for the command line.
     return json<Findings>({
-      sections: sections.map(({ title, findings }) => ({ title, findings })),
+      sections: sections.map(({ title, findings, table }) => ({
+        title,
+        findings,
+        ...(table && { table }),
+      })),
     });
   });
 

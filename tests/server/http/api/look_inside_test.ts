@@ -181,10 +181,17 @@ Deno.test("GET /api/requests lists requests to models with their times, and no w
 Deno.test("GET /api/doctor tells what was found of the machine", async () => {
   const finding = { mark: "ok" as const, subject: "Adapter", text: "there is one" };
   const { app } = createTestApp({}, {
-    examine: () => Promise.resolve([{ title: "GPU", findings: [finding], facts: { a: 1 } }]),
+    examine: () =>
+      Promise.resolve([
+        { title: "GPU", findings: [finding], facts: { a: 1 } },
+        { title: "Memory", findings: [], table: [["MODEL", "Q8_0"], ["1B", "fits"]] },
+      ]),
   });
   const { sections } = await (await app.request("/api/doctor")).json();
-  assertEquals(sections, [{ title: "GPU", findings: [finding] }]);
+  assertEquals(sections, [
+    { title: "GPU", findings: [finding] },
+    { title: "Memory", findings: [], table: [["MODEL", "Q8_0"], ["1B", "fits"]] },
+  ]);
   const without = createTestApp().app;
   assertEquals(await (await without.request("/api/doctor")).json(), { sections: [] });
 });
