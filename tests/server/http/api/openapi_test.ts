@@ -170,7 +170,8 @@ Deno.test("every example of a body is answered as the document says", async () =
     const isEmbedding = path.includes("embed");
     const { app, manager } = createTestApp({ info: { isEmbeddingModel: isEmbedding } });
     const memory = { weights: 3, keyValueCache: 2, scratch: 1 };
-    manager.estimate = () => Promise.resolve({ memory, contextLength: 9, isShrunk: false, total: 9 });
+    manager.estimate = () =>
+      Promise.resolve({ memory, contextLength: 9, isShrunk: false, total: 9 });
     const response = await app.request(path, { method, body: text });
     assertEquals([path, response.status], [path, 200]);
     await response.text();
