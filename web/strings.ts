@@ -109,7 +109,7 @@ export const text = {
     result: "Result",
     resultOf: (name: string) => `Result of ${name}`,
     sendResult: "Send the result",
-    cannotSee: "This model reads no images.",
+    cannotSee: "This model reads no images: choose one that does, or remove them.",
     unreadable: (name: string, reason: string) => `${name} cannot be read: ${reason}`,
     tooLarge: "it is larger than 20 MB",
     noText: "it is neither an image nor text nor PDF",

@@ -3,7 +3,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { isAbort, messageOf, stream } from "../api/client.ts";
-import { chosenModel, loadedOf, refreshLoaded } from "../api/models.ts";
+import { chosenModel, loadedOf, models, refreshLoaded } from "../api/models.ts";
 import type { AnswerRecord, TokenLogprob, ToolCall } from "../api/types.ts";
 import { current, update } from "./store.ts";
 import {
@@ -172,10 +172,13 @@ function withRecord(state: LiveAnswer, record: AnswerRecord): LiveAnswer {
 /** The body of the request that answers the path of a conversation. */
 export function requestOf(conversation: Conversation, model: string): Record<string, unknown> {
   const { settings } = conversation;
+  // A model that sees nothing refuses what has images, and with it all that is asked afterwards.
+  const sees = models.value?.find(({ name }) => name === model)?.capabilities.includes("vision") ??
+    true;
   const system = settings.system ? [{ role: "system", content: settings.system }] : [];
   return {
     model,
-    messages: [...system, ...pathOf(conversation).map(toWire)],
+    messages: [...system, ...pathOf(conversation).map((node) => toWire(node, sees))],
     stream: true,
     ...askedOf(settings),
   };

@@ -66,9 +66,10 @@ export function Composer({ id }: { id: string }) {
     element.style.height = `${Math.min(element.scrollHeight, 220)}px`;
   }, [value]);
 
+  const isEmpty = value.trim() === "" && files.length === 0;
   const submit = (event?: Event) => {
     event?.preventDefault();
-    if (answering || !model || (value.trim() === "" && files.length === 0)) return;
+    if (answering || !model || isEmpty || isBlind) return;
     const question = value.trim();
     setValue("");
     setFiles([]);
@@ -146,7 +147,7 @@ export function Composer({ id }: { id: string }) {
                 icon="send"
                 label={text.chat.send}
                 class="send"
-                disabled={!model || (value.trim() === "" && files.length === 0)}
+                disabled={!model || isEmpty || isBlind}
                 onClick={submit}
               />
             )}

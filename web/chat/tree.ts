@@ -147,8 +147,8 @@ function titleOf({ content, attachments }: MessageNode): string {
   return line.length > 60 ? `${line.slice(0, 57).trimEnd()}…` : line;
 }
 
-/** A message as the server wants it: texts that go with it stand before it. */
-export function toWire(node: MessageNode): Record<string, unknown> {
+/** A message as the server wants it: texts stand before it, images go along if the model sees. */
+export function toWire(node: MessageNode, sees: boolean): Record<string, unknown> {
   const files = (node.attachments ?? []).filter(({ kind }) => kind === "text")
     .map(({ name, content }) => `--- ${name} ---\n${content}\n--- end of ${name} ---\n\n`);
   const images = (node.attachments ?? []).filter(({ kind }) => kind === "image")
@@ -156,7 +156,7 @@ export function toWire(node: MessageNode): Record<string, unknown> {
   return {
     role: node.role,
     content: files.join("") + node.content,
-    ...(images.length > 0 && { images }),
+    ...(sees && images.length > 0 && { images }),
     ...(node.thinking && { thinking: node.thinking }),
     ...(node.toolCalls?.length && { tool_calls: node.toolCalls }),
     ...(node.toolName && { tool_name: node.toolName }),

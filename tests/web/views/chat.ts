@@ -167,6 +167,12 @@ export async function judgeChat({ step, browser, page, strays }: Judgment): Prom
     await page.waitForSelector('.composer [aria-label="Remove pasted.png"]', { timeout: PATIENCE });
     await page.waitForSelector('.composer [aria-label="Remove dropped.txt"]');
     await picture(page, "attachments");
+    // The model sees nothing, and would refuse the question and all that follow it.
+    const canSend = () => page.$eval(".composer .send", (one) => !one.disabled);
+    assertEquals(await canSend(), false);
+    await page.click('[aria-label="Remove pasted.png"]');
+    await page.waitForFunction(() => !document.querySelector(".composer .attachments img"));
+    assertEquals(await canSend(), true);
     // What is not sent yet belongs to its conversation.
     await page.click(".conversation");
     await page.waitForFunction(() => !document.querySelector(".composer .attachments li"));
