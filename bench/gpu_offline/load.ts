@@ -1,4 +1,4 @@
-// The work of the host for loading, on the null GPU: a file of some 150 MB that the system has in
+// The work of the host for loading, on the null GPU: a file of 0.5 to 1 GB that the system has in
 // memory is loaded several times. Prints JSON. Run by main.ts.
 
 import process from "node:process";
@@ -18,7 +18,7 @@ export interface LoadReport {
 }
 
 const SHAPE: LlamaShape = {
-  layers: 4,
+  layers: 16,
   embedding: 2048,
   heads: 16,
   keyValueHeads: 4,

@@ -18,8 +18,11 @@ import type { Placement } from "./placement.ts";
 import { rangesOf, type Rows, shapeOf } from "./rows.ts";
 import { TensorInventory } from "./tensor_inventory.ts";
 
-/** Bytes that are submitted before waiting for the device, which bounds the staging memory. */
-const UPLOAD_WINDOW = 64 * 2 ** 20;
+/**
+ * Bytes of an upload. One may be submitted while the device works on the one before, so that staging
+ * memory has a bound, and the host need not wait.
+ */
+const UPLOAD = 32 * 2 ** 20;
 
 /** Milliseconds after which messages have their turn, so that an abort of the load arrives. */
 const TURN = 20;
@@ -43,7 +46,10 @@ export class TensorSource {
   readonly #options: SourceOptions;
   readonly #total: number;
   #loaded = 0;
-  #inFlight = 0;
+  /** Bytes of the present upload. */
+  #submitted = 0;
+  /** Settles when the uploads before are done. */
+  #uploaded: Promise<void> | undefined;
   /** When messages last had their turn. */
   #turned = performance.now();
 
@@ -138,13 +144,15 @@ export class TensorSource {
     }
     this.#options.signal?.throwIfAborted();
     this.#loaded += bytes;
-    this.#inFlight += bytes;
+    this.#submitted += bytes;
     const { top } = this.placement;
     top.submit();
-    if (this.#inFlight >= UPLOAD_WINDOW) {
-      await top.idle();
+    if (this.#submitted >= UPLOAD) {
+      await this.#uploaded;
       top.check();
-      this.#inFlight = 0;
+      this.#uploaded = top.idle();
+      this.#uploaded.catch(() => {}); // It is reported when it is awaited.
+      this.#submitted = 0;
     }
     this.#options.onProgress?.({ loaded: this.#loaded, total: this.#total });
   }

@@ -1,18 +1,23 @@
-// Tensors that are streamed to a device: how soon an abort ends that.
+// Tensors that are streamed to a device: how soon an abort ends that, and how much is on the way.
 
 import type { Device } from "../../../kernels/mod.ts";
 import type { GgufFile, TensorBytes, TensorInfo } from "../../../engine/gguf/mod.ts";
 import { wholeOn } from "../../../engine/weights/placement.ts";
 import { TensorSource } from "../../../engine/weights/tensor_source.ts";
-import { assert, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 
-Deno.test("an abort by a timer ends a tensor in its midst, although nothing waits for the device", async () => {
-  const [columns, rows] = [32, 100];
+/** A file with a tensor "w". */
+function fileOf(columns: number, rows: number): GgufFile {
   const tensor: TensorInfo = {
     ...{ name: "w", shape: [columns, rows], type: 0, typeName: "F32", shard: 0, offset: 0 },
     byteLength: 4 * columns * rows,
   };
-  const gguf = { path: "w.gguf", tensors: new Map([["w", tensor]]) } as unknown as GgufFile;
+  return { path: "w.gguf", tensors: new Map([["w", tensor]]) } as unknown as GgufFile;
+}
+
+Deno.test("an abort by a timer ends a tensor in its midst, although nothing waits for the device", async () => {
+  const [columns, rows] = [32, 100];
+  const gguf = fileOf(columns, rows);
   let read = 0;
   const reader: TensorBytes = {
     *chunks() {
@@ -35,4 +40,44 @@ Deno.test("an abort by a timer ends a tensor in its midst, although nothing wait
   await assertRejects(() => source.stream({ name: "w", rows }, columns, writer), Error, "enough");
   clearTimeout(timer);
   assert(read < rows / 2, `${read} of ${rows} chunks were read`);
+});
+
+Deno.test("at most 64 MiB are on the way to a device, and what follows does not wait for all of them", async () => {
+  const MIB = 2 ** 20;
+  const [columns, rows] = [MIB / 4, 320];
+  const bytes = new Uint8Array(MIB);
+  const reader: TensorBytes = {
+    *chunks() {
+      for (let row = 0; row < rows; row++) yield { offset: row * MIB, bytes };
+    },
+    read() {},
+    [Symbol.dispose]() {},
+  };
+  let [written, done, most, least] = [0, 0, 0, Infinity];
+  const device = {
+    submit() {},
+    check() {},
+    idle: () => {
+      const until = written;
+      return new Promise<void>((resolve) =>
+        setTimeout(() => {
+          done = until;
+          least = Math.min(least, written - done);
+          resolve();
+        }, 2)
+      );
+    },
+  } as unknown as Device;
+  const writer = {
+    append({ length }: Uint8Array) {
+      written += length;
+      most = Math.max(most, written - done);
+    },
+    finish() {},
+  };
+  const source = new TensorSource(wholeOn(device), fileOf(columns, rows), reader);
+  await source.stream({ name: "w", rows }, columns, writer);
+  assertEquals(written, rows * MIB);
+  assert(most <= 64 * MIB, `${most / MIB} MiB were on the way`);
+  assert(least > 0, "the device had nothing to do");
 });
