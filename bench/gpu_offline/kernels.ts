@@ -4,6 +4,7 @@
 
 import {
   floatRows,
+  GROUP,
   layerCacheBytes,
   openDevice,
   type Operation,
@@ -16,6 +17,8 @@ import {
 import {
   chooseTile,
   isStaged,
+  type LinearTile,
+  quadsAtOnce,
   STAGED,
   stagedBuffers,
   WebGpuDevice,
@@ -96,6 +99,9 @@ function compileProducts(device: WebGpuDevice, name: string): void {
     const from = integer && !isPair ? quantizedRows(device, "x", MOST_ROWS, width) : x;
     const options = { accumulate: true, ...(mostFused > 0 && { norm }) };
     const product = device.linear(matrix, from, y, isPair ? {} : options);
+    // A turn of the loop takes a group of each row, or some quads of it.
+    const turn = (tile: LinearTile) =>
+      format.kind === "float" ? quadsAtOnce(tile, format, sides) * 4 / GROUP : 1;
     for (const rows of ROWS) {
       const makesGroups = quantized || rows <= mostFused;
       const use = { sides, integer, quantized: makesGroups } as const;
@@ -103,11 +109,9 @@ function compileProducts(device: WebGpuDevice, name: string): void {
       // An invocation of the staged tile has 4 by 4 outputs, and takes a group of each from a buffer
       // of int8.
       const turns = integer ? stagedBuffers(device.profile, use) : 1;
-      const groups = tile === STAGED
-        ? { groups: 16 * turns }
-        : isStaged(tile)
-        ? {}
-        : { groups: tile.rows * sides };
+      const groups = tile === STAGED ? { groups: 16 * turns } : isStaged(tile) ? {} : {
+        groups: tile.rows * sides * turn(tile),
+      };
       current = { name: `${part} ${name}, ${rows} rows`, ...groups };
       compile(device, (pass) => product.encode(pass, rows));
     }

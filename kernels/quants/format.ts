@@ -58,6 +58,13 @@ export interface QuantFormat {
   readonly hasMinimum: boolean;
   /** Whether both halves of a group share one scale and minimum (integer formats). */
   readonly uniformGroup: boolean;
+  /** What codes are stored too large by, where they are: `centred()` of group.wgsl subtracts it. */
+  readonly codeBias?: number;
+  /**
+   * Whether unpack_group() depends on the group's number within its super-block alone, which is the
+   * same in all rows.
+   */
+  readonly partOfRow?: boolean;
   /** The WGSL of these functions, over the planes' bindings. */
   readonly snippet: string;
   /** The plain reference, written from the format alone: decodes whole GGUF blocks to f32. */

@@ -23,6 +23,7 @@ export const iq4_xs: QuantFormat = {
   kind: "integer",
   hasMinimum: false,
   uniformGroup: true,
+  partOfRow: true,
   snippet: iq4Shader + shader,
   dequantize(source, blocks) {
     return decodeBlocks(iq4_xs, source, blocks, (block, weights) => {

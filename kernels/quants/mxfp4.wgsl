@@ -6,14 +6,9 @@ fn fetch_group(group: u32) -> PackedGroup {
 }
 
 fn unpack_group(packed: PackedGroup, group: u32) -> Group {
-  let quants = packed.first;
+  let codes = fp4_doubles(packed.first);
   let exponent = (packed.second.x >> ((group & 3u) * 8u)) & 0xffu;
   // Half the power, since the codes are doubled; the least two of them are subnormal.
   let bits = select((exponent - 1u) << 23u, 0x00200000u << exponent, exponent < 2u);
-  return Group(
-    fp4_doubles(low_nibbles(quants)),
-    fp4_doubles(high_nibbles(quants)),
-    vec2(bitcast<f32>(bits)),
-    vec2(0.0),
-  );
+  return Group(codes.low, codes.high, vec2(bitcast<f32>(bits)), vec2(0.0));
 }

@@ -7,11 +7,11 @@ fn fetch_group(group: u32) -> PackedGroup {
 }
 
 fn unpack_group(packed: PackedGroup, group: u32) -> Group {
-  let quants = packed.first;
+  let codes = fp4_doubles(packed.first);
   let scales = packed.second.x >> ((group & 1u) * 16u);
   return Group(
-    fp4_doubles(low_nibbles(vec4(quants.xy, quants.xy >> vec2(4u)))),
-    fp4_doubles(low_nibbles(vec4(quants.zw, quants.zw >> vec2(4u)))),
+    vec4(codes.low.xy, codes.high.xy),
+    vec4(codes.low.zw, codes.high.zw),
     nvfp4_scales(vec2(scales, scales >> 8u) & vec2(0xffu)),
     vec2(0.0),
   );

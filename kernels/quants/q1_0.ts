@@ -17,6 +17,7 @@ export const q1_0: QuantFormat = {
   ],
   kind: "integer",
   hasMinimum: false,
+  codeBias: 1,
   uniformGroup: true,
   snippet: shader,
   dequantize(source, blocks) {

@@ -18,5 +18,5 @@ fn unpack_group(packed: PackedGroup, group: u32) -> Group {
 
 // 1 where the lowest bit of a byte is set, -1 where not.
 fn q1_0_codes(bits: vec4<u32>) -> vec4<u32> {
-  return minus_each((bits & vec4(0x01010101u)) << vec4(1u), 1u);
+  return centred((bits & vec4(0x01010101u)) << vec4(1u));
 }

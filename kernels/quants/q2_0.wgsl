@@ -10,8 +10,8 @@ fn unpack_group(packed: PackedGroup, group: u32) -> Group {
   let scale = half_of(packed.first.z, group >> 1u);
   let shifts = vec4(0u, 2u, 4u, 6u);
   return Group(
-    minus_each((vec4(quants.x) >> shifts) & vec4(0x03030303u), 1u),
-    minus_each((vec4(quants.y) >> shifts) & vec4(0x03030303u), 1u),
+    centred((vec4(quants.x) >> shifts) & vec4(0x03030303u)),
+    centred((vec4(quants.y) >> shifts) & vec4(0x03030303u)),
     vec2(scale),
     vec2(0.0),
   );

@@ -21,6 +21,7 @@ export const q2_k: QuantFormat = {
   kind: "integer",
   hasMinimum: true,
   uniformGroup: false,
+  partOfRow: true,
   snippet: shader,
   dequantize(source, blocks) {
     return decodeBlocks(q2_k, source, blocks, (block, weights) => {

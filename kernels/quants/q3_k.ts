@@ -20,7 +20,9 @@ export const q3_k: QuantFormat = {
   ],
   kind: "integer",
   hasMinimum: false,
+  codeBias: 4,
   uniformGroup: false,
+  partOfRow: true,
   snippet: shader,
   dequantize(source, blocks) {
     return decodeBlocks(q3_k, source, blocks, (block, weights) => {

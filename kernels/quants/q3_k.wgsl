@@ -11,15 +11,13 @@ fn unpack_group(packed: PackedGroup, group: u32) -> Group {
   let quants = packed.first.xy;
   let high = packed.first.z;
   return Group(
-    minus_each(
+    centred(
       (vec4(quants, quants >> vec2(2u)) & vec4(0x03030303u)) |
         (vec4(high << 2u, high << 1u, high, high >> 1u) & vec4(0x04040404u)),
-      4u,
     ),
-    minus_each(
+    centred(
       (vec4(quants >> vec2(4u), quants >> vec2(6u)) & vec4(0x03030303u)) |
         (vec4(high >> 2u, high >> 3u, high >> 4u, high >> 5u) & vec4(0x04040404u)),
-      4u,
     ),
     q3_k_scales(packed.second, group & 7u),
     vec2(0.0),

@@ -17,6 +17,7 @@ export const q4_0: QuantFormat = {
   ],
   kind: "integer",
   hasMinimum: false,
+  codeBias: 8,
   uniformGroup: true,
   snippet: shader,
   dequantize(source, blocks) {

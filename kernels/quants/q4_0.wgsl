@@ -9,8 +9,8 @@ fn unpack_group(packed: PackedGroup, group: u32) -> Group {
   let quants = packed.first;
   let scale = half_of(packed.second.x, group);
   return Group(
-    minus_each(low_nibbles(quants), 8u),
-    minus_each(high_nibbles(quants), 8u),
+    centred(low_nibbles(quants)),
+    centred(high_nibbles(quants)),
     vec2(scale),
     vec2(0.0),
   );

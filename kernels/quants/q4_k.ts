@@ -22,6 +22,7 @@ export const q4_k: QuantFormat = {
   kind: "integer",
   hasMinimum: true,
   uniformGroup: true,
+  partOfRow: true,
   snippet: kScalesShader + shader,
   dequantize(source, blocks) {
     return decodeBlocks(q4_k, source, blocks, (block, weights) => {

@@ -20,6 +20,7 @@ export const q5_0: QuantFormat = {
   ],
   kind: "integer",
   hasMinimum: false,
+  codeBias: 16,
   uniformGroup: true,
   snippet: fifthBitsShader + shader,
   dequantize(source, blocks) {

@@ -15,8 +15,8 @@ fn unpack_group(packed: PackedGroup, group: u32) -> Group {
   let high = packed.second.y;
   let scale = half_of(packed.second.x, group);
   return Group(
-    minus_each(low_nibbles(quants) | low_fifth_bits(high), 16u),
-    minus_each(high_nibbles(quants) | high_fifth_bits(high), 16u),
+    centred(low_nibbles(quants) | low_fifth_bits(high)),
+    centred(high_nibbles(quants) | high_fifth_bits(high)),
     vec2(scale),
     vec2(0.0),
   );

@@ -25,6 +25,7 @@ export const q5_k: QuantFormat = {
   kind: "integer",
   hasMinimum: true,
   uniformGroup: true,
+  partOfRow: true,
   snippet: kScalesShader + fifthBitsShader + shader,
   dequantize(source, blocks) {
     return decodeBlocks(q5_k, source, blocks, (block, weights) => {

@@ -21,7 +21,9 @@ export const q6_k: QuantFormat = {
   ],
   kind: "integer",
   hasMinimum: false,
+  codeBias: 32,
   uniformGroup: false,
+  partOfRow: true,
   snippet: shader,
   dequantize(source, blocks) {
     return decodeBlocks(q6_k, source, blocks, (block, weights) => {

@@ -15,13 +15,11 @@ fn unpack_group(packed: PackedGroup, group: u32) -> Group {
   let d = halves(packed.second.w).x;
   let scales = packed.second.z >> ((group & 1u) * 16u);
   return Group(
-    minus_each(
+    centred(
       low_nibbles(quants) | (vec4(high << vec2(4u), high << vec2(2u)) & vec4(0x30303030u)),
-      32u,
     ),
-    minus_each(
+    centred(
       high_nibbles(quants) | (vec4(high, high >> vec2(2u)) & vec4(0x30303030u)),
-      32u,
     ),
     d * vec2<f32>(unpack4xI8(scales).xy),
     vec2(0.0),

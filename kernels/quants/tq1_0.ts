@@ -26,6 +26,7 @@ export const tq1_0: QuantFormat = {
   ],
   kind: "integer",
   hasMinimum: false,
+  codeBias: 1,
   uniformGroup: true,
   snippet: shader,
   dequantize(source, blocks) {

@@ -47,8 +47,7 @@ fn power_of_3(exponent: u32) -> u32 {
 fn tq1_0_codes(words: vec4<u32>, powers: vec4<u32>) -> vec4<u32> {
   let even = ((words & vec4(0x00ff00ffu)) * powers) & vec4(0x00ff00ffu);
   let odd = (((words >> vec4(8u)) & vec4(0x00ff00ffu)) * powers) & vec4(0x00ff00ffu);
-  return minus_each(
+  return centred(
     (((even * 3u) >> vec4(8u)) & vec4(0x00030003u)) | ((odd * 3u) & vec4(0x03000300u)),
-    1u,
   );
 }

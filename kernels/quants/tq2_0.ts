@@ -18,6 +18,7 @@ export const tq2_0: QuantFormat = {
   ],
   kind: "integer",
   hasMinimum: false,
+  codeBias: 1,
   uniformGroup: true,
   snippet: shader,
   dequantize(source, blocks) {

@@ -9,8 +9,8 @@ fn unpack_group(packed: PackedGroup, group: u32) -> Group {
   let quants = packed.first.xy;
   let scale = half_of(packed.first.z, group >> 3u);
   return Group(
-    minus_each(vec4(quants, quants >> vec2(2u)) & vec4(0x03030303u), 1u),
-    minus_each(vec4(quants >> vec2(4u), quants >> vec2(6u)) & vec4(0x03030303u), 1u),
+    centred(vec4(quants, quants >> vec2(2u)) & vec4(0x03030303u)),
+    centred(vec4(quants >> vec2(4u), quants >> vec2(6u)) & vec4(0x03030303u)),
     vec2(scale),
     vec2(0.0),
   );

@@ -7,7 +7,7 @@ import { type EmbedOptions, IMAGE_TOKEN, type StepRows } from "../ops/embed.ts";
 import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
-import { weightConstants, weightSnippets } from "./linear.ts";
+import { weightConstants, weightSnippets } from "./weight_code.ts";
 import { bindWeights, type GpuMatrix } from "./matrix.ts";
 import { structs } from "./structs.ts";
 

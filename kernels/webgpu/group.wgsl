@@ -36,9 +36,14 @@ fn half_of(word: u32, index: u32) -> f32 {
   return unpack2x16float(word >> ((index & 1u) * 16u)).x;
 }
 
-// Subtracts `bias` from each of 16 bytes without borrows between them; each byte is 0 to 127.
-fn minus_each(bytes: vec4<u32>, bias: u32) -> vec4<u32> {
-  return ((bytes | vec4(0x80808080u)) - vec4(bias * 0x01010101u)) ^ vec4(0x80808080u);
+// Codes, of which each byte is 0 to 127, less the offset that their format stores them with; there are
+// no borrows between bytes. RAW_CODES: a kernel accounts for the offset itself.
+fn centred(bytes: vec4<u32>) -> vec4<u32> {
+  #if RAW_CODES
+  return bytes;
+  #else
+  return ((bytes | vec4(0x80808080u)) - vec4(CODE_BIAS * 0x01010101u)) ^ vec4(0x80808080u);
+  #end
 }
 
 // 4-bit codes of a group packed in one vec4: those of its first sixteen weights.

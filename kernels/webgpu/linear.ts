@@ -2,7 +2,6 @@
 // memory) and matmul.wgsl (many tokens). tile.ts chooses between them. experts.ts binds the same
 // kernels for expert matrices.
 
-import groupSource from "./group.wgsl" with { type: "text" };
 import linearSource from "./linear.wgsl" with { type: "text" };
 import matmulSource from "./matmul.wgsl" with { type: "text" };
 import matricesSource from "./matmul_matrices.wgsl" with { type: "text" };
@@ -12,7 +11,6 @@ import { GpuError } from "../errors.ts";
 import { type Activation, bufferOf, GROUP, isQuantized } from "../ops/activation.ts";
 import type { ActivationFunction } from "../ops/activation_function.ts";
 import type { FusedNorm, LinearOptions } from "../ops/linear.ts";
-import type { QuantFormat } from "../quants/mod.ts";
 import { activationFunction } from "./activation_function.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
@@ -37,6 +35,7 @@ import {
   usesSubgroups,
 } from "./tile.ts";
 import type { ProductShape } from "./choices.ts";
+import { weightConstants, weightReading, weightSnippets } from "./weight_code.ts";
 
 /** The options of a product. */
 export interface GpuLinearOptions extends LinearOptions {
@@ -276,7 +275,7 @@ export function bindProduct(
     );
   }
   const { format, sides } = matrix;
-  const { source, constants, extensions } = kernelOf(device, tile, use);
+  const { source, constants, extensions } = kernelOf(device, tile, use, matrix);
   const gate = sides === 2 ? activationFunction(activation) : undefined;
   // Many tokens, for which a tile is staged, come from norm(), which defers nothing.
   const DEFERRED_NORM = epsilon !== undefined && !isStaged(tile);
@@ -322,7 +321,7 @@ export function bindProduct(
 }
 
 /** The kernel of a tile, its constants that depend on the tile, and the extensions of WGSL it uses. */
-function kernelOf(device: Gpu, tile: Tile, use: TileUse) {
+function kernelOf(device: Gpu, tile: Tile, use: TileUse, { format }: GpuMatrix) {
   if (tile === MATRICES) {
     const matrices = device.profile.matrices!;
     const constants = matrixConstants(matrices, matrixSize(matrices, use)!);
@@ -330,7 +329,14 @@ function kernelOf(device: Gpu, tile: Tile, use: TileUse) {
   }
   return tile === STAGED
     ? { source: matmulSource, constants: stagedConstants(device, use), extensions: [] }
-    : { source: linearSource, constants: tileConstants(device, tile, use), extensions: [] };
+    : {
+      source: linearSource,
+      constants: {
+        ...weightReading(format, tile, use, device.capabilities.software),
+        ...tileConstants(device, tile, use),
+      },
+      extensions: [],
+    };
 }
 
 function stagedConstants(device: Gpu, use: TileUse) {
@@ -354,23 +360,4 @@ function tileConstants(device: Gpu, tile: LinearTile, { sides }: TileUse) {
     SHARED: lanes > SHUFFLED && !SUBGROUPS,
     TWO_STAGES: SHUFFLED === 1 && sums < lanes && lanes % sums === 0,
   };
-}
-
-/** Constants that describe a format's snippet to a kernel. */
-export function weightConstants(format: QuantFormat): Record<string, boolean> {
-  return {
-    FLOAT_WEIGHTS: format.kind === "float",
-    HAS_MINIMUM: format.hasMinimum,
-    UNIFORM_GROUP: format.uniformGroup,
-  };
-}
-
-/** Declarations of a format's planes and codebook from binding 8 on, and its snippet. */
-export function weightSnippets(format: QuantFormat, more: readonly string[] = []): string[] {
-  const { planes, codebook } = format;
-  const tables = codebook ? [...planes, { ...codebook, name: "codebook" }] : planes;
-  const bindings = tables.map(({ name, type }, i) =>
-    `@group(0) @binding(${8 + i}) var<storage, read> w_${name}: array<${type}>;`
-  );
-  return [bindings.join("\n"), groupSource, format.snippet, ...more];
 }

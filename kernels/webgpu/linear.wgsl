@@ -20,6 +20,72 @@ var<workgroup> square_partials: array<f32, COLS * PARTS>;
 #end
 #end
 
+// Sums of a group: one of all 32 products where its halves share a scale, or one of each half.
+#if UNIFORM_GROUP
+alias Halves = f32;
+#else
+alias Halves = vec2<f32>;
+#end
+
+// Adds a group to a sum: `products` of its codes and those of x, `total` the sums of x. Codes that
+// are taken as they are stored are too large by CODE_BIAS.
+fn add_group(
+  sum: f32, w: Group, products: Halves, x_scale: f32, total: Halves,
+) -> f32 {
+  #if UNIFORM_GROUP
+  #if RAW_CODES
+  return sum + w.scale.x * (x_scale * products - f32(CODE_BIAS) * total);
+  #else
+  #if HAS_MINIMUM
+  return sum + (w.scale.x * x_scale) * products + w.minimum.x * total;
+  #else
+  return sum + (w.scale.x * x_scale) * products;
+  #end
+  #end
+  #else
+  #if RAW_CODES
+  return sum + dot(w.scale, x_scale * products - f32(CODE_BIAS) * total);
+  #else
+  #if HAS_MINIMUM
+  return sum + x_scale * dot(w.scale, products) + dot(w.minimum, total);
+  #else
+  return sum + x_scale * dot(w.scale, products);
+  #end
+  #end
+  #end
+}
+
+#if !INTEGER
+// One product after the other, since a GPU adds and multiplies at once.
+fn add_products(sum: f32, w: vec4<f32>, x: vec4<f32>) -> f32 {
+  #if SOFTWARE
+  return sum + dot(w, x);
+  #else
+  return sum + w.x * x.x + w.y * x.y + w.z * x.z + w.w * x.w;
+  #end
+}
+
+#if !FLOAT_WEIGHTS
+fn add_to_halves(
+  sums: Halves, a: vec4<f32>, x: vec4<f32>, b: vec4<f32>, z: vec4<f32>,
+) -> Halves {
+  #if UNIFORM_GROUP
+  return add_products(add_products(sums, a, x), b, z);
+  #else
+  return vec2(add_products(sums.x, a, x), add_products(sums.y, b, z));
+  #end
+}
+
+fn code_floats(word: u32) -> vec4<f32> {
+  #if UNSIGNED_CODES
+  return vec4<f32>(unpack4xU8(word));
+  #else
+  return vec4<f32>(unpack4xI8(word));
+  #end
+}
+#end
+#end
+
 @compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -42,7 +108,7 @@ fn main(
 
   #for s in 0..SIDES
   #for r in 0..ROWS
-  let row$s_$r = weight_row(expert, $s, first_row + $r);
+  let from_row$s_$r = weight_row(expert, $s, first_row + $r) * groups;
   #for c in 0..COLS
   var sum$s_$r_$c = 0.0;
   #end
@@ -56,57 +122,108 @@ fn main(
   #end
   #end
 
+  #if FLOAT_WEIGHTS
+  // Lanes read neighbouring quads, QUADS at a time; what is left at the end of a row one at a time.
+  let quads = 8u * groups;
+  #if WHOLE_TURNS
+  for (var quad = 0u; quad < quads; quad += QUADS) {
+  #else
+  var quad = lane;
+  for (; quad + (QUADS - 1u) * LANES < quads; quad += QUADS * LANES) {
+  #end
+    #if !SOFTWARE
+    #for j in 0..QUADS
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    let w$s_$r_$j = fetch_floats(8u * from_row$s_$r + quad + $j * LANES);
+    #end
+    #end
+    #end
+    #end
+    #for j in 0..QUADS
+    #for c in 0..COLS
+    let x$c_$j = x[8u * from$c + quad + $j * LANES];
+    #end
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    #if SOFTWARE
+    let w$s_$r_$j = fetch_floats(8u * from_row$s_$r + quad + $j * LANES);
+    #end
+    #for c in 0..COLS
+    sum$s_$r_$c = add_products(sum$s_$r_$c, unpack_floats(w$s_$r_$j), x$c_$j);
+    #end
+    #end
+    #end
+    #end
+  }
+  #if !WHOLE_TURNS
+  for (; quad < quads; quad += LANES) {
+    #for c in 0..COLS
+    let x$c = x[8u * from$c + quad];
+    #end
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    let w$s_$r = load_floats(8u * from_row$s_$r + quad);
+    #for c in 0..COLS
+    sum$s_$r_$c = add_products(sum$s_$r_$c, w$s_$r, x$c);
+    #end
+    #end
+    #end
+  }
+  #end
+  #else
   for (var group = lane; group < groups; group += LANES) {
     #for c in 0..COLS
     let at$c = from$c + group;
-    #end
     #if INTEGER
-    #for c in 0..COLS
     let low$c = x[at$c].low;
     let high$c = x[at$c].high;
     let scales$c = x[at$c].scales;
     #if DEFERRED_NORM
     squares$c += scales$c.w;
     #end
+    #if UNIFORM_GROUP
+    let total$c = scales$c.y + scales$c.z;
+    #else
+    let total$c = scales$c.yz;
+    #end
+    #end
     #end
     #for s in 0..SIDES
+    #if !SOFTWARE
     #for r in 0..ROWS
-    let w$s_$r = load_group(row$s_$r * groups + group);
+    let packed$s_$r = fetch_group(from_row$s_$r + group);
+    #end
+    #end
+    #for r in 0..ROWS
+    #if SOFTWARE
+    let packed$s_$r = fetch_group(from_row$s_$r + group);
+    #end
+    #if PART_OF_ROW
+    let w$s_$r = unpack_group(packed$s_$r, group);
+    #else
+    let w$s_$r = unpack_group(packed$s_$r, from_row$s_$r + group);
+    #end
+    #if INTEGER
     #for c in 0..COLS
     #if UNIFORM_GROUP
-    sum$s_$r_$c += (w$s_$r.scale.x * scales$c.x) *
-      f32(dot16(w$s_$r.low, low$c) + dot16(w$s_$r.high, high$c));
+    let products$s_$r_$c = f32(dot32(w$s_$r, low$c, high$c));
     #else
-    sum$s_$r_$c += scales$c.x * (w$s_$r.scale.x * f32(dot16(w$s_$r.low, low$c)) +
-      w$s_$r.scale.y * f32(dot16(w$s_$r.high, high$c)));
+    let products$s_$r_$c =
+      vec2(f32(dot16(w$s_$r.low, low$c)), f32(dot16(w$s_$r.high, high$c)));
     #end
-    #if HAS_MINIMUM
-    sum$s_$r_$c += dot(w$s_$r.minimum, scales$c.yz);
-    #end
+    sum$s_$r_$c = add_group(sum$s_$r_$c, w$s_$r, products$s_$r_$c, scales$c.x, total$c);
     #end
     #end
     #end
-    #else
-    #if FLOAT_WEIGHTS
-    #for j in 0..8
-    {
-      #for c in 0..COLS
-      let x$c = x[8u * at$c + $j];
-      #end
-      #for s in 0..SIDES
-      #for r in 0..ROWS
-      let w$s_$r = load_floats((row$s_$r * groups + group) * 8u + $j);
-      #for c in 0..COLS
-      sum$s_$r_$c += dot(w$s_$r, x$c);
-      #end
-      #end
-      #end
-    }
     #end
-    #else
+    #if !INTEGER
+    #for c in 0..COLS
+    var total$c = Halves(0.0);
     #for s in 0..SIDES
     #for r in 0..ROWS
-    let w$s_$r = load_group(row$s_$r * groups + group);
+    var products$s_$r_$c = Halves(0.0);
+    #end
     #end
     #end
     #for j in 0..4
@@ -114,27 +231,31 @@ fn main(
       #for c in 0..COLS
       let x$c = x[8u * at$c + $j];
       let z$c = x[8u * at$c + 4u + $j];
-      #if HAS_MINIMUM
-      let total$c = vec2(dot(x$c, vec4(1.0)), dot(z$c, vec4(1.0)));
+      #if NEEDS_TOTAL
+      total$c = add_to_halves(total$c, vec4(1.0), x$c, vec4(1.0), z$c);
       #end
       #end
       #for s in 0..SIDES
       #for r in 0..ROWS
-      let a$s_$r = vec4<f32>(unpack4xI8(w$s_$r.low[$j]));
-      let b$s_$r = vec4<f32>(unpack4xI8(w$s_$r.high[$j]));
+      let a$s_$r = code_floats(w$s_$r.low[$j]);
+      let b$s_$r = code_floats(w$s_$r.high[$j]);
       #for c in 0..COLS
-      sum$s_$r_$c += w$s_$r.scale.x * dot(a$s_$r, x$c) + w$s_$r.scale.y * dot(b$s_$r, z$c);
-      #if HAS_MINIMUM
-      sum$s_$r_$c += dot(w$s_$r.minimum, total$c);
-      #end
+      products$s_$r_$c = add_to_halves(products$s_$r_$c, a$s_$r, x$c, b$s_$r, z$c);
       #end
       #end
       #end
     }
     #end
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    #for c in 0..COLS
+    sum$s_$r_$c = add_group(sum$s_$r_$c, w$s_$r, products$s_$r_$c, 1.0, total$c);
+    #end
+    #end
     #end
     #end
   }
+  #end
 
   #for s in 0..SIDES
   #for r in 0..ROWS
@@ -231,7 +352,7 @@ fn main(
     #for s in 0..SIDES
     #for r in 0..ROWS
     #if AFFINE
-    let affine$s_$r = affine[row$s_$r];
+    let affine$s_$r = affine[weight_row(expert, $s, first_row + $r)];
     #end
     #for c in 0..COLS
     #if SHARED

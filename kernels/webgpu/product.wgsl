@@ -106,6 +106,12 @@ fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
   return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) +
     dot4I8Packed(a.w, b.w);
 }
+
+// Of a whole group, one product after the other: each adds to the one before it.
+fn dot32(w: Group, low: vec4<u32>, high: vec4<u32>) -> i32 {
+  return dot16(w.low, low) + dot4I8Packed(w.high.x, high.x) + dot4I8Packed(w.high.y, high.y) +
+    dot4I8Packed(w.high.z, high.z) + dot4I8Packed(w.high.w, high.w);
+}
 #end
 
 #if QUANTIZED_OUTPUT

@@ -76,6 +76,12 @@ const MOST_SUMS = 16;
 /** Most bytes of workgroup memory. With more, a GPU runs too few teams at a time. */
 const MOST_TEAM_BYTES = 20 * 1024;
 
+/** Bytes of a lane's weights that linear.wgsl loads at once of float formats. */
+const BYTES_AT_ONCE = 128;
+
+/** Most quads of a row in that. With more, GPUs hold the activations for all of them. */
+const MOST_QUADS = 4;
+
 /** Token counts with the same best tile: what a product has one variant for. */
 interface TokenClass {
   /** The greatest of them. */
@@ -139,6 +145,16 @@ function stagedBytes({ integer }: TileUse): number {
 /** Bytes of the results of a workgroup that are quantized before they are written. */
 function resultBytes(tile: Tile, use: TileUse): number {
   return use.quantized ? columnsOf(tile) * rowsOf(tile, use) * 4 : 0;
+}
+
+/** Quads of a row that a lane of a team loads at once: of formats of floats. */
+export function quadsAtOnce(
+  { rows }: LinearTile,
+  { blockBytes, blockSize }: { blockBytes: number; blockSize: number },
+  sides: 1 | 2,
+): number {
+  const quadBytes = 4 * blockBytes / blockSize;
+  return Math.min(MOST_QUADS, Math.max(1, Math.floor(BYTES_AT_ONCE / (quadBytes * rows * sides))));
 }
 
 /** Whether the lanes of a team are a subgroup, which sums without workgroup memory. */

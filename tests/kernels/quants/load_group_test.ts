@@ -3,7 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import groupShader from "../../../kernels/webgpu/group.wgsl" with { type: "text" };
-import { weightConstants } from "../../../kernels/webgpu/linear.ts";
+import { weightConstants } from "../../../kernels/webgpu/weight_code.ts";
 import { expandTemplate } from "../../../kernels/webgpu/template.ts";
 import { type QuantFormat, quantFormats, repack } from "../../../kernels/quants/mod.ts";
 import { randomBlocks } from "./random_blocks.ts";

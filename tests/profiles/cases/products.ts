@@ -14,10 +14,14 @@ import { DISTINCT_PROFILES, type Profile } from "../../profiles.ts";
 /** Opened once: kernels that were compiled stay. */
 const devices = new Map<Profile, Promise<WebGpuDevice>>();
 
+/** Formats that differ from those in how codes are read; computed on one GPU. */
+const OTHERS = ["Q4_0", "MXFP4"];
+
 /** Registers the tests of products with int8 or float activations. */
 export function testProducts({ integer }: { integer: boolean }): void {
   for (const profile of DISTINCT_PROFILES) {
-    for (const product of productCases(KINDS)) {
+    const formats = profile === DISTINCT_PROFILES[0] ? [...KINDS, ...OTHERS] : KINDS;
+    for (const product of productCases(formats)) {
       if (product.integer !== integer) continue;
       const { format, sides, quantized, gathered } = product;
       const name = `${format}, ${sides} sides, ${integer ? "int8" : "float"} to ` +
