@@ -41,14 +41,14 @@ const MODELS: readonly ModelWork[] = [
     bytes: 4.69e9,
     weights: 7.5e9,
     dispatches: [229, 293],
-    instructions: [66, 138],
+    instructions: [56, 118],
   },
   {
     name: "0.6B Q8_0",
     bytes: 0.634e9,
     weights: 0.596e9,
     dispatches: [200, 256],
-    instructions: [31, 92],
+    instructions: [27, 84],
   },
 ];
 
