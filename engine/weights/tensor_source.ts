@@ -10,7 +10,6 @@ import {
   type QuantFormat,
   quantFormat,
 } from "../../kernels/mod.ts";
-import { nextTask } from "../async.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes, TensorInfo } from "../gguf/mod.ts";
 import type { LoadProgress } from "../types/mod.ts";
@@ -24,8 +23,8 @@ import { TensorInventory } from "./tensor_inventory.ts";
  */
 const UPLOAD = 32 * 2 ** 20;
 
-/** Milliseconds after which messages have their turn, so that an abort of the load arrives. */
-const TURN = 20;
+/** Milliseconds after which messages and timers have their turn, so that an abort arrives. */
+const TURN = 30;
 
 /** The callbacks of a source. */
 export interface SourceOptions {
@@ -139,7 +138,8 @@ export class TensorSource {
   /** Reports progress, lets an abort arrive, and bounds the staging memory of the queue. */
   async #advance(bytes: number): Promise<void> {
     if (performance.now() - this.#turned >= TURN) {
-      await nextTask();
+      // Not nextTask(): while only messages wake the event loop, timers may wait for long.
+      await new Promise((resolve) => setTimeout(resolve));
       this.#turned = performance.now();
     }
     this.#options.signal?.throwIfAborted();
