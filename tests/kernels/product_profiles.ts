@@ -74,10 +74,13 @@ export async function assertProduct(
   steps: readonly number[],
 ): Promise<void> {
   const { format, sides, integer, quantized, gathered } = product;
-  const { blockSize, kind } = formatNamed(format);
-  // Of floats, every lane reads some quads at once, and then those that are left.
-  const columns = kind === "float" ? 2144 : Math.max(96, blockSize);
-  const shape = { format, rows: 70, columns, integer, quantized, paired: sides === 2 };
+  const rows = 70;
+  const weights = formatNamed(format);
+  // Of floats, every lane reads some quads at once, and then those that are left. Both sides of a pair
+  // begin on a whole word.
+  const few = device.canPair(weights, rows, 96) ? 96 : 128;
+  const columns = weights.kind === "float" ? 2144 : Math.max(few, weights.blockSize);
+  const shape = { format, rows, columns, integer, quantized, paired: sides === 2 };
   // Those that do not accumulate differ in one operator.
   const sums = sides === 1 ? SWEEP ? [true, false] : [true] : [false];
   await device.scoped("multiply", async () => {
