@@ -117,7 +117,7 @@ export class DiskStore {
     if (before) this.#pendingBytes -= bytesOf(before);
     this.#pending.set(name, block);
     this.#pendingBytes += bytesOf(block);
-    this.#writing ??= this.#write().finally(() => this.#writing = undefined);
+    this.#writing ??= this.#write();
   }
 
   /** Resolves when more blocks can be queued. */
@@ -184,6 +184,8 @@ export class DiskStore {
       this.#pending.delete(name);
       this.#pendingBytes -= bytesOf(block);
     }
+    // In the same turn as the last look for pending blocks, so that a later one begins anew.
+    this.#writing = undefined;
   }
 
   async #writeFile(name: string, block: StoredBlock): Promise<void> {

@@ -69,7 +69,7 @@ export class Offload {
     const name = this.#names.get(block);
     if (name === undefined || this.#isClosed || this.#isKept(block, name)) return;
     this.#unsaved.add(block);
-    this.#saving ??= this.#save().finally(() => this.#saving = undefined);
+    this.#saving ??= this.#save();
   }
 
   /** A block is evicted. */
@@ -158,7 +158,7 @@ export class Offload {
       await nextTask(); // The loop of steps goes first.
       await this.#tiers.disk?.whenFree();
       const batch = this.#takeBatch();
-      if (batch.length === 0) return;
+      if (batch.length === 0) break;
       try {
         const read = this.#executor.blocks.read(batch);
         const blocks = await read;
@@ -171,6 +171,8 @@ export class Offload {
         this.#saved = Promise.withResolvers();
       }
     }
+    // In the same turn as the last look for idle blocks, so that a later one begins anew.
+    this.#saving = undefined;
   }
 
   /** The next blocks to copy, with their copies of states. From now on they may be evicted. */

@@ -27,6 +27,26 @@ async function openIn(folder: string, bytes = 2 ** 20, model = "one") {
 
 const names = Array.from({ length: 40 }, (_, i) => nameAfter(rootName("one"), [i]));
 
+Deno.test("a block that comes when the last one has just been written is written too", () =>
+  withFolder(async (folder) => {
+    const { store } = await openIn(folder);
+    const { cached } = block(2);
+    // The bytes of a block are asked for when it is queued, and once more right after it was written.
+    let asked = 0;
+    store.put(names[0]!, {
+      get cached() {
+        if (asked++ === 2) queueMicrotask(() => store.put(names[1]!, block(4)));
+        return cached;
+      },
+    });
+    for (let i = 0; i < 100 && !store.has(names[1]!); i++) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await store.flush();
+    const { store: next } = await openIn(folder);
+    assertEquals([next.has(names[0]!), next.has(names[1]!)], [true, true]);
+  }));
+
 Deno.test("blocks are there as they were, before they are written and after a restart", () =>
   withFolder(async (folder) => {
     const { store } = await openIn(folder);
