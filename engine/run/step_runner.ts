@@ -1,21 +1,16 @@
-// Runs forward steps on the GPU: writes a step's rows, records the network and the sampler as often
-// as tokens are wanted per submit, and reads the sampled tokens back while the next submit runs.
+// Runs forward steps on the device: writes a step's rows, records the network and the choice of tokens
+// (step_sampler.ts) as often as tokens are wanted per submit, and reads the tokens back while the next
+// submit runs.
 // Knows slots and rows, not requests; scheduler.ts decides what runs.
 
 import {
   BLOCK,
-  type Buffer,
   type Commands,
   type Device,
   type FloatRows,
-  hasPenalties,
-  packSampling,
   type Readback,
   type Recorder,
   type ResolvedSampling,
-  type Sampler,
-  SAMPLING,
-  type SamplingNeeds,
 } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import {
@@ -23,15 +18,15 @@ import {
   type OutputKind,
   RowReadback,
   type StepLimits,
-  type StepOperation,
   type StepState,
 } from "../nn/mod.ts";
 import { BlockTransfer } from "./block_transfer.ts";
 import { SlotMemory } from "./slot_memory.ts";
 import type { StepExecutor } from "./step_executor.ts";
-import { MOST_REPEATS, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
+import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
 import { type ObservedStep, StepObserver } from "./step_observer.ts";
 import { type Choice, StepRecorder } from "./step_recorder.ts";
+import { StepSampler } from "./step_sampler.ts";
 
 /** For steps that are never aborted. */
 const NEVER = () => false;
@@ -45,15 +40,7 @@ export class StepRunner implements StepExecutor {
   readonly #network: Network;
   readonly #state: StepState;
   readonly #limits: StepLimits;
-  /** Missing where the model has no logits. */
-  readonly #sampler: Sampler | undefined;
-  readonly #sampled: Buffer;
-  readonly #sampling: Buffer;
-  /** [outputs, vocabulary / 32]: the tokens that may come, for outputs of slots whose sampling is masked. */
-  #masks: Buffer | undefined;
-  /** Words of an output's mask. */
-  #maskWords = 0;
-  readonly #options: (ResolvedSampling | undefined)[] = [];
+  readonly #sampler: StepSampler;
   readonly #readbacks: Readback[];
   readonly #rowReadbacks = new Map<string, RowReadback>();
   /** Of hidden states, where the network keeps them; in turns, as those of tokens are. */
@@ -86,12 +73,10 @@ export class StepRunner implements StepExecutor {
     this.#limits = limits;
     this.memory = new SlotMemory(device, network, state, limits);
     const { outputs, slots } = limits;
-    this.#sampled = device.buffer("sampled", outputs * 4, "scratch");
-    this.#sampling = device.buffer("sampling", slots * SAMPLING.bytes, "scratch");
     const logits = network.outputRows("logits");
+    this.#sampler = new StepSampler(device, logits, state, limits);
     const hidden = network.outputRows("hidden");
-    if (logits) this.#sampler = this.#createSampler(logits);
-    else if (hidden) this.#rowReadback("hidden", hidden, outputs);
+    if (hidden && !logits) this.#rowReadback("hidden", hidden, outputs);
     this.#readbacks = Array.from(
       { length: IN_FLIGHT },
       () => device.readback("tokens readback", MOST_REPEATS * outputs * 4),
@@ -111,8 +96,7 @@ export class StepRunner implements StepExecutor {
 
   /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void {
-    this.#options[slot] = sampling;
-    this.#device.write(this.#sampling, slot * SAMPLING.bytes, packSampling(sampling));
+    this.#sampler.assignSlot(slot, sampling);
   }
 
   /**
@@ -165,16 +149,16 @@ export class StepRunner implements StepExecutor {
   }
 
   /** The sampling of a plan's tokens, which go to the readback buffer of the next submit. */
-  #choice(plan: StepPlan): Choice | undefined {
-    const submit = this.#submits;
+  #choice(plan: StepPlan): Choice {
+    const index = this.#submits % IN_FLIGHT;
     const { outputs } = plan.shape;
-    const needs = this.#needs(plan);
+    const needs = this.#sampler.needs(plan);
     return {
       needs,
-      encode: (pass) => this.#sampler?.encode(pass, outputs, needs),
-      sampled: this.#sampled,
-      target: this.#readbacks[submit % IN_FLIGHT].buffer,
-      states: this.#stateReadbacks[submit % IN_FLIGHT],
+      encode: (pass) => this.#sampler.encode(pass, outputs, needs),
+      sampled: this.#sampler.sampled,
+      target: this.#readbacks[index].buffer,
+      states: this.#stateReadbacks[index],
     };
   }
 
@@ -205,10 +189,7 @@ export class StepRunner implements StepExecutor {
     wanted: ReadonlySet<number>,
     isUnwanted = NEVER,
   ): () => Promise<Sampled> {
-    for (const [output, mask] of masks) {
-      const words = this.#maskWords;
-      this.#device.write(this.#masks!, output * words * 4, mask.subarray(0, words));
-    }
+    this.#sampler.writeMasks(masks);
     if (this.isObserved) return () => this.#sampleObserved(plan, wanted);
     const { outputs } = plan.shape;
     const index = this.#submits++ % IN_FLIGHT;
@@ -218,8 +199,8 @@ export class StepRunner implements StepExecutor {
     // They are copied first, because penalties and masks are written into them.
     const logits = this.#copyLogits(recorder, wanted, index);
     this.#unread.push(stagingOf(readback, states, logits?.readback));
-    recorder.pass((pass) => this.#sampler?.encode(pass, outputs, this.#needs(plan)));
-    recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
+    recorder.pass((pass) => this.#sampler.encode(pass, outputs, this.#sampler.needs(plan)));
+    recorder.copy(this.#sampler.sampled, 0, readback.buffer, 0, outputs * 4);
     const { rows } = plan.shape;
     states?.copy(recorder, 0, rows);
     const held = this.#held.splice(0);
@@ -262,10 +243,10 @@ export class StepRunner implements StepExecutor {
       const copies = this.#device.record();
       const logits = this.#copyLogits(copies, wanted, index);
       this.#device.submit(copies.finish());
-      await step.run(this.#samplingOperation(plan));
+      await step.run(this.#sampler.operations(plan));
       const readback = this.#readbacks[index];
       const recorder = this.#device.record();
-      recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
+      recorder.copy(this.#sampler.sampled, 0, readback.buffer, 0, outputs * 4);
       this.#device.submit(recorder.finish());
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
       return { tokens, logits: await logits?.read() ?? new Map() };
@@ -275,24 +256,6 @@ export class StepRunner implements StepExecutor {
   async #runObserved(step: ObservedStep, plan: StepPlan, output: OutputKind): Promise<void> {
     this.#write(plan);
     await step.run(this.#network.operationsOf(plan.shape, output));
-  }
-
-  /** The choice of tokens as an operation of the step. */
-  #samplingOperation(plan: StepPlan): StepOperation[] {
-    const sampler = this.#sampler;
-    if (!sampler) return [];
-    const needs = this.#needs(plan);
-    const { floats, columns } = this.#network.outputRows("logits")!;
-    return [{
-      name: "sample",
-      reads: [floats],
-      writes: [this.#sampled],
-      encode: (pass, { outputs }) => sampler.encode(pass, outputs, needs),
-      work: ({ outputs }) => {
-        const values = outputs * columns;
-        return { bytesRead: values * 4, bytesWritten: outputs * 4, flops: values };
-      },
-    }];
   }
 
   /** Records the copy of the wanted logits, if there are any, which are read by output. */
@@ -383,22 +346,6 @@ export class StepRunner implements StepExecutor {
     return this.#network.tileRows;
   }
 
-  #createSampler({ floats: logits, columns: vocabulary }: FloatRows): Sampler {
-    const { context } = this.#limits;
-    const { outputs, rows, history, slots: slotStates } = this.#state;
-    this.#maskWords = Math.ceil(vocabulary / 32);
-    const maskBytes = this.#limits.outputs * this.#maskWords * 4;
-    const mask = this.#device.buffer("mask", maskBytes, "scratch");
-    this.#masks = mask;
-    const [sampling, sampled] = [this.#sampling, this.#sampled];
-    return this.#device.sampler({
-      buffers: { logits, outputs, rows, sampling, history, mask, sampled, slots: slotStates },
-      vocabulary,
-      context,
-      outputs: this.#limits.outputs,
-    });
-  }
-
   /** A decode step that follows one with the same plan needs nothing from the host. */
   #write(plan: StepPlan): void {
     if (plan.version === this.#written) return;
@@ -408,15 +355,6 @@ export class StepRunner implements StepExecutor {
     this.#device.write(this.#state.segments, 0, plan.segments);
     if (plan.images.length > 0) this.#network.images.write(plan.images, plan.mropePositions);
     this.#written = plan.version;
-  }
-
-  #needs(plan: StepPlan): SamplingNeeds {
-    const options = slotsOf(plan).map((slot) => this.#options[slot]!);
-    return {
-      penalties: options.some(hasPenalties),
-      masks: options.some(({ masked }) => masked),
-      stochastic: options.some(({ temperature }) => temperature > 0),
-    };
   }
 }
 
