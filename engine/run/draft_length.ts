@@ -52,7 +52,9 @@ export class DraftLength {
     if (length < this.#resumes) return 0;
     if (this.#fixed !== undefined) return this.#fixed;
     const cost = this.#cost();
-    return cost === undefined ? 0 : this.#best(cost) || 1; // After a pause a token shows whether they pay again.
+    if (cost === undefined) return 0;
+    // After a pause a token shows whether they pay again.
+    return this.#best(cost) || 1;
   }
 
   /** Learns how many tokens of a draft were right. @param length tokens of the sequence after it */

@@ -223,6 +223,19 @@ function sumTurned(f: FunctionBuilder, operands: DotOperands, ones: V128): V128[
 }
 
 /**
+ * Adds the magnitudes of negative codes, in pairs of 16 bits. @param signs -1 where a code is negative,
+ * else 0
+ */
+export function addNegatives(
+  f: FunctionBuilder,
+  sum: Local<"v128">,
+  signs: V128,
+  magnitudes: V128,
+): void {
+  f.set(sum, i16x8.sub(sum, i16x8.relaxed_dot_i8x16_i7x16_s(signs, magnitudes)));
+}
+
+/**
  * sumTurned() with signed codes, whose magnitudes and signs are made for each step, and read by no other
  * tile.
  */
@@ -239,11 +252,7 @@ export function sumTurnedOnce(
     const codes = load(step);
     const magnitudes = codes.map((quad) => f.let(i8x16.abs(quad)));
     const signs = codes.map((quad) => f.let(i8x16.lt_s(quad, zero)));
-    // A sign is -1 where a code is negative.
-    negative.forEach((sum, quad) => {
-      const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(signs[quad], magnitudes[quad]);
-      f.set(sum, i16x8.sub(sum, pairs));
-    });
+    negative.forEach((sum, quad) => addNegatives(f, sum, signs[quad], magnitudes[quad]));
     tokens.forEach((token, t) => {
       const x = f.let(token.step(step));
       sums[t].forEach((sum, quad) => {

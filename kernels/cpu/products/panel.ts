@@ -5,6 +5,7 @@
 
 import { codeBytes } from "../activations.ts";
 import {
+  addNegatives,
   type DotMethod,
   sumDots,
   sumTurnedOnce,
@@ -17,7 +18,6 @@ import { walkBlocks } from "./walk.ts";
 import {
   type Expression,
   type FunctionBuilder,
-  i16x8,
   i32,
   i32x4,
   i8x16,
@@ -112,11 +112,7 @@ function storeMagnitudes(
       ];
       store(PAIR_BYTES * step, [magnitudes[0], magnitudes[1]]);
       store(signs + PAIR_BYTES * step, [masks[0], masks[1]]);
-      // A mask is -1 where a code is negative.
-      sums.forEach((sum, quad) => {
-        const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(masks[quad], magnitudes[quad]);
-        f.set(sum, i16x8.sub(sum, pairs));
-      });
+      sums.forEach((sum, quad) => addNegatives(f, sum, masks[quad], magnitudes[quad]));
     }
     const [first, second] = sums.map((sum) => i32x4.extadd_pairwise_i16x8_u(sum));
     store(negative + PAIR_BYTES * half, [first, second]);

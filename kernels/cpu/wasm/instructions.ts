@@ -158,7 +158,6 @@ export const i16x8 = {
   sub: vector2(145),
   mul: vector2(149),
   min_s: vector2(150),
-  extadd_pairwise_i8x16_u: vector1(125),
   /** Sums of pairs of products, signed bytes times bytes of 7 bits; see dot_product.ts. */
   relaxed_dot_i8x16_i7x16_s: vector2(0x112),
 };
