@@ -17,13 +17,14 @@ import type {
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { readJson } from "../body/json_body.ts";
 import type { Given } from "../body/schema.ts";
+import type { Validator } from "../body/validate.ts";
 import { mergeChoices } from "../generation/choices.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../generation/generation.ts";
 import { json } from "../stream/json.ts";
 import type { StreamOptions } from "../stream/stream.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
 import { requireModelName } from "./model_name.ts";
-import type { Loading, OllamaOptions } from "./options.ts";
+import { hasEffect, type Loading, type OllamaOptions } from "./options.ts";
 
 /** The members that the bodies of all requests to models have. */
 export interface RequestBody {
@@ -97,7 +98,7 @@ export interface Endpoint<
   Encoder extends EventEncoder<Told> = EventEncoder<Told>,
 > {
   /** Checks a body against its schema. */
-  validate: (body: unknown) => Promise<Body>;
+  validate: Validator<Body>;
   /** Translates a body. Without tasks nothing is generated, and `instead` answers. */
   translate: (body: Body, info: ModelInfo) => Translation;
   encoder: (head: AnswerHead, body: Body, translation: Translation) => Encoder;
@@ -135,16 +136,32 @@ export async function translateRequest<
   context: Context<AppEnvironment>,
   { store, log }: AppDependencies,
   body: Body,
-  translate: (body: Body, info: ModelInfo) => P,
+  { validate, translate }: {
+    validate: Pick<Validator<Body>, "unknownMembers">;
+    translate: (body: Body, info: ModelInfo) => P;
+  },
 ): Promise<TranslatedRequest<P>> {
   const model = requireModelName(body.model);
   context.set("model", model);
   const entry = await store.find(model);
   const translation = translate(withParameters(body, entry), effectiveInfo(entry));
-  if (translation.ignored.length > 0) {
-    log.warn(`${context.req.path}: ignored without effect: ${translation.ignored.join(", ")}`);
+  const unknown = validate.unknownMembers(body)
+    .map((name) => hasEffect(name) ? `${name} (an option: put it into "options")` : name);
+  const ignored = [...unknown, ...translation.ignored];
+  if (ignored.length > 0) {
+    log.warn(`${context.req.path}: ignored without effect: ${listed(ignored)}`);
   }
   return { model, entry, translation };
+}
+
+/** Most members that a line of the log names. */
+const MOST_LISTED = 16;
+
+/** Names of members, the first ones of very many. */
+function listed(names: readonly string[]): string {
+  const told = names.slice(0, MOST_LISTED).map((name) => name.slice(0, 80));
+  const rest = names.length - told.length;
+  return told.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
 /** The route of an endpoint. */
@@ -172,7 +189,7 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
   started: number = performance.now(),
 ): Promise<Response> {
   const { signal } = context.req.raw;
-  const found = await translateRequest(context, dependencies, body, endpoint.translate);
+  const found = await translateRequest(context, dependencies, body, endpoint);
   const { model, entry } = found;
   const translation = {
     ...found.translation,

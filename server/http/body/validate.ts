@@ -57,19 +57,33 @@ interface Fault {
 /** Yields now and then; returns the first fault. */
 type Checking = Generator<void, Fault | undefined>;
 
-/**
- * A function that gives the body back as the type that the schema describes. It throws an HttpError 400
- * where the body does not fit.
- */
+/** Checks bodies against a schema. */
+export interface Validator<Body> {
+  /**
+   * Gives the body back as the type that the schema describes. Errors: HttpError 400 where it does not
+   * fit.
+   */
+  (body: unknown): Promise<Body>;
+  /** The members of a body that are given and that the schema does not name. */
+  unknownMembers(body: object): string[];
+}
+
+/** The validator of a schema. */
 export function createValidator<const Body extends object>(
   schema: Body,
-): (body: unknown) => Promise<BodyOf<Body>> {
+): Validator<BodyOf<Body>> {
   const node = new SchemaReader(schema).read(schema);
-  return async (body) => {
+  const validate = async (body: unknown) => {
     const fault = await inSlices(new Checker().check(node, body));
     if (!fault) return body as BodyOf<Body>;
     throw new HttpError(400, `${fieldName(fault.path)} ${fault.what}`, memberName(fault.path));
   };
+  return Object.assign(validate, {
+    unknownMembers: (body: object) =>
+      Object.entries(body)
+        .filter(([name, value]) => value !== null && !node.properties.has(name))
+        .map(([name]) => name),
+  });
 }
 
 /** Prepares schemas, each once, however many references lead to it. */

@@ -52,12 +52,10 @@ async function count(
   dependencies: AppDependencies,
 ): Promise<Response> {
   const body = await validate(await readJson(context));
-  const { model, entry, translation } = await translateRequest(
-    context,
-    dependencies,
-    body,
-    translateCount,
-  );
+  const { model, entry, translation } = await translateRequest(context, dependencies, body, {
+    validate,
+    translate: translateCount,
+  });
   const { signal } = context.req.raw;
   const request = { ...withConversation(translation.request, entry), signal };
   const tokens = await withModel(

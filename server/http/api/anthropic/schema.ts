@@ -1,6 +1,6 @@
 // JSON Schemas of the bodies of the Messages API. They fix types, and the few values that are read
 // from a list; what a block needs is checked where it is read. null is "not given" almost everywhere;
-// members without an entry here are ignored.
+// the log names members without an entry here.
 
 import {
   type BodyOf,
@@ -118,6 +118,9 @@ export const messagesSchema = {
     options,
     open_objects: openObjects,
     keep_alive: keepAlive,
+    // For Anthropic's books, without a meaning here.
+    metadata: { description: "Accepted and without effect." },
+    service_tier: { description: "Accepted and without effect." },
   },
   $defs: { ContentBlock: block },
 } as const;

@@ -16,7 +16,7 @@ import {
   type OpenAiEmbedBody,
   openAiEmbedSchema,
 } from "./schema.ts";
-import { createValidator } from "../../body/validate.ts";
+import { createValidator, type Validator } from "../../body/validate.ts";
 import {
   embedAnswer,
   embedError,
@@ -33,7 +33,7 @@ import { type LongBody, longJson } from "../../stream/json.ts";
 
 /** How one of the endpoints reads and writes. */
 interface Endpoint<T extends EmbedBody, Answer extends object> {
-  validate: (body: unknown) => Promise<T>;
+  validate: Validator<T>;
   translate: (body: T) => EmbedTranslation;
   answer: (outcome: EmbedOutcome, body: T) => LongBody<Answer>;
 }
@@ -73,16 +73,14 @@ async function answer<T extends EmbedBody, Answer extends object>(
   const started = performance.now();
   const body = await endpoint.validate(await readJson(context));
   try {
-    const { model, translation } = await translateRequest(
-      context,
-      dependencies,
-      body,
-      (body, info) => {
+    const { model, translation } = await translateRequest(context, dependencies, body, {
+      validate: endpoint.validate,
+      translate(body, info) {
         const translation = endpoint.translate(body);
         refuseTooMany(translation, info);
         return translation;
       },
-    );
+    });
     const { result, load } = await run(dependencies, model, translation, context.req.raw.signal);
     context.set("promptTokens", result.promptTokens);
     const total = performance.now() - started;

@@ -4,7 +4,7 @@
 import { Hono } from "../../../dependencies.ts";
 import type { ChatModel, ModelInfo } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
-import { createValidator } from "../../body/validate.ts";
+import { createValidator, type Validator } from "../../body/validate.ts";
 import { loadOrUnload, withModel } from "../../generation/lease.ts";
 import { json } from "../../stream/json.ts";
 import { ndjsonResponse } from "../../stream/stream.ts";
@@ -38,7 +38,7 @@ export function ollamaRoutes(dependencies: AppDependencies): Hono<AppEnvironment
 
 function endpoint<Body extends OllamaRequest>(
   dependencies: AppDependencies,
-  validate: (body: unknown) => Promise<Body>,
+  validate: Validator<Body>,
   translate: (body: Body, info: ModelInfo) => Translation,
   text: TextForm,
 ): Endpoint<Body, OllamaRecord | OllamaError> {

@@ -1,5 +1,5 @@
 // JSON Schemas of the native request bodies. They fix types only; what values mean is checked where
-// they are used. null is "not given" everywhere; members without an entry here are ignored.
+// they are used. null is "not given" everywhere; the log names members without an entry.
 
 import { type BodyOf, flag, integer, keepAlive, text, texts } from "../../body/schema.ts";
 import { openObjects, options, returnProgress } from "../options.ts";

@@ -1,5 +1,5 @@
 // JSON Schemas of the bodies of OpenAI's chat completions, completions and responses. They fix
-// types, and the words of a few members; null is "not given" everywhere; other members are ignored.
+// types, and the words of a few members; null is "not given" everywhere; the log names other members.
 
 import {
   type BodyOf,
@@ -27,11 +27,23 @@ const common = {
 
 const request = { type: "object", properties: common } as const;
 
+/** Members for OpenAI's books and caches, without a meaning here. */
+const withoutEffect = {
+  user: {},
+  safety_identifier: { description: "Accepted and without effect." },
+  service_tier: { description: "Accepted and without effect." },
+  prompt_cache_key: {},
+  prompt_cache_retention: {},
+} as const;
+
 /** Members of all requests. `options` and `keep_alive` are Ollama's. */
 export type OpenAiBody = BodyOf<typeof request>;
 
 /** Members of both kinds of completions. */
 const sampling = {
+  ...withoutEffect,
+  metadata: { description: "Accepted and without effect." },
+  store: { description: "Accepted and without effect: completions are not kept." },
   stream_options: { type: ["object", "null"], properties: { include_usage: flag } },
   max_tokens: integer,
   stop: { type: ["string", "array", "null"], items: { type: "string" } },
@@ -185,6 +197,7 @@ export const openAiResponsesSchema = {
   type: "object",
   properties: {
     ...common,
+    ...withoutEffect,
     input: { type: ["string", "array", "null"], items: inputItem },
     instructions: text,
     max_output_tokens: integer,

@@ -48,6 +48,7 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
     "Length of the vectors, for models that were trained to be cut. Default: the model's.",
   encoding_format: '"float", or "base64" of floats of 32 bits. Default "float".',
   user: "Accepted and without effect.",
+  prompt_cache_retention: "Accepted and without effect.",
 
   // Options.
   temperature: "How freely tokens are drawn: 0 always takes the likeliest. Default 0.8, " +

@@ -218,6 +218,29 @@ Deno.test("a client that goes away before the answer ends the generation with 49
   await until(() => manager.running().length === 0);
 });
 
+Deno.test("members that nobody reads are told to the log, and which of them are options", async () => {
+  const { post, lines } = createTestApp();
+  const others = { temperature: 0, think_budget: 5, tone: "kind", nothing: null };
+  await readLines(await post("/api/chat", { ...hello, ...others }));
+  assertEquals(
+    lines[0],
+    '/api/chat: ignored without effect: temperature (an option: put it into "options"), ' +
+      'think_budget (an option: put it into "options"), tone',
+  );
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`member${i}`, i]));
+  await readLines(await post("/api/chat", { ...hello, ...many }));
+  const told = lines.find((line) => line.includes("member0"))!;
+  assert(told.endsWith("member15 and 24 more"), told);
+});
+
+Deno.test("members of other servers' books are accepted without a word", async () => {
+  const { post, lines } = createTestApp();
+  const body = { model: "tiny", messages: hello.messages, max_tokens: 8, metadata: { a: "b" } };
+  await (await post("/v1/chat/completions", { ...body, user: "u", store: true })).json();
+  await (await post("/v1/messages", { ...body, service_tier: "auto" })).json();
+  assertEquals(lines.filter((line) => line.includes("ignored")), []);
+});
+
 Deno.test("the access log has one line per request, with tokens and rates", async () => {
   const { post, app, lines } = createTestApp();
   await readLines(await post("/api/chat", { ...hello, options: { mirostat: 2, seed: null } }));
