@@ -22,13 +22,28 @@ export interface ProductCase {
   readonly tokens: number;
 }
 
+/** The product of each pair of a token and an expert that was chosen for it, by that expert's matrix. */
+export interface ExpertsCase extends Omit<ProductCase, "kernel" | "tokens"> {
+  readonly kernel: "experts";
+  readonly experts: number;
+  /** Number of experts per token. */
+  readonly topK: number;
+  /** Whether x has a row per pair, not one per token. */
+  readonly perPair: boolean;
+  /**
+   * Average number of pairs that share an expert with which it is timed; the choice holds for all
+   * numbers of the same class. One: the pairs of a single token.
+   */
+  readonly density: number;
+}
+
 /** Attention of one decoding sequence. */
 export interface AttentionCase extends Readonly<HeadShape>, CacheTypes {
   readonly kernel: "attention";
 }
 
 /** A kernel over a shape. */
-export type KernelCase = ProductCase | AttentionCase;
+export type KernelCase = ProductCase | ExpertsCase | AttentionCase;
 
 /** A way to compute a kernel, and the result of its trial. */
 export interface Trial {
@@ -81,8 +96,18 @@ export function keyOf(kernel: KernelCase): string {
     const values = sharedValues ? "shared" : kernel.values;
     return `attention ${heads}/${kvHeads} heads of ${headDim}/${valueDim}, ${kernel.keys}/${values}`;
   }
-  const { format, rows, columns, sides, integer, quantized, tokens } = kernel;
+  const { format, rows, columns, sides, integer, quantized } = kernel;
   const size = `${sides === 2 ? "2x" : ""}${rows}x${columns}`;
   const types = `${integer ? "int8" : "f32"} to ${quantized ? "int8" : "f32"}`;
-  return `product ${format} ${size}, ${types}, ${tokens} ${tokens === 1 ? "token" : "tokens"}`;
+  if (kernel.kernel === "product") {
+    return `product ${format} ${size}, ${types}, ${counted(kernel.tokens, "token")}`;
+  }
+  const { experts, topK, perPair, density } = kernel;
+  const read = `x per ${perPair ? "pair" : "token"}`;
+  return `experts ${format} ${topK} of ${experts}, ${size}, ${types}, ${read}, ` +
+    `${counted(density, "pair")} each`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { keyOf, type TunedKernel } from "../../kernels/mod.ts";
+import { type KernelCase, keyOf, type TunedKernel } from "../../kernels/mod.ts";
 
 /** How the kernels of a model's device are tuned. */
 export interface TuningOptions {
@@ -118,11 +118,16 @@ function checked(value: unknown, identity: string): Kept {
   };
 }
 
+/** The kernels that there are. */
+const KERNELS: readonly unknown[] = ["product", "experts", "attention"] satisfies KernelCase[
+  "kernel"
+][];
+
 function isTuned(value: unknown): value is TunedKernel {
   try {
     const { of, chosen, trials } = record(value);
     const { kernel } = record(of);
-    return (kernel === "product" || kernel === "attention") && typeof chosen === "string" &&
+    return KERNELS.includes(kernel) && typeof chosen === "string" &&
       Array.isArray(trials) && trials.every((trial) => typeof record(trial).name === "string");
   } catch {
     return false;

@@ -2,6 +2,7 @@
 
 import {
   type Capabilities,
+  type ExpertsCase,
   type KernelCase,
   type ProductCase,
   typesOf,
@@ -16,23 +17,45 @@ const MODELS = [
   { format: "Q8_0", width: 1024, inner: 3072, heads: 16, kvHeads: 8, headDim: 128 },
 ];
 
+/** Pairs that share an expert in decoding, and in a prompt. */
+const DENSITIES = [1, 16];
+
+/** The experts of a layer of Qwen 3 30B-A3B, whose other products are not among the above. */
+const EXPERTS = { experts: 128, topK: 8, format: "Q4_K", width: 2048, inner: 768 };
+
 /** Their products and attention, as a device with these capabilities computes them. */
 export function usualKernels({ packedDot: integer }: Capabilities): KernelCase[] {
-  return MODELS.flatMap(({ format, width, inner, heads, kvHeads, headDim }): KernelCase[] => {
-    const attended = heads * headDim;
-    const products: Omit<ProductCase, "kernel" | "tokens" | "format" | "integer">[] = [
-      { rows: attended + 2 * kvHeads * headDim, columns: width, sides: 1, quantized: false },
-      { rows: width, columns: attended, sides: 1, quantized: false },
-      { rows: inner, columns: width, sides: 2, quantized: integer },
-      { rows: width, columns: inner, sides: 1, quantized: false },
-    ];
-    return [
-      ...products.flatMap((product) =>
-        TOKENS.map((tokens) =>
-          ({ kernel: "product", format, integer, tokens, ...product }) as const
-        )
-      ),
-      { kernel: "attention", heads, kvHeads, headDim, ...typesOf("f16") },
-    ];
-  });
+  const dense = MODELS.flatMap(
+    ({ format, width, inner, heads, kvHeads, headDim }): KernelCase[] => {
+      const attended = heads * headDim;
+      const products: Omit<ProductCase, "kernel" | "tokens" | "format" | "integer">[] = [
+        { rows: attended + 2 * kvHeads * headDim, columns: width, sides: 1, quantized: false },
+        { rows: width, columns: attended, sides: 1, quantized: false },
+        { rows: inner, columns: width, sides: 2, quantized: integer },
+        { rows: width, columns: inner, sides: 1, quantized: false },
+      ];
+      return [
+        ...products.flatMap((product) =>
+          TOKENS.map((tokens) =>
+            ({ kernel: "product", format, integer, tokens, ...product }) as const
+          )
+        ),
+        { kernel: "attention", heads, kvHeads, headDim, ...typesOf("f16") },
+      ];
+    },
+  );
+  return [...dense, ...usualExperts(integer)];
+}
+
+function usualExperts(integer: boolean): ExpertsCase[] {
+  const { width, inner, ...rest } = EXPERTS;
+  const products = [
+    { rows: inner, columns: width, sides: 2, quantized: integer, perPair: false },
+    { rows: width, columns: inner, sides: 1, quantized: false, perPair: true },
+  ] as const;
+  return products.flatMap((product) =>
+    DENSITIES.map((density) =>
+      ({ kernel: "experts", ...rest, ...product, integer, density }) as const
+    )
+  );
 }

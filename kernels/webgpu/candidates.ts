@@ -1,18 +1,21 @@
 // The ways to compute a kernel that are worth timing on a device: the default, which comes first, and
 // those near it.
 
-import type { AttentionCase, ProductCase } from "../tuning.ts";
+import type { AttentionCase, ExpertsCase, ProductCase } from "../tuning.ts";
 import {
   chooseTile,
+  columnsOf,
   isStaged,
   type LinearTile,
   MATRICES,
   MOST_COLS,
+  pairColumns,
   STAGED,
   type Tile,
   type TileDevice,
   tileFault,
   tileName,
+  type TileUse,
 } from "./tile.ts";
 
 /** Most sums that an invocation of a tile keeps: with more, registers spill. */
@@ -25,38 +28,68 @@ const MOST_INVOCATIONS = 256;
 
 /** Tiles for a product, the default one first. Errors: GpuError if there is none. */
 export function productTiles(device: TileDevice, product: Omit<ProductCase, "kernel">): Tile[] {
-  const { tokens, sides } = product;
-  const usual = chooseTile(device, tokens, product);
+  const { tokens } = product;
   const { software } = device.capabilities;
-  const near: Tile[] = [usual];
+  const usual = chooseTile(device, tokens, product);
   // If the default is a staged tile, the tiles of teams are those near the default for fewer tokens.
   const base = isStaged(usual) ? chooseTile(device, 8, product) : usual;
-  if (!isStaged(base)) {
-    near.push(base);
-    const factors = [0.5, 2];
-    for (const factor of factors) {
-      near.push({ ...base, rows: base.rows * factor });
-      if (!software) near.push(...narrowed(base, factor));
-      if (tokens > 1) near.push({ ...base, cols: base.cols * factor });
-    }
-    if (!software && !product.quantized) {
-      for (const workgroup of WORKGROUPS) near.push({ ...base, workgroup });
-      near.push({ ...base, lanes: 1, workgroup: 64 });
-    }
-    // All lanes on one row suit long rows; teams with fewer lanes suit short ones.
-    if (tokens > 1) near.push({ ...base, cols: 1 }, { ...base, rows: base.rows / 2, cols: 4 });
-  }
+  const near = isStaged(base) ? [] : tilesNear(device, base, tokens, product);
   // Up to MOST_COLS tokens, one tile of teams has all of them, and may have to finish a norm.
   if (tokens > MOST_COLS && !software) near.push(MATRICES, STAGED);
-  const most = software ? MOST_SUMS_SOFTWARE : MOST_SUMS;
-  const names = new Set<string>();
-  return near.filter((tile) => {
-    const name = tileName(tile);
-    if (names.has(name) || tileFault(device, tile, product) !== undefined) return false;
-    names.add(name);
-    if (tile === usual || isStaged(tile)) return true;
-    return tile.rows * tile.cols * sides <= most && tile.workgroup <= MOST_INVOCATIONS;
-  });
+  return runnable(device, [usual, ...near], product);
+}
+
+/**
+ * Tiles for the products of experts, the default one first: all of the width that the tiles of pairs
+ * have. Errors: GpuError if there is none.
+ */
+export function expertTiles(device: TileDevice, product: Omit<ExpertsCase, "kernel">): Tile[] {
+  const { density } = product;
+  const cols = pairColumns(device, density);
+  const usual = chooseTile(device, density, { ...product, cols });
+  const near: Tile[] = isStaged(usual)
+    ? [MATRICES, STAGED]
+    : tilesNear(device, usual, density, product);
+  return runnable(device, [usual, ...near.filter((tile) => columnsOf(tile) === cols)], product);
+}
+
+/** Tiles of teams that differ from one in a number or two. */
+function tilesNear(
+  device: TileDevice,
+  base: LinearTile,
+  tokens: number,
+  { quantized }: TileUse,
+): Tile[] {
+  const { software } = device.capabilities;
+  const near: Tile[] = [base];
+  for (const factor of [0.5, 2]) {
+    near.push({ ...base, rows: base.rows * factor });
+    if (!software) near.push(...narrowed(base, factor));
+    if (tokens > 1) near.push({ ...base, cols: base.cols * factor });
+  }
+  if (!software && !quantized) {
+    for (const workgroup of WORKGROUPS) near.push({ ...base, workgroup });
+    near.push({ ...base, lanes: 1, workgroup: 64 });
+  }
+  // All lanes on one row suit long rows; teams with fewer lanes suit short ones.
+  if (tokens > 1) near.push({ ...base, cols: 1 }, { ...base, rows: base.rows / 2, cols: 4 });
+  return near;
+}
+
+/** Those of some tiles that a device can run and that fit into its registers, each once; the first is kept. */
+function runnable(device: TileDevice, [usual, ...near]: [Tile, ...Tile[]], use: TileUse): Tile[] {
+  const most = device.capabilities.software ? MOST_SUMS_SOFTWARE : MOST_SUMS;
+  const names = new Set<string>([tileName(usual)]);
+  return [
+    usual,
+    ...near.filter((tile) => {
+      const name = tileName(tile);
+      if (names.has(name) || tileFault(device, tile, use) !== undefined) return false;
+      names.add(name);
+      if (isStaged(tile)) return true;
+      return tile.rows * tile.cols * use.sides <= most && tile.workgroup <= MOST_INVOCATIONS;
+    }),
+  ];
 }
 
 /** A tile with more or fewer lanes for each row, and as many teams or lanes in a workgroup as before. */

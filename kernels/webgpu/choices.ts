@@ -1,20 +1,29 @@
 // The choices of a device: which kernels were bound, and the fastest way to compute each, as found by
-// tuning (tuning/tuner.ts). Without tuning, the defaults of tile.ts and attention.ts are used. Products
-// of mixtures of experts are not tuned.
+// tuning (tuning/tuner.ts). Without tuning, the defaults of tile.ts and attention.ts are used.
 
-import { type AttentionCase, type KernelCase, keyOf, type ProductCase } from "../tuning.ts";
+import {
+  type AttentionCase,
+  type ExpertsCase,
+  type KernelCase,
+  keyOf,
+  type ProductCase,
+} from "../tuning.ts";
 import {
   chooseTile,
+  columnsOf,
   type Tile,
   type TileDevice,
   tileName,
   TOKEN_CLASSES,
   tokenClass,
 } from "./tile.ts";
-import { type AttentionWay, attentionWays, productTiles } from "./candidates.ts";
+import { type AttentionWay, attentionWays, expertTiles, productTiles } from "./candidates.ts";
 
 /** A product, whatever the number of tokens. */
 export type ProductShape = Omit<ProductCase, "kernel" | "tokens">;
+
+/** A product of experts, however many pairs share one. */
+export type ExpertsShape = Omit<ExpertsCase, "kernel" | "density">;
 
 /** The properties of attention on which choices depend. */
 export type AttentionShape = Omit<AttentionCase, "kernel">;
@@ -24,7 +33,7 @@ interface BoundShape {
   readonly first: KernelCase;
   count: number;
   isPrepared: boolean;
-  /** Fewest and most tokens for which a product was prepared. */
+  /** Fewest and most tokens, or pairs that share an expert, for which a product was prepared. */
   least: number;
   most: number;
 }
@@ -49,7 +58,21 @@ export class TuningChoices {
 
   /** Notes that a product is prepared for up to `most` tokens, from `least` on. */
   prepareProduct(shape: ProductShape, most: number, least = 1): void {
-    const bound = this.#bound.get(keyOf({ kernel: "product", ...shape, tokens: 1 }));
+    this.#prepare({ kernel: "product", ...shape, tokens: 1 }, most, least);
+  }
+
+  /** Notes that a product of experts is bound. */
+  noteExperts(shape: ExpertsShape): void {
+    this.#note({ kernel: "experts", ...shape, density: 1 });
+  }
+
+  /** Notes that a product of experts is prepared for up to `most` pairs that share one. */
+  prepareExperts(shape: ExpertsShape, most: number): void {
+    this.#prepare({ kernel: "experts", ...shape, density: 1 }, most, 1);
+  }
+
+  #prepare(first: KernelCase, most: number, least: number): void {
+    const bound = this.#bound.get(keyOf(first));
     if (!bound) return;
     bound.least = bound.isPrepared ? Math.min(bound.least, least) : least;
     bound.most = Math.max(bound.most, most);
@@ -70,16 +93,14 @@ export class TuningChoices {
 
   /** Whether a kernel's shape was bound. */
   isBound(kernel: KernelCase): boolean {
-    const first = kernel.kernel === "product" ? { ...kernel, tokens: 1 } : kernel;
-    return this.#bound.has(keyOf(first));
+    return this.#bound.has(keyOf(measuredWith(kernel, 1)));
   }
 
   /** Kernels that were bound and prepared, each with its number of uses. */
   bound(): { kernel: KernelCase; count: number }[] {
-    return [...this.#bound.values()].flatMap(({ first, count, least, most }) => {
-      const kernels = first.kernel === "product" ? productCases(first, most, least) : [first];
-      return kernels.map((kernel) => ({ kernel, count }));
-    });
+    return [...this.#bound.values()].flatMap(({ first, count, least, most }) =>
+      kernelsOf(first, most, least).map((kernel) => ({ kernel, count }))
+    );
   }
 
   /** Name of the chosen way; undefined if none was chosen. */
@@ -97,14 +118,29 @@ export class TuningChoices {
 
   /** The tile of a product. Errors: GpuError if there is none. */
   tile(shape: ProductShape, tokens: number): Tile {
-    if (this.#chosen.size > 0) {
-      const kernel = { kernel: "product", ...shape, tokens: measuredTokens(tokens) } as const;
-      const name = this.#chosen.get(keyOf(kernel));
-      const tiles = name === undefined ? [] : productTiles(this.#device, kernel);
-      const tile = tiles.find((tile) => tileName(tile) === name);
-      if (tile) return tile;
-    }
-    return chooseTile(this.#device, tokens, shape);
+    const kernel = { kernel: "product", ...shape, tokens: measuredNumber(tokens) } as const;
+    return this.#tuned(kernel, () => productTiles(this.#device, kernel)) ??
+      chooseTile(this.#device, tokens, shape);
+  }
+
+  /**
+   * The tile of a product of experts, as wide as the tiles of pairs. Errors: GpuError if there is none.
+   *
+   * @param density average number of pairs that share an expert
+   * @param cols pairs in a tile
+   */
+  expertTile(shape: ExpertsShape, density: number, cols: number): Tile {
+    const kernel = { kernel: "experts", ...shape, density: measuredNumber(density) } as const;
+    const tile = this.#tuned(kernel, () => expertTiles(this.#device, kernel));
+    if (tile && columnsOf(tile) === cols) return tile;
+    return chooseTile(this.#device, density, { ...shape, cols });
+  }
+
+  /** The chosen one of the tiles for a kernel; undefined if none was chosen. */
+  #tuned(kernel: KernelCase, tiles: () => Tile[]): Tile | undefined {
+    if (this.#chosen.size === 0) return undefined;
+    const name = this.chosen(kernel);
+    return name === undefined ? undefined : tiles().find((tile) => tileName(tile) === name);
   }
 
   /** The way to compute attention. */
@@ -115,13 +151,29 @@ export class TuningChoices {
   }
 }
 
-/** A product with the number of tokens of each class that is timed, from the class of `least` to that of `most`. */
-export function productCases(shape: ProductShape, most: number, least = 1): ProductCase[] {
+/**
+ * A kernel with the number of tokens, or of pairs that share an expert, of each class that is timed, from
+ * the class of `least` to that of `most`.
+ */
+export function kernelsOf(first: KernelCase, most: number, least = 1): KernelCase[] {
+  if (first.kernel === "attention") return [first];
   const classes = TOKEN_CLASSES.slice(tokenClass(least), tokenClass(most) + 1);
-  return classes.map(({ measured }) => ({ ...shape, kernel: "product", tokens: measured }));
+  return classes.map(({ measured }) => measuredWith(first, measured));
 }
 
-/** The number of tokens that the class of a number is timed with. */
-function measuredTokens(tokens: number): number {
-  return TOKEN_CLASSES[tokenClass(tokens)]!.measured;
+/** The kernel for another number of tokens, or of pairs that share an expert. */
+function measuredWith(kernel: KernelCase, number: number): KernelCase {
+  switch (kernel.kernel) {
+    case "product":
+      return { ...kernel, tokens: number };
+    case "experts":
+      return { ...kernel, density: number };
+    case "attention":
+      return kernel;
+  }
+}
+
+/** The number that the class of a number is timed with. */
+function measuredNumber(number: number): number {
+  return TOKEN_CLASSES[tokenClass(number)]!.measured;
 }

@@ -7,7 +7,7 @@ import type { ExpertPairs, ExpertPairsOptions, Routing } from "../ops/experts.ts
 import { FLOAT } from "../work.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
-import { chooseTile, columnsOf, tokenClass, tokenClasses } from "./tile.ts";
+import { pairColumns, tokenClass, tokenClasses } from "./tile.ts";
 
 /** Width of the widest tile. */
 const MOST_COLUMNS = 64;
@@ -71,10 +71,8 @@ export class GpuExpertPairs implements ExpertPairs {
 
   /** Pairs in a tile at this density. */
   columns(density: number): number {
-    // All products share the tiles, so the width is one that the most demanding product can have.
-    const most = { sides: 2, integer: false, quantized: true } as const;
     return this.#columns[tokenClass(density)] ??= this.#cols ??
-      columnsOf(chooseTile(this.#device.profile, density, most));
+      pairColumns(this.#device.profile, density);
   }
 
   /** How the pairs of `rows` rows are tiled. */

@@ -7,9 +7,10 @@ import type { ExpertLinearOptions } from "../ops/experts.ts";
 import type { GpuExpertPairs } from "./expert_pairs.ts";
 import type { Gpu } from "./gpu.ts";
 import type { Dispatch } from "./kernel.ts";
-import { bindProduct, encodeTiles, type Product, useOf, Variants } from "./linear.ts";
+import type { ExpertsShape } from "./choices.ts";
+import { bindProduct, encodeTiles, type Product, shapeOf, Variants } from "./linear.ts";
 import type { GpuMatrix, MatrixPart } from "./matrix.ts";
-import { chooseTile, columnsOf, rowsOf, type Tile } from "./tile.ts";
+import { columnsOf, rowsOf, type Tile } from "./tile.ts";
 
 /** How pairs read x, and the options of the product. */
 export interface GpuExpertOptions extends ExpertLinearOptions {
@@ -50,8 +51,12 @@ export class ExpertLinear {
     this.#product = { matrix, x, y, ...options };
     this.#options = options;
     this.#rows = matrix.rows / chosen.routing.experts;
+    const { choices } = device;
+    if (!options.tile) choices.noteExperts(this.#shape);
     this.#variants = new Variants({
-      choose: (density) => options.tile ?? this.#chooseTile(density),
+      version: () => choices.version,
+      choose: (density) =>
+        options.tile ?? choices.expertTile(this.#shape, density, chosen.columns(density)),
       bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
     });
     const broken = matrix.parts.find((part) => part.rows % this.#rows !== 0);
@@ -63,7 +68,9 @@ export class ExpertLinear {
 
   /** Binds the variants for up to `most` rows. Errors: GpuError, see `tile`. */
   prepare(most: number): void {
-    this.#variants.prepare(this.#chosen.density(most));
+    const density = this.#chosen.density(most);
+    if (!this.#options.tile) this.#device.choices.prepareExperts(this.#shape, density);
+    this.#variants.prepare(density);
   }
 
   /** Records the product for the pairs of the first `rows` rows. Errors: GpuError, see `tile`. */
@@ -80,10 +87,11 @@ export class ExpertLinear {
     }
   }
 
-  /** The best tile that is as wide as the tiles of pairs. */
-  #chooseTile(density: number): Tile {
-    const use = { ...useOf(this.#product), cols: this.#chosen.columns(density) };
-    return chooseTile(this.#device.profile, density, use);
+  /** What is noted and chosen. */
+  get #shape(): ExpertsShape {
+    const { experts, topK } = this.#chosen.routing;
+    const perPair = this.#options.share === 1;
+    return { ...shapeOf(this.#product), rows: this.#rows, experts, topK, perPair };
   }
 
   #bind(part: MatrixPart, tile: Tile): Dispatch {

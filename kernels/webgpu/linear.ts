@@ -223,7 +223,7 @@ function normFault(
 }
 
 /** What is noted and chosen for a product. */
-function shapeOf(product: Product): ProductShape {
+export function shapeOf(product: Product): ProductShape {
   const { format, rows, columns } = product.matrix;
   return { format: format.name, rows, columns, ...useOf(product) };
 }

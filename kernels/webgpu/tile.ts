@@ -235,6 +235,14 @@ export function chooseTile(
   throw new GpuError(`Cannot tile a product of ${tokens} tokens: ${JSON.stringify(use)}`);
 }
 
+/**
+ * Pairs in a tile of experts' products, where so many pairs share an expert on average. All products of
+ * a mixture share the tiles, so it is a width that the most demanding of them can have.
+ */
+export function pairColumns(device: TileDevice, density: number): number {
+  return columnsOf(chooseTile(device, density, { sides: 2, integer: false, quantized: true }));
+}
+
 /** Tiles for a number of tokens, best first. */
 function* candidates(device: TileDevice, tokens: number, use: TileUse): Generator<Tile> {
   const cols = tokens <= 1 ? 1 : tokens <= 2 ? 2 : tokens <= 4 ? 4 : 8;

@@ -3,14 +3,27 @@
 
 import { assert, assertEquals } from "@std/assert";
 import {
+  allocateRouting,
+  expertLinearReference,
+  type ExpertsCase,
   floatRows,
   type ProductCase,
   quantFormats,
   type TunedKernel,
   typesOf,
 } from "../../kernels/mod.ts";
-import { chooseTile, tileFault, tileName, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { attentionWays, productTiles } from "../../kernels/webgpu/candidates.ts";
+import {
+  chooseTile,
+  columnsOf,
+  ExpertLinear,
+  GpuExpertPairs,
+  type KernelSource,
+  pairColumns,
+  tileFault,
+  tileName,
+  WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
+import { attentionWays, expertTiles, productTiles } from "../../kernels/webgpu/candidates.ts";
 import { TuningChoices } from "../../kernels/webgpu/choices.ts";
 import { drawBlocks, moderateBlocks } from "../../kernels/webgpu/tuning/random_weights.ts";
 import { type Bench, bestOf, faultIn, tryWays } from "../../kernels/webgpu/tuning/trial.ts";
@@ -29,6 +42,11 @@ const PRODUCT: ProductCase = {
   integer: true,
   quantized: false,
   tokens: 1,
+};
+
+const EXPERTS: ExpertsCase = {
+  ...{ kernel: "experts", format: "Q4_K", rows: 768, columns: 2048, sides: 1, integer: true },
+  ...{ quantized: false, experts: 128, topK: 8, perPair: true, density: 1 },
 };
 
 Deno.test("the tiles that are timed are without fault on every profile, the usual one first", () => {
@@ -50,12 +68,35 @@ Deno.test("the tiles that are timed are without fault on every profile, the usua
   }
 });
 
+Deno.test("the tiles of experts that are timed are as wide as those of pairs, on every profile", () => {
+  for (const profile of PROFILES) {
+    const device = deviceProfile(profile);
+    for (const sides of [1, 2] as const) {
+      for (const quantized of [false, true]) {
+        for (const density of [1, 2, 4, 8, 16, 256]) {
+          const product = { ...EXPERTS, sides, quantized, density };
+          const tiles = expertTiles(device, product);
+          const what = JSON.stringify([profile.name, sides, quantized, density, tiles]);
+          const cols = pairColumns(device, density);
+          assertEquals(tiles[0], chooseTile(device, density, { ...product, cols }), what);
+          assert(tiles.every((tile) => columnsOf(tile) === cols), what);
+          assert(tiles.every((tile) => tileFault(device, tile, product) === undefined), what);
+          assertEquals(new Set(tiles.map(tileName)).size, tiles.length, what);
+        }
+      }
+    }
+  }
+});
+
 Deno.test("there is a choice of tiles and of ways to attend on every GPU", () => {
   const shape = { heads: 32, kvHeads: 8, headDim: 128, ...typesOf("f16") };
   for (const profile of PROFILES.filter(({ software }) => !software)) {
     const device = deviceProfile(profile);
     for (const tokens of [1, 8, 256]) {
       assert(productTiles(device, { ...PRODUCT, tokens }).length > 2, profile.name);
+    }
+    for (const density of [1, 8]) {
+      assert(expertTiles(device, { ...EXPERTS, density }).length > 2, profile.name);
     }
     assert(attentionWays(device, shape).length > 4, profile.name);
   }
@@ -110,6 +151,25 @@ Deno.test("a choice holds for the numbers of tokens of its class, until it is ta
   assertEquals(choices.tile(PRODUCT, 16), usual);
 });
 
+Deno.test("a choice for experts holds for the densities of its class and the width of tiles", () => {
+  const device = deviceProfile(profileNamed("subgroups of 32,32, 32 KiB"));
+  const choices = new TuningChoices(device);
+  const experts = { ...EXPERTS, density: 16 };
+  const cols = pairColumns(device, 16);
+  const other = expertTiles(device, experts)[1]!;
+  choices.choose(experts, tileName(other));
+  for (const density of [9, 16, 32]) {
+    assertEquals(choices.expertTile(EXPERTS, density, cols), other);
+  }
+  const usual = (density: number, cols: number) =>
+    chooseTile(device, density, { ...EXPERTS, cols });
+  assertEquals(choices.expertTile(EXPERTS, 8, cols), usual(8, cols));
+  assertEquals(choices.expertTile(EXPERTS, 64, 64), usual(64, 64));
+  assertEquals(choices.expertTile({ ...EXPERTS, topK: 4 }, 16, cols), usual(16, cols));
+  // Nor does it hold for products that are not of experts.
+  assertEquals(choices.tile(EXPERTS, 16), chooseTile(device, 16, EXPERTS));
+});
+
 Deno.test("kernels that were bound are tuned, those with the most work first", async () => {
   const profile = profileNamed("subgroups of 32,32, 32 KiB");
   using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, new Map()) });
@@ -125,7 +185,7 @@ Deno.test("kernels that were bound are tuned, those with the most work first", a
   bind(32);
   assertEquals(
     choices.bound().map(({ kernel, count }) => ({ ...kernel, count }))
-      .map((one) => "rows" in one ? [one.rows, one.tokens, one.count] : one),
+      .map((one) => "tokens" in one ? [one.rows, one.tokens, one.count] : one),
     [[32, 1, 2], [32, 2, 2], [128, 1, 1], [128, 2, 1]],
   );
   assertEquals(device.tuner, undefined); // It has no timestamps.
@@ -195,4 +255,103 @@ webGpuTest("a product is tuned, restored, and computed in the way that was chose
   assertEquals(device.choices.chosen(kernel!), other);
   assert(device.choices.version > before);
   assertEquals(await compute(), expected);
+});
+
+/** A product of experts with known results, bound for up to four pairs that share one. */
+function boundExperts(device: WebGpuDevice) {
+  const [rows, columns, experts, topK] = [64, 64, 3, 2];
+  const tokens = 6;
+  const matrix = device.matrix("w", formatNamed("F32"), {
+    ...{ rows: experts * rows, columns, unit: rows },
+  });
+  const weights = Float32Array.from({ length: experts * rows * columns }, (_, i) => i % 7 - 3);
+  const writer = device.matrixWriter(matrix);
+  writer.append(new Uint8Array(weights.buffer));
+  writer.finish();
+  const routing = allocateRouting(device, tokens, { experts, topK });
+  const ids = Uint32Array.of(2, 0, 0, 1, 2, 1, 1, 2, 0, 2, 2, 1);
+  write(device, routing.ids, ids);
+  write(device, routing.count, Uint32Array.of(ids.length));
+  const pairs = new GpuExpertPairs(device, routing, tokens);
+  const x = floatRows(device, "x", tokens, columns);
+  const y = floatRows(device, "y", tokens * topK, rows);
+  const values = Float32Array.from({ length: tokens * columns }, (_, i) => i % 5);
+  write(device, x.floats, values);
+  const product = new ExpertLinear(device, matrix, pairs, x, y, { share: topK });
+  product.prepare(tokens);
+  const expected = expertLinearReference(weights, values, ids, { rows, columns, share: topK });
+  const compute = async (tokens: number) => {
+    write(device, y.floats, new Float32Array(expected.length).fill(NaN));
+    submit(device, (pass) => {
+      pairs.encode(pass, tokens);
+      product.encode(pass, tokens);
+    });
+    const count = tokens * topK * rows;
+    assertEquals(await readFloats(device, y.floats, count), expected.subarray(0, count));
+  };
+  return { compute };
+}
+
+webGpuTest(
+  "products of experts are tuned, restored, and right in every way that may be chosen",
+  async () => {
+    using device = await WebGpuDevice.open();
+    const { compute } = boundExperts(device);
+    await compute(1);
+    await compute(6);
+    const tuner = device.tuner!;
+    const kernels = tuner.pending();
+    const experts = { rows: 64, columns: 64, experts: 3, topK: 2, perPair: false };
+    assertEquals(
+      kernels.map((kernel) => ({ ...kernel, density: 0 })),
+      kernels.map(() => ({ ...EXPERTS, ...experts, format: "F32", integer: false, density: 0 })),
+    );
+    assert(kernels.some((kernel) => kernel.kernel === "experts" && kernel.density === 4));
+    let ways = 0;
+    for (const kernel of kernels) {
+      const tuned = (await tuner.tune(kernel))!;
+      assertEquals(tuned.trials.map(({ fault }) => fault), tuned.trials.map(() => undefined));
+      assert(tuned.trials.every(({ seconds }) => seconds! > 0));
+      for (const { name } of tuned.trials) {
+        const before = device.choices.version;
+        const kept = { ...tuned, chosen: name };
+        assertEquals(await tuner.restore([kept]), [kept]);
+        if (device.choices.version > before) ways++;
+        await compute(1);
+        await compute(6);
+      }
+    }
+    assert(ways > 1);
+    assertEquals(tuner.pending(), []);
+  },
+);
+
+/** Makes a device, and those that share it, compute wrongly with tiles of so many rows for a team. */
+function spoil(device: WebGpuDevice, rows: number): WebGpuDevice {
+  const [kernel, share] = [device.kernel.bind(device), device.share.bind(device)];
+  return Object.assign(device, {
+    kernel: (source: KernelSource) => {
+      const isSpoilt = source.constants?.ROWS === rows;
+      const wrong = source.source.replace("y[at] = sum0_$r_$c;", "y[at] = 1.01 * sum0_$r_$c;");
+      return kernel({ ...source, ...(isSpoilt && { source: wrong }) });
+    },
+    share: () => spoil(share(), rows),
+  });
+}
+
+webGpuTest("tiles with which the results of experts are wrong are not chosen", async () => {
+  const usual = 2;
+  for (const rows of [usual, 1]) {
+    using device = spoil(await WebGpuDevice.open(), rows);
+    boundExperts(device);
+    const tuner = device.tuner!;
+    for (const kernel of tuner.pending()) {
+      const { chosen, trials } = (await tuner.tune(kernel))!;
+      const wrong = trials.filter(({ name }) => name.startsWith(`${rows}x`));
+      assertEquals(wrong.length, 1);
+      assert(wrong[0]!.fault?.includes("not those of the plain reference"), wrong[0]!.fault);
+      assertEquals(wrong[0]!.seconds, undefined);
+      assert(chosen !== wrong[0]!.name);
+    }
+  }
 });

@@ -6,20 +6,24 @@ import { type KernelCase, type TunedKernel, type Tuner } from "../../tuning.ts";
 import attentionSource from "../attention.wgsl" with { type: "text" };
 import mergeSource from "../attention_merge.wgsl" with { type: "text" };
 import quadsSource from "../cached_quads.wgsl" with { type: "text" };
+import pairsSource from "../expert_pairs.wgsl" with { type: "text" };
 import linearSource from "../linear.wgsl" with { type: "text" };
 import matmulSource from "../matmul.wgsl" with { type: "text" };
+import matricesSource from "../matmul_matrices.wgsl" with { type: "text" };
 import productSource from "../product.wgsl" with { type: "text" };
 import type { Gpu } from "../gpu.ts";
 import { tileName } from "../tile.ts";
 import { AttentionBench } from "./attention_bench.ts";
-import { attentionWays, productTiles } from "../candidates.ts";
-import { formatOf, ProductBench, productFault } from "./product_bench.ts";
+import { attentionWays, expertTiles, productTiles } from "../candidates.ts";
+import { ExpertsBench } from "./experts_bench.ts";
+import { ProductBench, productFault } from "./product_bench.ts";
+import { formatOf } from "./random_matrix.ts";
 import { type Bench, bestOf, faultOf, tryWays } from "./trial.ts";
 
 /** The limits for timing the ways of one kernel: a few hundred runs for most kernels. */
 const BUDGET = { seconds: 0.05, mostRounds: 20 };
 
-/** Weights of the classes of token counts: most of what is computed is decoding. */
+/** Weights of the classes of token counts, or of pairs of an expert: most of what is computed is decoding. */
 const USES: Record<number, number> = { 1: 16, 256: 64 };
 
 /** Bytes of a layer's cache that attention reads, by which it is ranked among the kernels. */
@@ -82,22 +86,32 @@ export class GpuTuner implements Tuner {
   }
 
   #fault(kernel: KernelCase): string | undefined {
-    return kernel.kernel === "product" ? productFault(kernel) : undefined;
+    return kernel.kernel === "attention" ? undefined : productFault(kernel);
   }
 }
 
 /** Names of the ways to compute a kernel. Errors: GpuError if there is none. */
 function waysOf({ profile }: Gpu, kernel: KernelCase): string[] {
-  return kernel.kernel === "product"
-    ? productTiles(profile, kernel).map(tileName)
-    : attentionWays(profile, kernel).map(({ name }) => name);
+  switch (kernel.kernel) {
+    case "product":
+      return productTiles(profile, kernel).map(tileName);
+    case "experts":
+      return expertTiles(profile, kernel).map(tileName);
+    case "attention":
+      return attentionWays(profile, kernel).map(({ name }) => name);
+  }
 }
 
 /** A kernel with operands. Errors: GpuError if the device has no way to compute it. */
-function benchOf(device: Gpu, kernel: KernelCase): Bench {
-  return kernel.kernel === "product"
-    ? new ProductBench(device, kernel)
-    : new AttentionBench(device, kernel);
+export function benchOf(device: Gpu, kernel: KernelCase): Bench {
+  switch (kernel.kernel) {
+    case "product":
+      return new ProductBench(device, kernel);
+    case "experts":
+      return new ExpertsBench(device, kernel);
+    case "attention":
+      return new AttentionBench(device, kernel);
+  }
 }
 
 /** The importance of a kernel: the bytes that it reads, times the number of its runs. */
@@ -106,9 +120,12 @@ function weightOf(kernel: KernelCase): number {
     const { kvHeads, headDim, valueDim = headDim } = kernel;
     return USES[1]! * USUAL_CONTEXT * kvHeads * (headDim + valueDim) * 2;
   }
-  const { format: name, rows, columns, sides, tokens } = kernel;
+  const { format: name, rows, columns, sides } = kernel;
   const { blockBytes, blockSize } = formatOf(name)!;
-  return (USES[tokens] ?? 1) * sides * rows * columns / blockSize * blockBytes;
+  const matrixBytes = sides * rows * columns / blockSize * blockBytes;
+  if (kernel.kernel === "product") return (USES[kernel.tokens] ?? 1) * matrixBytes;
+  const { density, topK, experts } = kernel;
+  return (USES[density] ?? 1) * (density === 1 ? topK : experts) * matrixBytes;
 }
 
 /** The device, its driver as far as it is known, the program that talks to it, and the kernels. */
@@ -120,6 +137,8 @@ function identityOf({ profile }: Gpu, driver: string): string {
     quadsSource,
     linearSource,
     matmulSource,
+    matricesSource,
+    pairsSource,
     productSource,
   ];
   return JSON.stringify({

@@ -24,7 +24,7 @@ const PRODUCT: ProductCase = {
 
 const KERNELS: KernelCase[] = [
   PRODUCT,
-  { ...PRODUCT, tokens: 2 },
+  { ...PRODUCT, kernel: "experts", experts: 8, topK: 2, perPair: true, density: 1 },
   { kernel: "attention", heads: 4, kvHeads: 2, headDim: 64, ...typesOf("f16") },
 ];
 
