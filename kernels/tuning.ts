@@ -35,6 +35,16 @@ export interface ExpertsCase extends Omit<ProductCase, "kernel" | "tokens"> {
    * numbers of the same class. One: the pairs of a single token.
    */
   readonly density: number;
+  /** Pairs of an expert in a tile. */
+  readonly cols: number;
+}
+
+/**
+ * The number of an expert's pairs in a tile, which all products of a mixture share. It is the one that
+ * suits the product with the most weights, which the other members describe.
+ */
+export interface ExpertPairsCase extends Omit<ExpertsCase, "kernel" | "cols"> {
+  readonly kernel: "expert pairs";
 }
 
 /** Attention of one decoding sequence. */
@@ -43,7 +53,7 @@ export interface AttentionCase extends Readonly<HeadShape>, CacheTypes {
 }
 
 /** A kernel over a shape. */
-export type KernelCase = ProductCase | ExpertsCase | AttentionCase;
+export type KernelCase = ProductCase | ExpertsCase | ExpertPairsCase | AttentionCase;
 
 /** A way to compute a kernel, and the result of its trial. */
 export interface Trial {
@@ -104,8 +114,9 @@ export function keyOf(kernel: KernelCase): string {
   }
   const { experts, topK, perPair, density } = kernel;
   const read = `x per ${perPair ? "pair" : "token"}`;
-  return `experts ${format} ${topK} of ${experts}, ${size}, ${types}, ${read}, ` +
-    `${counted(density, "pair")} each`;
+  const tiles = kernel.kernel === "experts" ? ` in tiles of ${kernel.cols}` : "";
+  return `${kernel.kernel} ${format} ${topK} of ${experts}, ${size}, ${types}, ${read}, ` +
+    `${counted(density, "pair")} each${tiles}`;
 }
 
 function counted(count: number, noun: string): string {

@@ -78,20 +78,22 @@ export class KernelTuning {
 
   async #run(model: TunedModel): Promise<void> {
     const { signal } = this.#stopped;
-    const { left } = await this.#file.read();
-    const kernels = this.#tuner.pending().filter((kernel) => !left.includes(keyOf(kernel)));
+    const tried = new Set((await this.#file.read()).left);
     let milliseconds = 1000 * (this.#options.seconds ?? MOST_SECONDS);
     let isChanged = false;
-    while (kernels.length > 0 && milliseconds > 0 && !signal.aborted) {
+    while (milliseconds > 0 && !signal.aborted) {
+      // Asked each time: what is chosen for one kernel may bind others.
+      const kernel = this.#tuner.pending().find((kernel) => !tried.has(keyOf(kernel)));
+      if (!kernel) break;
       if (model.load > 0) {
         await setTimeout(LOOK_INTERVAL, undefined, { signal }).catch(() => {});
         continue;
       }
       const started = performance.now();
-      const tuned = await this.#tune(kernels[0]!, model);
+      const tuned = await this.#tune(kernel, model);
       milliseconds -= performance.now() - started;
       if (tuned === "called off") continue;
-      kernels.shift();
+      tried.add(keyOf(kernel));
       if (tuned && tuned.chosen !== tuned.trials[0]?.name) isChanged = true;
     }
     if (isChanged && !signal.aborted) await model.between(() => model.prepare());

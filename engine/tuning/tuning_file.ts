@@ -119,7 +119,12 @@ function checked(value: unknown, identity: string): Kept {
 }
 
 /** The kernels that there are. */
-const KERNELS: readonly unknown[] = ["product", "experts", "attention"] satisfies KernelCase[
+const KERNELS: readonly unknown[] = [
+  "product",
+  "experts",
+  "expert pairs",
+  "attention",
+] satisfies KernelCase[
   "kernel"
 ][];
 

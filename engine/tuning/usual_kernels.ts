@@ -2,7 +2,6 @@
 
 import {
   type Capabilities,
-  type ExpertsCase,
   type KernelCase,
   type ProductCase,
   typesOf,
@@ -17,8 +16,8 @@ const MODELS = [
   { format: "Q8_0", width: 1024, inner: 3072, heads: 16, kvHeads: 8, headDim: 128 },
 ];
 
-/** Pairs that share an expert in decoding, and in a prompt. */
-const DENSITIES = [1, 16];
+/** Pairs that share an expert in a prompt. */
+const PROMPT_DENSITY = 16;
 
 /** The experts of a layer of Qwen 3 30B-A3B, whose other products are not among the above. */
 const EXPERTS = { experts: 128, topK: 8, format: "Q4_K", width: 2048, inner: 768 };
@@ -47,15 +46,20 @@ export function usualKernels({ packedDot: integer }: Capabilities): KernelCase[]
   return [...dense, ...usualExperts(integer)];
 }
 
-function usualExperts(integer: boolean): ExpertsCase[] {
+function usualExperts(integer: boolean): KernelCase[] {
   const { width, inner, ...rest } = EXPERTS;
-  const products = [
-    { rows: inner, columns: width, sides: 2, quantized: integer, perPair: false },
-    { rows: width, columns: inner, sides: 1, quantized: false, perPair: true },
-  ] as const;
-  return products.flatMap((product) =>
-    DENSITIES.map((density) =>
-      ({ kernel: "experts", ...rest, ...product, integer, density }) as const
-    )
-  );
+  const gated = {
+    rows: inner,
+    columns: width,
+    sides: 2,
+    quantized: integer,
+    perPair: false,
+  } as const;
+  const down = { rows: width, columns: inner, sides: 1, quantized: false, perPair: true } as const;
+  return [
+    ...[gated, down].map((product) =>
+      ({ kernel: "experts", ...rest, ...product, integer, density: 1, cols: 1 }) as const
+    ),
+    { kernel: "expert pairs", ...rest, ...gated, integer, density: PROMPT_DENSITY },
+  ];
 }

@@ -1,8 +1,9 @@
 // The ways to compute a kernel that are worth timing on a device: the default, which comes first, and
 // those near it.
 
-import type { AttentionCase, ExpertsCase, ProductCase } from "../tuning.ts";
+import type { AttentionCase, ExpertPairsCase, ExpertsCase, ProductCase } from "../tuning.ts";
 import {
+  canHaveColumns,
   chooseTile,
   columnsOf,
   isStaged,
@@ -39,18 +40,58 @@ export function productTiles(device: TileDevice, product: Omit<ProductCase, "ker
   return runnable(device, [usual, ...near], product);
 }
 
+/** Numbers of pairs in a tile. */
+const PAIR_COLUMNS = [2, 4, 8, 64];
+
+/** Numbers of pairs in a tile, where so many pairs share an expert on average; the default one first. */
+export function pairColumnsNear(device: TileDevice, density: number): number[] {
+  const usual = pairColumns(device, density);
+  const at = PAIR_COLUMNS.indexOf(usual);
+  // Pairs of few tokens, which are not grouped, are tiles of their own.
+  if (at < 0) return [usual];
+  const near = [PAIR_COLUMNS[at - 1], PAIR_COLUMNS[at + 1]].filter((cols) => cols !== undefined);
+  return [usual, ...near.filter((cols) => canHaveColumns(device, cols))];
+}
+
+/** A name for a number of pairs in a tile. */
+export function columnsName(cols: number): string {
+  return `tiles of ${cols}`;
+}
+
+/** The default tile of experts' products for tiles of so many pairs. Errors: GpuError if there is none. */
+export function expertTile(device: TileDevice, use: TileUse, cols: number): Tile {
+  return chooseTile(device, cols, { ...use, cols });
+}
+
 /**
  * Tiles for the products of experts, the default one first: all of the width that the tiles of pairs
  * have. Errors: GpuError if there is none.
  */
 export function expertTiles(device: TileDevice, product: Omit<ExpertsCase, "kernel">): Tile[] {
-  const { density } = product;
-  const cols = pairColumns(device, density);
-  const usual = chooseTile(device, density, { ...product, cols });
+  const { cols } = product;
+  const usual = expertTile(device, product, cols);
   const near: Tile[] = isStaged(usual)
     ? [MATRICES, STAGED]
-    : tilesNear(device, usual, density, product);
+    : tilesNear(device, usual, cols, product);
   return runnable(device, [usual, ...near.filter((tile) => columnsOf(tile) === cols)], product);
+}
+
+/**
+ * The ways to compute a product of experts by their names, the default one first, and the tile of each.
+ * Errors: GpuError if there is none.
+ */
+export function expertWays(
+  device: TileDevice,
+  kernel: ExpertsCase | ExpertPairsCase,
+): Map<string, Tile> {
+  return new Map(
+    kernel.kernel === "experts"
+      ? expertTiles(device, kernel).map((tile) => [tileName(tile), tile])
+      : pairColumnsNear(device, kernel.density).map((cols) => [
+        columnsName(cols),
+        expertTile(device, kernel, cols),
+      ]),
+  );
 }
 
 /** Tiles of teams that differ from one in a number or two. */

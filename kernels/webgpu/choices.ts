@@ -3,6 +3,7 @@
 
 import {
   type AttentionCase,
+  type ExpertPairsCase,
   type ExpertsCase,
   type KernelCase,
   keyOf,
@@ -10,20 +11,28 @@ import {
 } from "../tuning.ts";
 import {
   chooseTile,
-  columnsOf,
+  pairColumns,
   type Tile,
   type TileDevice,
   tileName,
   TOKEN_CLASSES,
   tokenClass,
 } from "./tile.ts";
-import { type AttentionWay, attentionWays, expertTiles, productTiles } from "./candidates.ts";
+import {
+  type AttentionWay,
+  attentionWays,
+  columnsName,
+  expertTile,
+  expertTiles,
+  pairColumnsNear,
+  productTiles,
+} from "./candidates.ts";
 
 /** A product, whatever the number of tokens. */
 export type ProductShape = Omit<ProductCase, "kernel" | "tokens">;
 
 /** A product of experts, however many pairs share one. */
-export type ExpertsShape = Omit<ExpertsCase, "kernel" | "density">;
+export type ExpertsShape = Omit<ExpertsCase, "kernel" | "density" | "cols">;
 
 /** The properties of attention on which choices depend. */
 export type AttentionShape = Omit<AttentionCase, "kernel">;
@@ -45,6 +54,8 @@ export class TuningChoices {
   readonly #device: TileDevice;
   /** Shapes that were bound, by the key of their first kernel. */
   readonly #bound = new Map<string, BoundShape>();
+  /** The product with the most weights of each mixture of experts. */
+  readonly #largest = new Map<string, ExpertsShape>();
   readonly #chosen = new Map<string, string>();
 
   constructor(device: TileDevice) {
@@ -63,12 +74,15 @@ export class TuningChoices {
 
   /** Notes that a product of experts is bound. */
   noteExperts(shape: ExpertsShape): void {
-    this.#note({ kernel: "experts", ...shape, density: 1 });
+    this.#note(firstOf(shape));
+    const mixture = mixtureOf(shape);
+    const largest = this.#largest.get(mixture);
+    if (!largest || weightsOf(shape) > weightsOf(largest)) this.#largest.set(mixture, shape);
   }
 
   /** Notes that a product of experts is prepared for up to `most` pairs that share one. */
   prepareExperts(shape: ExpertsShape, most: number): void {
-    this.#prepare({ kernel: "experts", ...shape, density: 1 }, most, 1);
+    this.#prepare(firstOf(shape), most, 1);
   }
 
   #prepare(first: KernelCase, most: number, least: number): void {
@@ -93,14 +107,48 @@ export class TuningChoices {
 
   /** Whether a kernel's shape was bound. */
   isBound(kernel: KernelCase): boolean {
-    return this.#bound.has(keyOf(measuredWith(kernel, 1)));
+    switch (kernel.kernel) {
+      case "product":
+        return this.#bound.has(keyOf({ ...kernel, tokens: 1 }));
+      case "experts":
+      case "expert pairs":
+        return this.#bound.has(keyOf(firstOf(kernel)));
+      case "attention":
+        return this.#bound.has(keyOf(kernel));
+    }
   }
 
   /** Kernels that were bound and prepared, each with its number of uses. */
   bound(): { kernel: KernelCase; count: number }[] {
-    return [...this.#bound.values()].flatMap(({ first, count, least, most }) =>
-      kernelsOf(first, most, least).map((kernel) => ({ kernel, count }))
-    );
+    return [...this.#bound.values()].flatMap(({ first, count, least, most }) => {
+      const classes = TOKEN_CLASSES.slice(tokenClass(least), tokenClass(most) + 1);
+      const numbers = classes.map(({ measured }) => measured);
+      return this.#kernelsOf(first, numbers).map((kernel) => ({ kernel, count }));
+    });
+  }
+
+  /** A kernel with each number of tokens, or of pairs that share an expert, and what it depends on. */
+  #kernelsOf(first: KernelCase, numbers: readonly number[]): KernelCase[] {
+    switch (first.kernel) {
+      case "product":
+        return numbers.map((tokens) => ({ ...first, tokens }));
+      case "experts":
+        return numbers.flatMap((density) => [
+          ...this.#pairsOf(first, density),
+          { ...first, density, cols: this.pairColumns(first, density) },
+        ]);
+      case "expert pairs":
+      case "attention":
+        return [first];
+    }
+  }
+
+  /** The tiles of pairs that depend on this product of experts, if there is a choice. */
+  #pairsOf({ cols: _, ...first }: ExpertsCase, density: number): ExpertPairsCase[] {
+    const largest = this.#largest.get(mixtureOf(first));
+    const hasChoice = pairColumnsNear(this.#device, density).length > 1;
+    if (!hasChoice || !largest || keyOf(firstOf(largest)) !== keyOf(firstOf(first))) return [];
+    return [{ ...first, kernel: "expert pairs", density }];
   }
 
   /** Name of the chosen way; undefined if none was chosen. */
@@ -124,16 +172,33 @@ export class TuningChoices {
   }
 
   /**
-   * The tile of a product of experts, as wide as the tiles of pairs. Errors: GpuError if there is none.
+   * The tile of a product of experts. Errors: GpuError if there is none.
    *
    * @param density average number of pairs that share an expert
    * @param cols pairs in a tile
    */
   expertTile(shape: ExpertsShape, density: number, cols: number): Tile {
-    const kernel = { kernel: "experts", ...shape, density: measuredNumber(density) } as const;
-    const tile = this.#tuned(kernel, () => expertTiles(this.#device, kernel));
-    if (tile && columnsOf(tile) === cols) return tile;
-    return chooseTile(this.#device, density, { ...shape, cols });
+    const kernel = { ...shape, kernel: "experts", density: measuredNumber(density), cols } as const;
+    return this.#tuned(kernel, () => expertTiles(this.#device, kernel)) ??
+      expertTile(this.#device, shape, cols);
+  }
+
+  /**
+   * Pairs in a tile of a mixture's products. Errors: GpuError if there is no such tile.
+   *
+   * @param density average number of pairs that share an expert
+   */
+  pairColumns(mixture: Mixture, density: number): number {
+    const largest = this.#largest.get(mixtureOf(mixture));
+    if (this.#chosen.size > 0 && largest) {
+      const of = { ...largest, kernel: "expert pairs", density: measuredNumber(density) } as const;
+      const name = this.chosen(of);
+      const cols = pairColumnsNear(this.#device, density).find((cols) =>
+        columnsName(cols) === name
+      );
+      if (cols !== undefined) return cols;
+    }
+    return pairColumns(this.#device, density);
   }
 
   /** The chosen one of the tiles for a kernel; undefined if none was chosen. */
@@ -151,26 +216,20 @@ export class TuningChoices {
   }
 }
 
-/**
- * A kernel with the number of tokens, or of pairs that share an expert, of each class that is timed, from
- * the class of `least` to that of `most`.
- */
-export function kernelsOf(first: KernelCase, most: number, least = 1): KernelCase[] {
-  if (first.kernel === "attention") return [first];
-  const classes = TOKEN_CLASSES.slice(tokenClass(least), tokenClass(most) + 1);
-  return classes.map(({ measured }) => measuredWith(first, measured));
+/** A mixture of experts: how many there are, and how many of them a token has. */
+export type Mixture = Pick<ExpertsCase, "experts" | "topK">;
+
+function mixtureOf({ experts, topK }: Mixture): string {
+  return `${topK} of ${experts}`;
 }
 
-/** The kernel for another number of tokens, or of pairs that share an expert. */
-function measuredWith(kernel: KernelCase, number: number): KernelCase {
-  switch (kernel.kernel) {
-    case "product":
-      return { ...kernel, tokens: number };
-    case "experts":
-      return { ...kernel, density: number };
-    case "attention":
-      return kernel;
-  }
+function weightsOf({ sides, rows, columns }: ExpertsShape): number {
+  return sides * rows * columns;
+}
+
+/** The kernel by which a product of experts is noted. */
+function firstOf(shape: ExpertsShape): ExpertsCase {
+  return { ...shape, kernel: "experts", density: 1, cols: 1 };
 }
 
 /** The number that the class of a number is timed with. */

@@ -7,7 +7,7 @@ import type { ExpertPairs, ExpertPairsOptions, Routing } from "../ops/experts.ts
 import { FLOAT } from "../work.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
-import { pairColumns, tokenClass, tokenClasses } from "./tile.ts";
+import { tokenClass, tokenClasses } from "./tile.ts";
 
 /** Width of the widest tile. */
 const MOST_COLUMNS = 64;
@@ -38,8 +38,9 @@ export class GpuExpertPairs implements ExpertPairs {
   readonly #device: Gpu;
   readonly #cols: number | undefined;
   readonly #dispatches = new Map<number, Dispatch>();
-  /** Width of tiles, by class of densities. */
-  readonly #columns: number[] = [];
+  /** Width of tiles, by class of densities, and the version of the device's choices that it follows. */
+  #columns: number[] = [];
+  #version: number | undefined;
 
   /**
    * @param rows most rows
@@ -71,8 +72,13 @@ export class GpuExpertPairs implements ExpertPairs {
 
   /** Pairs in a tile at this density. */
   columns(density: number): number {
-    return this.#columns[tokenClass(density)] ??= this.#cols ??
-      pairColumns(this.#device.profile, density);
+    if (this.#cols !== undefined) return this.#cols;
+    const { choices } = this.#device;
+    if (this.#version !== choices.version) {
+      this.#columns = [];
+      this.#version = choices.version;
+    }
+    return this.#columns[tokenClass(density)] ??= choices.pairColumns(this.routing, density);
   }
 
   /** How the pairs of `rows` rows are tiled. */

@@ -235,12 +235,23 @@ export function chooseTile(
   throw new GpuError(`Cannot tile a product of ${tokens} tokens: ${JSON.stringify(use)}`);
 }
 
+/** The most demanding product of a mixture of experts. */
+const MOST_DEMANDING = { sides: 2, integer: false, quantized: true } as const;
+
 /**
  * Pairs in a tile of experts' products, where so many pairs share an expert on average. All products of
- * a mixture share the tiles, so it is a width that the most demanding of them can have.
+ * a mixture share the tiles, so it is a number that the most demanding of them can have.
  */
 export function pairColumns(device: TileDevice, density: number): number {
-  return columnsOf(chooseTile(device, density, { sides: 2, integer: false, quantized: true }));
+  return columnsOf(chooseTile(device, density, MOST_DEMANDING));
+}
+
+/** Whether every product of a mixture has a tile of so many pairs. */
+export function canHaveColumns(device: TileDevice, cols: number): boolean {
+  for (const tile of candidates(device, cols, MOST_DEMANDING)) {
+    if (columnsOf(tile) === cols && !tileFault(device, tile, MOST_DEMANDING)) return true;
+  }
+  return false;
 }
 
 /** Tiles for a number of tokens, best first. */

@@ -7,6 +7,7 @@ import {
   expertLinearReference,
   type ExpertsCase,
   floatRows,
+  keyOf,
   type ProductCase,
   quantFormats,
   type TunedKernel,
@@ -23,12 +24,19 @@ import {
   tileName,
   WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
-import { attentionWays, expertTiles, productTiles } from "../../kernels/webgpu/candidates.ts";
+import {
+  attentionWays,
+  columnsName,
+  expertTiles,
+  pairColumnsNear,
+  productTiles,
+} from "../../kernels/webgpu/candidates.ts";
 import { TuningChoices } from "../../kernels/webgpu/choices.ts";
 import { drawBlocks, moderateBlocks } from "../../kernels/webgpu/tuning/random_weights.ts";
 import { type Bench, bestOf, faultIn, tryWays } from "../../kernels/webgpu/tuning/trial.ts";
 import { webGpuTest } from "../adapter.ts";
 import { readFloats, submit, write } from "../gpu.ts";
+import { pretendGpu } from "../pretended_gpu.ts";
 import { deviceProfile, profileNamed, PROFILES } from "../profiles.ts";
 import { recordingGpu } from "../recording_gpu.ts";
 import { formatNamed } from "./weights.ts";
@@ -46,7 +54,7 @@ const PRODUCT: ProductCase = {
 
 const EXPERTS: ExpertsCase = {
   ...{ kernel: "experts", format: "Q4_K", rows: 768, columns: 2048, sides: 1, integer: true },
-  ...{ quantized: false, experts: 128, topK: 8, perPair: true, density: 1 },
+  ...{ quantized: false, experts: 128, topK: 8, perPair: true, density: 1, cols: 1 },
 };
 
 Deno.test("the tiles that are timed are without fault on every profile, the usual one first", () => {
@@ -71,17 +79,24 @@ Deno.test("the tiles that are timed are without fault on every profile, the usua
 Deno.test("the tiles of experts that are timed are as wide as those of pairs, on every profile", () => {
   for (const profile of PROFILES) {
     const device = deviceProfile(profile);
-    for (const sides of [1, 2] as const) {
-      for (const quantized of [false, true]) {
-        for (const density of [1, 2, 4, 8, 16, 256]) {
-          const product = { ...EXPERTS, sides, quantized, density };
-          const tiles = expertTiles(device, product);
-          const what = JSON.stringify([profile.name, sides, quantized, density, tiles]);
-          const cols = pairColumns(device, density);
-          assertEquals(tiles[0], chooseTile(device, density, { ...product, cols }), what);
-          assert(tiles.every((tile) => columnsOf(tile) === cols), what);
-          assert(tiles.every((tile) => tileFault(device, tile, product) === undefined), what);
-          assertEquals(new Set(tiles.map(tileName)).size, tiles.length, what);
+    for (const density of [1, 2, 4, 8, 16, 256]) {
+      const columns = pairColumnsNear(device, density);
+      assertEquals(columns[0], pairColumns(device, density));
+      assertEquals(new Set(columns).size, columns.length);
+      for (const cols of columns) {
+        for (const sides of [1, 2] as const) {
+          for (const quantized of [false, true]) {
+            for (const integer of [false, true]) {
+              const product = { ...EXPERTS, integer, sides, quantized, density, cols };
+              const tiles = expertTiles(device, product);
+              const what = JSON.stringify([profile.name, product, tiles]);
+              assert(tiles.every((tile) => columnsOf(tile) === cols), what);
+              assert(tiles.every((tile) => tileFault(device, tile, product) === undefined), what);
+              assertEquals(new Set(tiles.map(tileName)).size, tiles.length, what);
+              if (cols !== columns[0]) continue;
+              assertEquals(tiles[0], chooseTile(device, density, { ...product, cols }), what);
+            }
+          }
         }
       }
     }
@@ -96,8 +111,11 @@ Deno.test("there is a choice of tiles and of ways to attend on every GPU", () =>
       assert(productTiles(device, { ...PRODUCT, tokens }).length > 2, profile.name);
     }
     for (const density of [1, 8]) {
-      assert(expertTiles(device, { ...EXPERTS, density }).length > 2, profile.name);
+      const cols = pairColumns(device, density);
+      assert(expertTiles(device, { ...EXPERTS, density, cols }).length > 2, profile.name);
     }
+    assertEquals(pairColumnsNear(device, 1), [1]);
+    assert(pairColumnsNear(device, 16).length > 1, profile.name);
     assert(attentionWays(device, shape).length > 4, profile.name);
   }
 });
@@ -154,20 +172,46 @@ Deno.test("a choice holds for the numbers of tokens of its class, until it is ta
 Deno.test("a choice for experts holds for the densities of its class and the width of tiles", () => {
   const device = deviceProfile(profileNamed("subgroups of 32,32, 32 KiB"));
   const choices = new TuningChoices(device);
-  const experts = { ...EXPERTS, density: 16 };
-  const cols = pairColumns(device, 16);
+  const experts = { ...EXPERTS, density: 16, cols: 8 };
   const other = expertTiles(device, experts)[1]!;
   choices.choose(experts, tileName(other));
   for (const density of [9, 16, 32]) {
-    assertEquals(choices.expertTile(EXPERTS, density, cols), other);
+    assertEquals(choices.expertTile(EXPERTS, density, 8), other);
   }
-  const usual = (density: number, cols: number) =>
-    chooseTile(device, density, { ...EXPERTS, cols });
-  assertEquals(choices.expertTile(EXPERTS, 8, cols), usual(8, cols));
-  assertEquals(choices.expertTile(EXPERTS, 64, 64), usual(64, 64));
-  assertEquals(choices.expertTile({ ...EXPERTS, topK: 4 }, 16, cols), usual(16, cols));
+  const usual = (cols: number) => chooseTile(device, cols, { ...EXPERTS, cols });
+  assertEquals(choices.expertTile(EXPERTS, 8, 8), usual(8));
+  assertEquals(choices.expertTile(EXPERTS, 16, 4), usual(4));
+  assertEquals(choices.expertTile(EXPERTS, 64, 64), usual(64));
+  assertEquals(choices.expertTile({ ...EXPERTS, topK: 4 }, 16, 8), usual(8));
   // Nor does it hold for products that are not of experts.
-  assertEquals(choices.tile(EXPERTS, 16), chooseTile(device, 16, EXPERTS));
+  assertEquals(choices.tile(PRODUCT, 16), chooseTile(device, 16, PRODUCT));
+});
+
+Deno.test("the product with the most weights of a mixture decides how wide the tiles of pairs are", () => {
+  const device = deviceProfile(profileNamed("subgroups of 32,32, 32 KiB"));
+  const choices = new TuningChoices(device);
+  const { cols: _, ...down } = EXPERTS;
+  const gated = { ...down, sides: 2, quantized: true, perPair: false } as const;
+  for (const shape of [down, gated, down]) choices.noteExperts(shape);
+  for (const shape of [down, gated]) choices.prepareExperts(shape, 16);
+  const kernels = () => choices.bound().map(({ kernel }) => kernel);
+  const pairs = kernels().filter(({ kernel }) => kernel === "expert pairs");
+  const ofPairs = (density: number) => ({ ...gated, kernel: "expert pairs", density }) as const;
+  assertEquals(pairs.map(keyOf), [2, 4, 8, 16].map((density) => keyOf(ofPairs(density))));
+  const before = choices.version;
+  choices.choose(ofPairs(16), columnsName(64));
+  assert(choices.version > before);
+  assertEquals([1, 8, 9, 32, 33].map((density) => choices.pairColumns(EXPERTS, density)), [
+    ...[1, 8, 64, 64, 64],
+  ]);
+  assertEquals(choices.pairColumns({ experts: 64, topK: 8 }, 16), 8);
+  const wide = kernels().filter((kernel) => kernel.kernel === "experts" && kernel.cols === 64);
+  assertEquals(wide.map(keyOf), [
+    keyOf({ ...EXPERTS, density: 16, cols: 64 }),
+    keyOf({ ...EXPERTS, ...gated, density: 16, cols: 64 }),
+  ]);
+  choices.choose(ofPairs(16), columnsName(3));
+  assertEquals(choices.pairColumns(EXPERTS, 16), 8);
 });
 
 Deno.test("kernels that were bound are tuned, those with the most work first", async () => {
@@ -289,7 +333,7 @@ function boundExperts(device: WebGpuDevice) {
     const count = tokens * topK * rows;
     assertEquals(await readFloats(device, y.floats, count), expected.subarray(0, count));
   };
-  return { compute };
+  return { compute, pairs, product };
 }
 
 webGpuTest(
@@ -303,8 +347,10 @@ webGpuTest(
     const kernels = tuner.pending();
     const experts = { rows: 64, columns: 64, experts: 3, topK: 2, perPair: false };
     assertEquals(
-      kernels.map((kernel) => ({ ...kernel, density: 0 })),
-      kernels.map(() => ({ ...EXPERTS, ...experts, format: "F32", integer: false, density: 0 })),
+      kernels.map((kernel) => ({ ...kernel, density: 0, cols: 0 })),
+      kernels.map(() => ({
+        ...{ ...EXPERTS, ...experts, format: "F32", integer: false, density: 0, cols: 0 },
+      })),
     );
     assert(kernels.some((kernel) => kernel.kernel === "experts" && kernel.density === 4));
     let ways = 0;
@@ -323,6 +369,35 @@ webGpuTest(
     }
     assert(ways > 1);
     assertEquals(tuner.pending(), []);
+  },
+);
+
+webGpuTest(
+  "tiles of pairs get another width, and the products that share them follow",
+  async () => {
+    const gpu = pretendGpu(profileNamed("subgroups of 32,32, 32 KiB"));
+    using device = await WebGpuDevice.open({ gpu });
+    const { compute, pairs, product } = boundExperts(device);
+    const tuner = device.tuner!;
+    const kernel = tuner.pending().find((one) =>
+      one.kernel === "expert pairs" && one.density === 4
+    );
+    const tuned = (await tuner.tune(kernel!))!;
+    assertEquals(tuned.trials.map(({ name, fault }) => [name, fault]), [
+      ["tiles of 4", undefined],
+      ["tiles of 2", undefined],
+      ["tiles of 8", undefined],
+    ]);
+    for (const cols of [4, 2, 8]) {
+      const kept = { ...tuned, chosen: columnsName(cols) };
+      assertEquals(await tuner.restore([kept]), [kept]);
+      assertEquals(pairs.tiling(6).cols, cols);
+      product.prepare(6);
+      await compute(1);
+      await compute(6);
+      const next = tuner.pending().filter((kernel) => "cols" in kernel && kernel.density === 4);
+      assertEquals(next.map((kernel) => "cols" in kernel && kernel.cols), [cols]);
+    }
   },
 );
 

@@ -6,9 +6,12 @@ import { assertEquals } from "@std/assert";
 import { type KernelCase, keyOf, typesOf } from "../../kernels/mod.ts";
 import { faultOf } from "../../kernels/webgpu/tuning/trial.ts";
 import { benchOf } from "../../kernels/webgpu/tuning/tuner.ts";
-import { webGpuTest } from "../adapter.ts";
+import { columnsName } from "../../kernels/webgpu/candidates.ts";
+import { hasAdapter, webGpuTest } from "../adapter.ts";
+import { conformanceTest } from "../conformance/logits.ts";
+import { GATED as MODEL_GATED, othersWith } from "../engine/tuning/mixture_case.ts";
 import { openPretended } from "../kernels/product_profiles.ts";
-import { DISTINCT_PROFILES } from "../profiles.ts";
+import { DISTINCT_PROFILES, profileNamed } from "../profiles.ts";
 
 const PRODUCT = { kernel: "product", rows: 96, columns: 512, tokens: 1 } as const;
 
@@ -24,10 +27,10 @@ const GATED = { ...EXPERT, format: "Q4_K", sides: 2, quantized: true, perPair: f
 const DOWN = { ...EXPERT, format: "Q8_0", sides: 1, quantized: false, perPair: true } as const;
 
 const EXPERTS: KernelCase[] = [
-  { ...GATED, integer: true, density: 1 },
-  { ...DOWN, integer: true, density: 8 },
-  { ...DOWN, format: "F16", integer: false, density: 1 },
-  { ...GATED, integer: true, density: 256 },
+  { ...GATED, integer: true, density: 1, cols: 1 },
+  { ...DOWN, integer: true, density: 8, cols: 8 },
+  { ...DOWN, format: "F16", integer: false, density: 1, cols: 1 },
+  { ...GATED, integer: true, density: 16, kernel: "expert pairs" },
 ];
 
 const ATTENTION: KernelCase[] = [
@@ -51,4 +54,17 @@ HARDWARE.forEach((profile, number) => {
       assertEquals(faults.filter(([, fault]) => fault !== undefined), []);
     });
   }
+});
+
+const model = hasAdapter ? conformanceTest : webGpuTest;
+
+model("a mixture of experts answers the same with wider tiles of pairs", async () => {
+  const pairs = (density: number, cols: number) => ({
+    of: { ...MODEL_GATED, kernel: "expert pairs", density } as const,
+    chosen: columnsName(cols),
+  });
+  const kept = [pairs(4, 8), pairs(16, 64)];
+  const others = await othersWith(profileNamed("subgroups of 32,32, 32 KiB"), 16, kept);
+  // Both products in tiles of 64, which they have for more pairs without these choices.
+  assertEquals(others, 2);
 });

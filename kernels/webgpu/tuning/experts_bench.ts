@@ -1,16 +1,16 @@
-// The product of pairs of tokens and experts for trying tiles: a few small experts with known products
+// The product of pairs of tokens and experts for trying tiles, and numbers of pairs in a tile: a few small experts with known products
 // are checked, and as many of full size as exceed the GPU's caches are timed.
 
-import type { ExpertsCase } from "../../tuning.ts";
+import type { ExpertPairsCase, ExpertsCase } from "../../tuning.ts";
 import { type Activation, floatRows, GROUP, padTo, quantizedRows } from "../../ops/activation.ts";
 import { allocateRouting } from "../../ops/experts.ts";
 import type { QuantFormat } from "../../quants/mod.ts";
-import { expertTiles } from "../candidates.ts";
+import { expertWays } from "../candidates.ts";
 import { GpuExpertPairs } from "../expert_pairs.ts";
 import { ExpertLinear } from "../experts.ts";
 import type { Gpu } from "../gpu.ts";
 import type { GpuMatrix } from "../matrix.ts";
-import { columnsOf, type Tile, tileName } from "../tile.ts";
+import { columnsOf, type Tile } from "../tile.ts";
 import { KnownResult, knownRow, wholeNumbers, writeRows } from "./known_result.ts";
 import { coldBytes, formatOf, knownMatrix, largeMatrix } from "./random_matrix.ts";
 import { moderateBlocks, randomBits } from "./random_weights.ts";
@@ -43,7 +43,8 @@ interface Drawn {
 
 interface Operands {
   readonly matrix: GpuMatrix;
-  readonly pairs: GpuExpertPairs;
+  /** By the number in a tile. */
+  readonly pairs: ReadonlyMap<number, GpuExpertPairs>;
   readonly tokens: number;
   readonly x: Activation;
   readonly y: Activation;
@@ -53,7 +54,7 @@ interface Operands {
 export class ExpertsBench implements Bench {
   readonly ways: readonly string[];
   readonly #device: Gpu;
-  readonly #kernel: ExpertsCase;
+  readonly #kernel: ExpertsCase | ExpertPairsCase;
   readonly #format: QuantFormat;
   readonly #tiles: Map<string, Tile>;
   readonly #blocks: Uint8Array<ArrayBuffer>[];
@@ -61,13 +62,12 @@ export class ExpertsBench implements Bench {
   #known: Promise<{ operands: Operands; result: KnownResult }> | undefined;
 
   /** @param device what it allocates is freed with it */
-  constructor(device: Gpu, kernel: ExpertsCase) {
+  constructor(device: Gpu, kernel: ExpertsCase | ExpertPairsCase) {
     this.#device = device;
     this.#kernel = kernel;
     this.#format = formatOf(kernel.format)!;
     this.#blocks = moderateBlocks(this.#format, kernel.columns);
-    const tiles = expertTiles(device.profile, kernel);
-    this.#tiles = new Map(tiles.map((tile) => [tileName(tile), tile]));
+    this.#tiles = expertWays(device.profile, kernel);
     this.ways = [...this.#tiles.keys()];
   }
 
@@ -82,25 +82,29 @@ export class ExpertsBench implements Bench {
   }
 
   #encode({ matrix, pairs, tokens, x, y }: Operands, way: string): Encode {
-    const share = this.#kernel.perPair ? 1 : pairs.routing.topK;
-    const options = { share, tile: this.#tiles.get(way)! };
-    const product = new ExpertLinear(this.#device, matrix, pairs, x, y, options);
+    const tile = this.#tiles.get(way)!;
+    const own = pairs.get(columnsOf(tile))!;
+    const share = this.#kernel.perPair ? 1 : own.routing.topK;
+    const product = new ExpertLinear(this.#device, matrix, own, x, y, { share, tile });
     return (pass) => product.encode(pass, tokens);
   }
 
-  /** Pairs in a tile: all tiles that are tried have so many. */
-  get #cols(): number {
-    const [tile] = this.#tiles.values();
-    return columnsOf(tile!);
+  /** All numbers of pairs in a tile. */
+  get #columns(): number[] {
+    return [...new Set(this.#tiles.values().map(columnsOf))];
   }
 
-  /** The pairs of tokens on the device, in tiles. */
-  #upload({ tokens, experts, topK, ids }: Drawn): GpuExpertPairs {
+  /** The pairs of tokens on the device, in tiles of each number of them. */
+  #upload(drawn: Drawn): Operands["pairs"] {
+    return new Map(this.#columns.map((cols) => [cols, this.#uploadIn(cols, drawn)]));
+  }
+
+  #uploadIn(cols: number, { tokens, experts, topK, ids }: Drawn): GpuExpertPairs {
     const device = this.#device;
     const routing = allocateRouting(device, tokens, { experts, topK });
     device.write(routing.ids as GPUBuffer, 0, ids);
     device.write(routing.count as GPUBuffer, 0, Uint32Array.of(ids.length));
-    const pairs = new GpuExpertPairs(device, routing, tokens, { cols: this.#cols });
+    const pairs = new GpuExpertPairs(device, routing, tokens, { cols });
     const encoder = device.gpu.createCommandEncoder();
     const pass = encoder.beginComputePass();
     pairs.encode(pass as never, tokens);
@@ -154,7 +158,7 @@ export class ExpertsBench implements Bench {
     const topK = Math.min(this.#kernel.topK, MOST_CHECKED_PER_TOKEN, Math.max(1, experts - 1));
     // More than one tile of each expert, of which the last is not full.
     const used = Math.max(topK, experts - 1);
-    const tokens = Math.ceil((this.#cols + 1) * used / topK) + 1;
+    const tokens = Math.ceil((Math.max(...this.#columns) + 1) * used / topK) + 1;
     const draw = { ...drawn({ experts: used, topK }, tokens), experts };
     const shape = { rows: experts * CHECKED_ROWS, columns, sides, unit: CHECKED_ROWS };
     const { matrix, weights } = knownMatrix(this.#device, this.#format, this.#blocks, shape);

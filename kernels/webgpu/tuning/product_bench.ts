@@ -1,7 +1,7 @@
 // A matrix product for trying tiles: a small matrix with known products is checked, and matrices of full
 // size, as many as exceed the GPU's caches, are timed.
 
-import type { ExpertsCase, ProductCase } from "../../tuning.ts";
+import type { ProductCase } from "../../tuning.ts";
 import { type Activation, floatRows, GROUP, padTo, quantizedRows } from "../../ops/activation.ts";
 import type { QuantFormat } from "../../quants/mod.ts";
 import type { Gpu } from "../gpu.ts";
@@ -32,7 +32,10 @@ interface Operands {
 
 /** Why a product, also one of experts, cannot be tried; undefined if it can. */
 export function productFault(
-  { format: name, rows, columns, sides }: ProductCase | ExpertsCase,
+  { format: name, rows, columns, sides }: Pick<
+    ProductCase,
+    "format" | "rows" | "columns" | "sides"
+  >,
 ): string | undefined {
   const format = formatOf(name);
   if (!format) return `no weights are ${name}`;

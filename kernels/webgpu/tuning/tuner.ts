@@ -14,7 +14,7 @@ import productSource from "../product.wgsl" with { type: "text" };
 import type { Gpu } from "../gpu.ts";
 import { tileName } from "../tile.ts";
 import { AttentionBench } from "./attention_bench.ts";
-import { attentionWays, expertTiles, productTiles } from "../candidates.ts";
+import { attentionWays, expertWays, productTiles } from "../candidates.ts";
 import { ExpertsBench } from "./experts_bench.ts";
 import { ProductBench, productFault } from "./product_bench.ts";
 import { formatOf } from "./random_matrix.ts";
@@ -23,8 +23,11 @@ import { type Bench, bestOf, faultOf, tryWays } from "./trial.ts";
 /** The limits for timing the ways of one kernel: a few hundred runs for most kernels. */
 const BUDGET = { seconds: 0.05, mostRounds: 20 };
 
-/** Weights of the classes of token counts, or of pairs of an expert: most of what is computed is decoding. */
+/** Weights of the classes of token counts: most of what is computed is decoding. */
 const USES: Record<number, number> = { 1: 16, 256: 64 };
+
+/** Pairs that share an expert while prompts are read. Fewer are rarer, and less work. */
+const PROMPT_DENSITY = 16;
 
 /** Bytes of a layer's cache that attention reads, by which it is ranked among the kernels. */
 const USUAL_CONTEXT = 2048;
@@ -96,7 +99,8 @@ function waysOf({ profile }: Gpu, kernel: KernelCase): string[] {
     case "product":
       return productTiles(profile, kernel).map(tileName);
     case "experts":
-      return expertTiles(profile, kernel).map(tileName);
+    case "expert pairs":
+      return [...expertWays(profile, kernel).keys()];
     case "attention":
       return attentionWays(profile, kernel).map(({ name }) => name);
   }
@@ -108,6 +112,7 @@ export function benchOf(device: Gpu, kernel: KernelCase): Bench {
     case "product":
       return new ProductBench(device, kernel);
     case "experts":
+    case "expert pairs":
       return new ExpertsBench(device, kernel);
     case "attention":
       return new AttentionBench(device, kernel);
@@ -125,7 +130,9 @@ function weightOf(kernel: KernelCase): number {
   const matrixBytes = sides * rows * columns / blockSize * blockBytes;
   if (kernel.kernel === "product") return (USES[kernel.tokens] ?? 1) * matrixBytes;
   const { density, topK, experts } = kernel;
-  return (USES[density] ?? 1) * (density === 1 ? topK : experts) * matrixBytes;
+  const uses = density === 1 ? USES[1]! * topK : experts * density / PROMPT_DENSITY;
+  // The number of pairs in a tile comes before the tiles of products, which depend on it.
+  return (kernel.kernel === "expert pairs" ? 2 : 1) * uses * matrixBytes;
 }
 
 /** The device, its driver as far as it is known, the program that talks to it, and the kernels. */

@@ -24,7 +24,7 @@ const PRODUCT: ProductCase = {
 
 const KERNELS: KernelCase[] = [
   PRODUCT,
-  { ...PRODUCT, kernel: "experts", experts: 8, topK: 2, perPair: true, density: 1 },
+  { ...PRODUCT, kernel: "experts", experts: 8, topK: 2, perPair: true, density: 1, cols: 1 },
   { kernel: "attention", heads: 4, kvHeads: 2, headDim: 64, ...typesOf("f16") },
 ];
 
@@ -211,6 +211,21 @@ tuningTest("a kernel that fails alone does not keep others from being tuned", as
   await run(tuner);
   assertEquals(tuner.asked, keys);
 });
+
+tuningTest(
+  "kernels that another one's choice binds are tuned at the same load",
+  async ({ run }) => {
+    const bound: KernelCase[] = [];
+    const tuner = new FakeTuner((of) => {
+      if (keyOf(of) === keys[0]) bound.push({ ...PRODUCT, tokens: 256 });
+      return tunedOf(of);
+    });
+    const pending = tuner.pending.bind(tuner);
+    tuner.pending = () => [...bound, ...pending()];
+    await run(tuner);
+    assertEquals(tuner.asked, [keys[0], keyOf({ ...PRODUCT, tokens: 256 }), ...keys.slice(1)]);
+  },
+);
 
 tuningTest("a device without room is tuned at another time", async ({ run, warnings }) => {
   await run(
