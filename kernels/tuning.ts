@@ -79,7 +79,7 @@ export interface Tuner {
   readonly identity: string;
   /** Whether the device is a driver on the CPU, whose ways are best as they are. */
   readonly software: boolean;
-  /** Kernels that were bound and have no choice yet, those with the most work first. */
+  /** Kernels that were bound, for which there is a choice and none was made yet, most work first. */
   pending(): KernelCase[];
   /**
    * Takes over kept choices, each after comparing its results with the plain reference. Ignores choices

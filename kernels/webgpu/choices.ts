@@ -10,6 +10,7 @@ import {
   type ProductCase,
 } from "../tuning.ts";
 import {
+  canHaveColumns,
   chooseTile,
   pairColumns,
   type Tile,
@@ -105,12 +106,13 @@ export class TuningChoices {
     else this.#bound.set(key, { first, count: 1, isPrepared: false, least: 1, most: 1 });
   }
 
-  /** Whether a kernel's shape was bound. */
+  /** Whether a kernel's shape was bound, and the device can have its tiles of pairs. */
   isBound(kernel: KernelCase): boolean {
     switch (kernel.kernel) {
       case "product":
         return this.#bound.has(keyOf({ ...kernel, tokens: 1 }));
       case "experts":
+        return canHaveColumns(this.#device, kernel.cols) && this.#bound.has(keyOf(firstOf(kernel)));
       case "expert pairs":
         return this.#bound.has(keyOf(firstOf(kernel)));
       case "attention":
@@ -143,11 +145,10 @@ export class TuningChoices {
     }
   }
 
-  /** The tiles of pairs that depend on this product of experts, if there is a choice. */
+  /** The tiles of pairs that depend on this product of experts, if it is the one with the most weights. */
   #pairsOf({ cols: _, ...first }: ExpertsCase, density: number): ExpertPairsCase[] {
     const largest = this.#largest.get(mixtureOf(first));
-    const hasChoice = pairColumnsNear(this.#device, density).length > 1;
-    if (!hasChoice || !largest || keyOf(firstOf(largest)) !== keyOf(firstOf(first))) return [];
+    if (!largest || keyOf(firstOf(largest)) !== keyOf(firstOf(first))) return [];
     return [{ ...first, kernel: "expert pairs", density }];
   }
 

@@ -51,7 +51,8 @@ export class GpuTuner implements Tuner {
     const { choices } = this.#device;
     return choices.bound()
       .filter(({ kernel }) =>
-        choices.chosen(kernel) === undefined && this.#fault(kernel) === undefined
+        choices.chosen(kernel) === undefined && this.#fault(kernel) === undefined &&
+        waysOf(this.#device, kernel).length > 1
       )
       .sort((a, b) => b.count * weightOf(b.kernel) - a.count * weightOf(a.kernel))
       .map(({ kernel }) => kernel);
