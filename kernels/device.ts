@@ -226,11 +226,13 @@ export interface Device extends Allocator, Disposable {
   readonly capture: ((encode: (pass: Pass) => void) => ((pass: Pass) => void)[]) | undefined;
   /** Submits commands, in order. Without any, submits the writes so far. */
   submit(...commands: Commands[]): void;
+  /** Whether a read blocks the host's thread until everything that was submitted is done, as in Deno. */
+  readonly readsBlock: boolean;
   /**
    * Begins to hold back what is submitted and written: it goes out, in its order, when these staging
-   * buffers are all read, or any other. Only for devices whose reads wait for everything that was
-   * submitted: what would follow would delay such reads, so the last of them sends it as soon as the
-   * device is done, before anything else. Other devices take it at once.
+   * buffers are all read, or any other. Only for devices whose reads block: what would follow would
+   * delay such reads, so the last of them sends it as soon as the device is done, before anything else.
+   * Other devices take it at once.
    */
   holdFor(readbacks: readonly Readback[]): void;
   /**

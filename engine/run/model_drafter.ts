@@ -254,6 +254,7 @@ export class ModelDrafter implements Drafter {
         if (draft.fork) masks.set(output, this.#maskOf(draft));
       }
       const read = this.#executor.sample(plan, masks, new Set());
+      this.#executor.prepareNext();
       for (const { follower: { copy } } of going) copy.submitted = copy.tokens.length;
       if (isFirst) this.#protect(going);
       const { tokens } = await read();

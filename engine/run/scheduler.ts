@@ -16,6 +16,7 @@ import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts"
 import { SequencePool } from "./sequence_pool.ts";
 import type { StepExecutor } from "./step_executor.ts";
 import { Steps, type Submit } from "./steps.ts";
+import { SubmitAlarm } from "./submit_alarm.ts";
 
 /** Least time between two messages to a waiting sequence about its place in the queue, in milliseconds. */
 const TELLING_INTERVAL = 500;
@@ -57,6 +58,7 @@ export class Scheduler {
     evaluationPace: PromptPace = new PromptPace(),
     tiers?: BlockTiers,
     drafter?: Drafter,
+    alarm: SubmitAlarm = new SubmitAlarm(),
   ) {
     this.#executor = executor;
     this.#pool = new SequencePool(executor, cacheBlocks, tiers);
@@ -64,7 +66,7 @@ export class Scheduler {
     const end = (sequence: Sequence, reason: SequenceEnd) => this.#end(sequence, reason);
     const owner = { preempt: () => this.#preempt(), end };
     this.#drafts = new Drafts(executor, this.#pool, end, drafter);
-    this.#steps = new Steps(executor, this.#pool, chunkSize, owner, pace, this.#drafts);
+    this.#steps = new Steps(executor, this.#pool, chunkSize, owner, pace, this.#drafts, alarm);
     this.#evaluationPace = {
       begin: () => evaluationPace.begin(),
       end: (rows) => evaluationPace.end(rows),
@@ -194,6 +196,7 @@ export class Scheduler {
     };
     try {
       while (!this.#failure) {
+        if (before) await this.#steps.approachEnd(before);
         const isObserved = this.#executor.isObserved || before?.keep !== undefined;
         if (this.#lock.isWanted || isObserved) await finish();
         await this.#lock.grantAll();
@@ -203,8 +206,8 @@ export class Scheduler {
         if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) await finish();
         if (!before) this.#steps.begin();
         await this.#drafts.prepare(this.#running);
-        // What follows is planned and recorded while the device works. Where reading blocks, it goes out
-        // with the read, as soon as the device is done.
+        // What follows is planned and recorded while the device works. Where reading blocks, that is
+        // shortly before the device is done, and it goes out with the read.
         const submit = this.#steps.submit(() => this.#running);
         const isIdle = !submit && !before;
         await finish(submit);

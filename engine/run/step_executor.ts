@@ -62,6 +62,8 @@ export interface StepExecutor {
   readonly isObserved: boolean;
   /** Whether taps may change what steps compute, so that no other sequence may use the results. */
   readonly isTapped: boolean;
+  /** Whether reading a submit blocks the host's thread while the device works on it. */
+  readonly readsBlock: boolean;
   /** Positions in a block of the KV cache. */
   readonly blockSize: number;
   /** Number of blocks that hold `positions` positions. */
@@ -97,6 +99,12 @@ export interface StepExecutor {
     wanted: ReadonlySet<number>,
     isUnwanted?: () => boolean,
   ): () => Promise<Sampled>;
+  /**
+   * Records the step that probably follows the last one that sample() was called with: the device has
+   * nothing to do from the end of that until the host has read the token and submitted the next one. To be
+   * called before the read, as late as may be.
+   */
+  prepareNext(): void;
   /**
    * Runs a plan and reads an output of it: [outputs, columns]. No other step may be running.
    *

@@ -50,6 +50,8 @@ export class StepRunner implements StepExecutor {
   readonly #unread: Readback[][] = [];
   /** Version of the plan that the device has. */
   #written: number | undefined;
+  /** The last plan that sample() was called with, unless what follows was prepared. */
+  #sampled: StepPlan | undefined;
   /** What watches steps. */
   readonly observer: StepObserver;
   /** Commands that go with the next submit. */
@@ -136,6 +138,11 @@ export class StepRunner implements StepExecutor {
     return !this.#device.profile.capabilities.software;
   }
 
+  /** A driver on the CPU computes on the same cores, where no thread can be sure to wake in time. */
+  get readsBlock(): boolean {
+    return this.#device.readsBlock && this.#overlaps;
+  }
+
   /** Submits the first commands alone, so that an idle GPU begins while the rest is submitted. */
   #submitAhead([first, ...rest]: readonly Commands[]): void {
     this.#device.submit(first);
@@ -205,8 +212,7 @@ export class StepRunner implements StepExecutor {
     states?.copy(recorder, 0, rows);
     const held = this.#held.splice(0);
     this.#device.unless(isUnwanted, () => this.#device.submit(...held, recorder.finish()));
-    // The GPU idles until the host has read the token, so the next step is recorded while this one runs.
-    this.#recorder.prepare(plan);
+    this.#sampled = plan;
     return async () => {
       this.#unread.shift();
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
@@ -214,6 +220,12 @@ export class StepRunner implements StepExecutor {
       const read = await logits?.read();
       return { tokens, logits: read ?? new Map(), ...(hidden && { states: hidden }) };
     };
+  }
+
+  prepareNext(): void {
+    const plan = this.#sampled;
+    this.#sampled = undefined;
+    if (plan) this.#recorder.prepare(plan);
   }
 
   /** Like submit(), but one step after the other, for observers. */

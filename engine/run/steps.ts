@@ -13,6 +13,7 @@ import type { Sequence, SequenceEnd, SequenceRequest, TokenConstraint } from "./
 import type { SequencePool } from "./sequence_pool.ts";
 import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
 import type { StepExecutor } from "./step_executor.ts";
+import { type SubmitAlarm, type TimedSubmit } from "./submit_alarm.ts";
 
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
 const SUBMIT_MILLISECONDS = 40;
@@ -50,6 +51,9 @@ export class Steps {
   /** Most tokens of the next submit; set with the submit before, when the next one is recorded. */
   #tokensPerSubmit = 1;
   readonly #drafts: Drafts;
+  readonly #alarm: SubmitAlarm;
+  /** When the last submit ended. */
+  #ended = 0;
 
   /** @param chunkSize most prompt tokens per step */
   constructor(
@@ -59,6 +63,7 @@ export class Steps {
     owner: StepsOwner,
     pace: PromptPace,
     drafts: Drafts,
+    alarm: SubmitAlarm,
   ) {
     this.#executor = executor;
     this.#pool = pool;
@@ -67,6 +72,7 @@ export class Steps {
     this.#owner = owner;
     this.#pace = pace;
     this.#drafts = drafts;
+    this.#alarm = alarm;
   }
 
   /** Has to be called before the first submit, while no other is under way. */
@@ -198,11 +204,33 @@ export class Steps {
     return Math.max(1, Math.min(this.#tokensPerSubmit, ...left));
   }
 
+  /** Prepares for the end of the submit that runs. Where reading blocks, it first sleeps until shortly before. */
+  async approachEnd(submit: Submit): Promise<void> {
+    if (this.#executor.readsBlock) await this.#alarm.sleep(this.#timed(submit));
+    this.#executor.prepareNext();
+  }
+
+  #timed({ chunks, repeats, began, keep }: Submit): TimedSubmit {
+    const isSteady = !keep && chunks.every(({ count, draft }) => count === 1 && draft.length === 0);
+    return {
+      sequences: isSteady ? chunks.length : undefined,
+      repeats,
+      // Where reading blocks, a submit is held back until the one before has ended.
+      began: Math.max(began, this.#ended),
+    };
+  }
+
   /** Notes the time of a submit, from which the number of tokens of the next ones follows. */
-  #measure({ repeats, chunks, milliseconds: submitting }: Submit, reading: number): void {
+  #measure(submit: Submit, asked: number): void {
+    const { repeats, chunks, milliseconds: submitting } = submit;
+    const timed = this.#timed(submit);
+    this.#ended = performance.now();
+    const reading = this.#ended - asked;
+    this.#alarm.ended(timed, reading);
     if (chunks.some(({ draft }) => draft.length > 0)) return;
-    // Either of both waits for the device.
-    const milliseconds = Math.max(submitting, reading);
+    const { readsBlock } = this.#executor;
+    // Elsewhere, either of both waits for the device.
+    const milliseconds = readsBlock ? this.#ended - timed.began : Math.max(submitting, reading);
     // A submit that was held up by something else at most halves the number.
     this.#stepMilliseconds = Math.min(milliseconds / repeats, 2 * this.#stepMilliseconds);
   }
@@ -211,9 +239,9 @@ export class Steps {
   async finish(submit: Submit): Promise<void> {
     let tokens: Sampled;
     try {
-      const started = performance.now();
+      const asked = performance.now();
       tokens = await submit.read();
-      this.#measure(submit, performance.now() - started);
+      this.#measure(submit, asked);
     } catch (error) {
       if (!(error instanceof TapError)) throw error;
       for (const { sequence } of submit.chunks) {

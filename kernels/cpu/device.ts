@@ -199,6 +199,8 @@ export class CpuDevice extends CpuOperations implements Device {
   }
 
   /** It has computed everything before a read begins. */
+  readonly readsBlock = false;
+
   holdFor(): void {}
 
   submit(...commands: Commands[]): void {

@@ -128,6 +128,7 @@ export class SplitDevice implements Disposable {
         if (commands.length === 0) all.forEach((one) => one.submit());
         else this.#submit(commands);
       },
+      readsBlock: false,
       holdFor: () => {}, // Submits wait in a queue of their own.
       unless: (isUnwanted, submit) => {
         const before = this.#isUnwanted;

@@ -208,9 +208,13 @@ export class Gpu implements Disposable {
     else submit();
   }
 
+  get readsBlock(): boolean {
+    return this.platform.sleepyMap;
+  }
+
   /** Begins to hold back submits and writes, where a read would wait for them. */
   holdFor(readbacks: readonly object[]): void {
-    if (!this.platform.sleepyMap || this.#held) return;
+    if (!this.readsBlock || this.#held) return;
     this.#held = [];
     for (const readback of readbacks) this.#heldFor.add(readback);
   }

@@ -81,6 +81,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
   readonly blocks = this;
   readonly limits;
   readonly tileRows = 4;
+  readsBlock = false;
   isObserved = false;
   isTapped = false;
   /** How often a sequence was given a slot. */
@@ -223,6 +224,8 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     );
     return () => Promise.resolve({ tokens, logits });
   }
+
+  prepareNext(): void {}
 
   submit(plan: StepPlan, repeats: number): () => Promise<Sampled> {
     if (this.failure) throw this.failure;

@@ -2,7 +2,7 @@
 // work, and as soon as it is done there has to be more. Nothing is computed here.
 
 import { assert, assertEquals } from "@std/assert";
-import { loadModel } from "../../../engine/mod.ts";
+import { type GenerateRequest, loadModel } from "../../../engine/mod.ts";
 import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { profileNamed } from "../../profiles.ts";
 import { recordingGpu } from "../../recording_gpu.ts";
@@ -53,7 +53,11 @@ function notedGpu(events: Event[], submitted = { commands: 0 }): GPU {
 }
 
 /** What the host did while a model decoded freely, without the first steps and the last. */
-async function eventsOfDecoding(gpu: GPU, events: Event[]): Promise<Event[]> {
+async function eventsOfDecoding(
+  gpu: GPU,
+  events: Event[],
+  options: Partial<GenerateRequest> = {},
+): Promise<Event[]> {
   const path = await Deno.makeTempFile({ suffix: ".gguf" });
   try {
     await writeTinyLlama(path, { type: "Q8_0", context: 512 });
@@ -61,7 +65,7 @@ async function eventsOfDecoding(gpu: GPU, events: Event[]): Promise<Event[]> {
     assert(events.includes("read"), "buffers are mapped once while the model loads");
     events.length = 0;
     const request = { prompt: [1, 2, 3], maxTokens: 200, temperature: 0, ignoreEnd: true };
-    for await (const _ of model.generate({ ...request, draftTokens: 0 }));
+    for await (const _ of model.generate({ ...request, draftTokens: 0, ...options }));
     // The first steps tell how long one takes, the last ones how many tokens are left.
     return events.filter((event) => !event.startsWith("write")).slice(events.length >> 2, -30);
   } finally {
@@ -88,6 +92,17 @@ Deno.test("where reading blocks, a GPU that is done gets the next step before an
     }
   } finally {
     delete (navigator as { gpu?: GPU }).gpu;
+  }
+});
+
+Deno.test("under a constraint, the next step is recorded before the token is read, and submitted right after", async () => {
+  const events: Event[] = [];
+  // The GPU's results are all zero, so that the pattern has to allow token 0.
+  const options = { format: { pattern: "[^x]*" }, finish: false };
+  const steady = await eventsOfDecoding(notedGpu(events), events, options);
+  for (const read of readsIn(steady)) {
+    assertEquals(steady[read + 1], "submit", steady.join(" "));
+    assertEquals(steady[read - 1], "record", steady.join(" "));
   }
 });
 
