@@ -73,7 +73,7 @@ function secondsOf(device: Device, context: number, sequences: number, rows: num
     }
     for (let row = 0; row < rows; row++) {
       const position = context - rows + row;
-      places.add({ token: 0, position, slot: sequence, rotaryPosition: 0 });
+      places.add({ token: 0, position, slot: sequence, time: 0, height: 0, width: 0 });
     }
   }
   const state = {

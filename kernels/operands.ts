@@ -196,8 +196,8 @@ export const operands = {
     options: RotateOptions,
   ) {
     const { heads, kvHeads, headDim, valueDim = headDim } = options;
-    const { sharedValues, rotary, sections } = options;
-    const tables = [...cache ? [state.table] : [], ...sections ? [sections.mropePositions] : []];
+    const { sharedValues, rotary } = options;
+    const tables = cache ? [state.table] : [];
     // Keys that are stored as codes may be rotated in place before.
     const normed = headNorms(options);
     const changes = rotary > 0 &&

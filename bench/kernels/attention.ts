@@ -96,7 +96,14 @@ function bindAttention(
   );
   const places = Array.from({ length: rows }, (_, row) => {
     const [sequence, at] = [Math.floor(row / each), row % each];
-    return { token: 0, position: context - each + at, slot: sequence, rotaryPosition: 0 };
+    return {
+      token: 0,
+      position: context - each + at,
+      slot: sequence,
+      time: 0,
+      height: 0,
+      width: 0,
+    };
   });
   const state = {
     rows: bench.upload(STEP_ROW.pack(places)),
@@ -188,7 +195,7 @@ function bindRotate(
   const places = Array.from({ length: rows }, (_, row) => ({
     ...{ token: 0, slot: 0 },
     position: row,
-    rotaryPosition: row,
+    ...{ time: row, height: row, width: row },
   }));
   const state = {
     rows: bench.upload(STEP_ROW.pack(places)),

@@ -95,7 +95,7 @@ function stepOf(bench: Workbench, rows: number): StepSegments {
   const places = Array.from({ length: rows }, (_, row) => ({
     ...{ token: 0, slot: 0 },
     position: row,
-    rotaryPosition: row,
+    ...{ time: row, height: row, width: row },
   }));
   return {
     rows: bench.upload(STEP_ROW.pack(places)),

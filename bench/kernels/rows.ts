@@ -212,7 +212,7 @@ function embed(
   const tokens = Uint32Array.from({ length: rows }, (_, row) => row * 7919 % vocabulary);
   const words = (count: number) => bench.upload(new Uint32Array(count));
   const resolved = Array.from(tokens, (token, row) => {
-    return { token, position: row, slot: 0, rotaryPosition: row };
+    return { token, position: row, slot: 0, time: row, height: row, width: row };
   });
   const step = {
     plan: words(PLAN_ROW.words * rows),

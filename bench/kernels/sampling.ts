@@ -52,7 +52,9 @@ function bound(
   const { device } = bench;
   const values = randomFloats(outputs * vocabulary, outputs).map((value) => LOGIT_RANGE * value);
   const each = Array.from({ length: outputs }, (_, row) => row);
-  const rows = each.map((row) => ({ token: 0, position: row, slot: row, rotaryPosition: row }));
+  const rows = each.map((row) => {
+    return { token: 0, position: row, slot: row, time: row, height: row, width: row };
+  });
   const sampling = new Uint32Array(outputs * SAMPLING.words);
   for (const slot of each) sampling.set(packSampling(options), slot * SAMPLING.words);
   const logits = bench.upload(values);

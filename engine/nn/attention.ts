@@ -189,9 +189,7 @@ export function rotate(
     rotary: rope?.rotary ?? 0,
     halfPairs: rope?.halfPairs ?? false,
     ...(rope ? { angles: network.memory.angles(rope) } : {}),
-    ...(rope?.sections
-      ? { sections: { ...rope, mropePositions: network.state.mropePositions } }
-      : {}),
+    ...(rope?.sections ? { sections: rope } : {}),
   });
   network.addRows(operation);
 }

@@ -74,9 +74,8 @@ export class ImageRows {
     for (const slice of this.#slices) this.#lookUp(slice);
   }
 
-  /** Writes the embeddings of a step's images and their M-RoPE positions, one after the other. */
-  write(runs: readonly ImageRun[], mropePositions: Uint32Array<ArrayBuffer>): void {
-    this.#slices[0].device.write(this.#state.mropePositions, 0, mropePositions);
+  /** Writes the embeddings of a step's images, one after the other. */
+  write(runs: readonly ImageRun[]): void {
     for (const slice of this.#slices) {
       const { table } = this.#lookUp(slice);
       let row = 0;

@@ -7,7 +7,6 @@ import {
   type Buffer,
   type Device,
   type FloatRows,
-  MROPE_POSITION,
   type Operation,
   padTo,
   type Pass,
@@ -125,8 +124,6 @@ export interface StepState extends StepRows {
   readonly decodeTiles: Buffer;
   /** The {@linkcode QUERY_TILE}s of the rows in prefill: [tiles]. */
   readonly prefillTiles: Buffer;
-  /** The {@linkcode MROPE_POSITION}s of the rows of images: [rows of images]. */
-  readonly mropePositions: Buffer;
   /** A {@linkcode STEP_SEGMENT} for each sequence, in order of rows: [sequences]. */
   readonly segments: Buffer;
   /** Numbers of the KV blocks of each slot: [slots, maxBlocks]. */
@@ -155,7 +152,6 @@ export function allocateStep(device: Device, limits: StepLimits): StepState {
     outputs: words("outputs", padTo(outputs, ROW_PADDING)),
     decodeTiles,
     prefillTiles: records("prefill tiles", QUERY_TILE, rows),
-    mropePositions: records("M-RoPE positions", MROPE_POSITION, rows),
     segments: records("segments", STEP_SEGMENT, rows),
     table: words("block table", slots * maxBlocks),
     maxBlocks,

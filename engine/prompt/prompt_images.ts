@@ -3,7 +3,7 @@
 // (M-RoPE, Wang et al. 2024): all rows of an image have the same time, and the text after it is
 // later only by the image's width or height. The difference is the M-RoPE delta.
 
-import { IMAGE_TOKEN, type MROPE_POSITION, type RecordOf } from "../../kernels/mod.ts";
+import { IMAGE_TOKEN } from "../../kernels/mod.ts";
 
 /** A token, or a string that identifies a row of an image. */
 export type TokenKey = number | string;
@@ -117,11 +117,15 @@ export class PromptRuns {
   }
 }
 
-/** The M-RoPE position of a row of an image. */
-export function mropePosition(
-  { image, first, delta }: PromptRun,
-  position: number,
-): RecordOf<typeof MROPE_POSITION["fields"]> {
+/** The three parts of a row's M-RoPE position. */
+export interface MropePosition {
+  readonly time: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+/** The M-RoPE position of a row of a run. */
+export function mropePosition({ image, first, delta }: PromptRun, position: number): MropePosition {
   const row = position - first;
   const time = first - delta;
   if (!image?.grid) return { time: time + row, height: time + row, width: time + row };

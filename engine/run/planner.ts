@@ -1,7 +1,7 @@
 // The plan of a step: which sequences decode and which prefill (chunked prefill, Agrawal et al. 2023),
 // and in which rows and tiles. Pure arithmetic on sequences; nothing here touches a device.
 
-import { MROPE_POSITION, PLAN_ROW, QUERY_TILE, STEP_SEGMENT } from "../../kernels/mod.ts";
+import { PLAN_ROW, QUERY_TILE, STEP_SEGMENT } from "../../kernels/mod.ts";
 import { type ImageRun, mropePosition } from "../prompt/mod.ts";
 import type { Sequence } from "./sequence.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
@@ -102,7 +102,6 @@ export function layOut(
   const outputs: number[] = [];
   const tiles = QUERY_TILE.list(chunks.length);
   const images: ImageRun[] = [];
-  const mropePositions = MROPE_POSITION.list();
   const segments = STEP_SEGMENT.list(chunks.length);
   const shape = {
     rows: rowCount,
@@ -130,7 +129,7 @@ export function layOut(
     for (let position = submitted; position < context;) {
       const run = runs.at(position);
       const end = Math.min(context, run.end);
-      const { image, first, delta } = run;
+      const { image, first } = run;
       if (image) images.push({ image, first: position - first, count: end - position });
       for (let at = position; count > 1 && at < end; at += tileRows) {
         const imageEnd = image ? run.end : 0;
@@ -140,13 +139,15 @@ export function layOut(
       for (; position < end; position++, row++) {
         const at = row * PLAN_ROW.words;
         rows[at + planned.slot] = slot;
-        if (decoding) rows[at + planned.doubledDelta] = 2 * delta + 1;
+        const { time, height, width } = mropePosition(run, position);
+        rows[at + planned.timeDelta] = position - time;
+        rows[at + planned.heightDelta] = position - height;
+        rows[at + planned.widthDelta] = position - width;
+        if (decoding) rows[at + planned.inSlot] = 1;
         else {
           const token = position < known ? tokens[position] : draft[position - known];
-          rows[at + planned.token] = image ? token + mropePositions.count : token;
+          rows[at + planned.token] = image ? token + shape.imageRows++ : token;
           rows[at + planned.position] = position;
-          if (image) mropePositions.add(mropePosition(run, position));
-          else rows[at + planned.doubledDelta] = 2 * delta;
         }
         const isWanted = wanted === "all" || (wanted === "first" && position === 0) ||
           (wanted === "last" && output && position >= known - 1);
@@ -154,14 +155,12 @@ export function layOut(
       }
     }
   }
-  shape.imageRows = mropePositions.count;
   shape.outputs = outputs.length;
   shape.prefillTiles = tiles.count;
   return {
     version: nextVersion(),
     rows,
     images,
-    mropePositions: mropePositions.packed,
     outputs: Uint32Array.from(outputs),
     prefillTiles: tiles.packed,
     segments: segments.packed,

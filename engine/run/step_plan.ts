@@ -22,8 +22,6 @@ export interface StepPlan {
   rows: Uint32Array<ArrayBuffer>;
   /** The images that those rows are of, in order. */
   images: readonly ImageRun[];
-  /** [rows of images] of {@linkcode MROPE_POSITION}. */
-  mropePositions: Uint32Array<ArrayBuffer>;
   /** Row of each output. */
   outputs: Uint32Array<ArrayBuffer>;
   /** [tiles] of {@linkcode QUERY_TILE}, of the rows in prefill. */

@@ -365,7 +365,7 @@ export class StepRunner implements StepExecutor {
     this.#device.write(this.#state.outputs, 0, plan.outputs);
     this.#device.write(this.#state.prefillTiles, 0, plan.prefillTiles);
     this.#device.write(this.#state.segments, 0, plan.segments);
-    if (plan.images.length > 0) this.#network.images.write(plan.images, plan.mropePositions);
+    if (plan.images.length > 0) this.#network.images.write(plan.images);
     this.#written = plan.version;
   }
 }

@@ -21,8 +21,7 @@ function resolveRows({ context, ...buffers }: StepRows, count: number): void {
   for (let row = 0; row < count; row++) {
     const planned = row * PLAN_ROW.words;
     const slot = plan[planned + from.slot];
-    const doubledDelta = plan[planned + from.doubledDelta];
-    const isInSlot = doubledDelta % 2 === 1;
+    const isInSlot = plan[planned + from.inSlot] === 1;
     const last = slot * SLOT_TOKEN.words;
     const token = isInSlot ? slots[last + left.token] : plan[planned + from.token];
     const position = isInSlot ? slots[last + left.position] : plan[planned + from.position];
@@ -30,7 +29,9 @@ function resolveRows({ context, ...buffers }: StepRows, count: number): void {
     rows[at + to.token] = token;
     rows[at + to.position] = position;
     rows[at + to.slot] = slot;
-    rows[at + to.rotaryPosition] = position - (doubledDelta >>> 1);
+    rows[at + to.time] = position - plan[planned + from.timeDelta];
+    rows[at + to.height] = position - plan[planned + from.heightDelta];
+    rows[at + to.width] = position - plan[planned + from.widthDelta];
     if (position < context) history[slot * context + position] = token;
   }
 }

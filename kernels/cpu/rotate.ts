@@ -56,7 +56,6 @@ export function rotate(
     // Without a cache, keys are rotated in place, as queries are.
     heads: cached ? heads : heads + kvHeads,
     kvHeads: cached ? kvHeads : 0,
-    mropePositions: parts ? cpu(sections!.mropePositions).address : 0,
   });
   const normed = headNorms(options).map(({ norm: own, vectors }) =>
     norm(core, qkv, qkv, own, { vectors })

@@ -17,10 +17,9 @@ import {
 import type { CachedMemories } from "./attention/cache.ts";
 import { CachedHeads, floatsToHalves } from "./attention/cached_heads.ts";
 import { addKernel, forItems } from "./kernel.ts";
-import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { BLOCK, type CacheType } from "../ops/kv_cache.ts";
 import { LOW_POSITIONS } from "../ops/rope_tables.ts";
-import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
+import { STEP_ROW } from "../ops/step_records.ts";
 
 /** The properties for which a kernel is made. */
 export interface RotationShape {
@@ -43,7 +42,7 @@ export interface RotationShape {
 /** The arguments of rotation, as words in memory; `stride` and `first` in bytes. */
 export const ROTATION_ARGUMENTS = [
   ...["rows", "qkv", "stride", "first", "low", "high", "table", "maxBlocks"] as const,
-  ...["keys", "values", "heads", "kvHeads", "mropePositions"] as const,
+  ...["keys", "values", "heads", "kvHeads"] as const,
 ] as const;
 
 const EVEN = [0, 2, 4, 6];
@@ -166,18 +165,11 @@ export function addRotation(
         f.let(i32.add(given.high, i32.mul(i32.div_u(at, LOW_POSITIONS), 8 * pairs))),
       ];
       if (parts) {
-        // In a text, the three parts of a position are equal.
-        const token = f.let(work.i32.load(entry, STEP_ROW.byte.token));
-        const { time, height, width } = MROPE_POSITION.byte;
-        const parts = [time, height, width].map((part) => {
-          return { part, position: f.let(work.i32.load(entry, STEP_ROW.byte.rotaryPosition)) };
-        });
-        f.if(i32.ge_u(token, IMAGE_TOKEN), () => {
-          const places = i32.mul(i32.sub(token, IMAGE_TOKEN), MROPE_POSITION.bytes);
-          const from = f.let(i32.add(given.mropePositions, places));
-          for (const { part, position } of parts) f.set(position, work.i32.load(from, part));
-        });
-        writeAngles(f, parts.map(({ position }) => rowsOf(position)));
+        const { time, height, width } = STEP_ROW.byte;
+        const tables = [time, height, width].map((part) =>
+          rowsOf(f.let(work.i32.load(entry, part)))
+        );
+        writeAngles(f, tables);
       } else if (rotary > 0) writeAngles(f, [rowsOf(position)]);
       const x = f.let(
         i32.add(i32.add(given.qkv, i32.mul(row, given.stride)), given.first),

@@ -45,11 +45,8 @@ export function headNorms(
   return parts.flatMap(({ norm, vectors }) => norm && vectors.count > 0 ? [{ norm, vectors }] : []);
 }
 
-/** M-RoPE: which component of a position rotates which pair. */
-export interface RotarySections extends Pick<RopeOptions, "sections" | "interleaved"> {
-  /** The M-RoPE positions, [rows of images] of {@linkcode MROPE_POSITION}. */
-  mropePositions: Buffer;
-}
+/** M-RoPE: which part of a row's position rotates which pair. */
+export type RotarySections = Pick<RopeOptions, "sections" | "interleaved">;
 
 /** The options of rotateRows(). */
 export interface RotateRowsOptions {

@@ -11,11 +11,12 @@ export const PLAN_ROW = new RecordLayout("PlanRow", {
   /** Index in the sequence. */
   position: "u32",
   slot: "u32",
-  /**
-   * Twice the difference between the position and the rotary position. Plus 1 if token and position
-   * are not those given here, but those that the sampler left in the slot.
-   */
-  doubledDelta: "u32",
+  /** 1 if token and position are not those given here, but those that the sampler left in the slot. */
+  inSlot: "u32",
+  /** How far each part of the M-RoPE position is behind the position: the same in a text. */
+  timeDelta: "u32",
+  heightDelta: "u32",
+  widthDelta: "u32",
 });
 
 /** A row as the first operation of a step resolves it, for all others. */
@@ -23,8 +24,10 @@ export const STEP_ROW = new RecordLayout("StepRow", {
   token: "u32",
   position: "u32",
   slot: "u32",
-  /** With M-RoPE the position by which text rotates; otherwise the position itself. */
-  rotaryPosition: "u32",
+  /** The three parts of the M-RoPE position; without M-RoPE each is the position. */
+  time: "u32",
+  height: "u32",
+  width: "u32",
 });
 
 /** The sequence's last token, which the sampler leaves in a slot for the next step. */
@@ -45,13 +48,6 @@ export const QUERY_TILE = new RecordLayout("QueryTile", {
 
 /** The rows of one sequence in a step. */
 export const STEP_SEGMENT = new RecordLayout("StepSegment", { firstRow: "u32", rows: "u32" }, 4);
-
-/** The M-RoPE position of a row of an image. */
-export const MROPE_POSITION = new RecordLayout("MropePosition", {
-  time: "u32",
-  height: "u32",
-  width: "u32",
-});
 
 /** The sampling options of a slot; see `SamplingOptions`. */
 export const SAMPLING = new RecordLayout("Sampling", {

@@ -43,12 +43,14 @@ fn main(
   entry.token = planned.token;
   entry.position = planned.position;
   entry.slot = planned.slot;
-  if (planned.doubled_delta % 2u == 1u) {
+  if (planned.in_slot == 1u) {
     let last = slots[planned.slot];
     entry.token = last.token;
     entry.position = last.position;
   }
-  entry.rotary_position = entry.position - planned.doubled_delta / 2u;
+  entry.time = entry.position - planned.time_delta;
+  entry.height = entry.position - planned.height_delta;
+  entry.width = entry.position - planned.width_delta;
   if (thread == 0u) {
     rows[row] = entry;
     if (entry.position < params.context) {

@@ -5,10 +5,9 @@
 import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import rotateSource from "./rotate.wgsl" with { type: "text" };
 import type { FloatRows } from "../ops/activation.ts";
-import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { type AttentionState, BLOCK, isCoded, type LayerCache } from "../ops/kv_cache.ts";
 import { headNorms, type RotateOptions } from "../ops/rotate.ts";
-import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
+import { STEP_ROW } from "../ops/step_records.ts";
 import { CacheCodes } from "./cache_codes.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
@@ -52,10 +51,9 @@ export class Rotate {
     const SECTIONS = rotary > 0 && time !== undefined;
     const CACHED = kvHeads > 0;
     const VALUES = CACHED && !sharedValues;
-    // The norms' weights and the positions of images together were too many bindings. Where keys
-    // become codes, they are among the heads that are rotated in place.
+    // Where keys become codes, they are among the heads that are rotated in place.
     const normed = headNorms(asked);
-    const isFused = normed.length > 0 && !SECTIONS && !isOfCodes;
+    const isFused = normed.length > 0 && !isOfCodes;
     this.#norms = isFused
       ? []
       : normed.map(({ norm, vectors }) => new Normalize(device, qkv, qkv, norm, { vectors }));
@@ -89,12 +87,11 @@ export class Rotate {
         IN_PLACE: (rotary > 0 || queries !== undefined) && heads > 0,
         SECTIONS,
         INTERLEAVED: interleaved,
-        IMAGE_TOKEN,
         CACHED,
         VALUES,
       },
       snippets: [
-        structs(STEP_ROW, MROPE_POSITION),
+        structs(STEP_ROW),
         ...(CACHED ? [cacheSource] : []),
         ...(reduced ? [reduced.snippet] : []),
       ],
@@ -106,7 +103,6 @@ export class Rotate {
       ...(keyNorm?.weight ? { key_weight: keyNorm.weight } : {}),
       ...(CACHED ? { table: state.table, keys: cache!.keys } : {}),
       ...(VALUES ? { values: cache!.values! } : {}),
-      ...(SECTIONS ? { mrope_positions: options.sections!.mropePositions } : {}),
     }, {
       heads,
       kv_heads: kvHeads,

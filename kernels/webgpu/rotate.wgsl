@@ -8,7 +8,7 @@
 // The angle position * frequency comes from a table of two parts, position = 256 * high + low, as unit
 // vectors that multiply: exact at any position, where sin and cos of a large f32 are not.
 // SECTIONS: M-RoPE (Wang et al. 2024), whose positions have three parts. Each rotates the pairs of its
-// section, or (INTERLEAVED) every third pair. In a text the parts are one and the same.
+// section, or (INTERLEAVED) every third pair.
 struct Params {
   heads: u32,
   kv_heads: u32,
@@ -60,10 +60,7 @@ alias ValuePair = vec2<f32>;
 @group(0) @binding(4) var<storage, read> query_weight: array<f32>;        // [HEAD_DIM], or of each head
 #end
 #if KEY_WEIGHT
-@group(0) @binding(9) var<storage, read> key_weight: array<f32>;
-#end
-#if SECTIONS
-@group(0) @binding(8) var<storage, read> mrope_positions: array<MropePosition>;             // [rows of images]
+@group(0) @binding(8) var<storage, read> key_weight: array<f32>;
 #end
 
 const QUADS = HEAD_DIM / 4u;
@@ -105,11 +102,7 @@ fn angles_at(position: u32, at: u32) -> vec4<f32> {
 
 fn angles_of(entry: StepRow, at: u32) -> vec4<f32> {
   #if SECTIONS
-  var parts = vec3(entry.rotary_position);
-  if (entry.token >= IMAGE_TOKEN) {
-    let place = mrope_positions[entry.token - IMAGE_TOKEN];
-    parts = vec3(place.time, place.height, place.width);
-  }
+  let parts = vec3(entry.time, entry.height, entry.width);
   let first = angles_at(parts[part_of(2u * at)], at);
   let second = angles_at(parts[part_of(2u * at + 1u)], at);
   return vec4(first.xy, second.zw);

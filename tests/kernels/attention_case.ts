@@ -176,7 +176,7 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
       queries.set(query, row * columns + first);
       expected.set(attended.subarray(at, at + width), row * width);
       errors.fill(error, row * width, (row + 1) * width);
-      rows.add({ token: 0, position, slot, rotaryPosition: 0 });
+      rows.add({ token: 0, position, slot, time: 0, height: 0, width: 0 });
     }
   });
   cache.write("keys", keys);

@@ -122,7 +122,7 @@ async function assertWritten(
   const places = Array.from(
     { length: rows },
     (_, row) => ({
-      ...{ token: 1, rotaryPosition: 0 },
+      ...{ token: 1, time: 0, height: 0, width: 0 },
       ...row < 40 ? { position: 27 + row, slot: 0 } : { position: row - 40, slot: 1 },
     }),
   );

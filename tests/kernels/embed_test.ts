@@ -23,19 +23,22 @@ const VOCABULARY = 70;
 const CONTEXT = 5;
 /** Rows of which slots resolve three. */
 const PLAN = [
-  [0, 0, 0, 0],
-  [69, 1, 0, 0],
-  [7, 99, 1, 1],
-  [31, 4, 2, 2 * 3],
-  [32, 3, 2, 0],
-  [7, 99, 0, 2 * 2 + 1],
-  [64, 5, 1, 0], // beyond the context: looked up, but not noted
-  [7, 99, 2, 1],
-].map(([token, position, slot, doubledDelta]) => ({ token, position, slot, doubledDelta }));
+  [0, 0, 0, 0, 0],
+  [69, 1, 0, 0, 0],
+  [7, 99, 1, 1, 0],
+  [31, 4, 2, 0, 2],
+  [32, 3, 2, 0, 0],
+  [7, 99, 0, 1, 2],
+  [64, 5, 1, 0, 2], // beyond the context: looked up, but not noted
+  [7, 99, 2, 1, 0],
+].map(([token, position, slot, inSlot, delta]) => {
+  return { token, position, slot, inSlot, timeDelta: delta, heightDelta: 0, widthDelta: delta / 2 };
+});
 const SLOTS = [{ token: 63, position: 2 }, { token: 68, position: 0 }, { token: 33, position: 1 }];
-const RESOLVED = PLAN.map(({ slot, doubledDelta, ...given }) => {
-  const { token, position } = doubledDelta % 2 === 1 ? SLOTS[slot] : given;
-  return { token, position, slot, rotaryPosition: position - (doubledDelta >> 1) };
+const RESOLVED = PLAN.map(({ slot, inSlot, timeDelta, heightDelta, widthDelta, ...given }) => {
+  const { token, position } = inSlot === 1 ? SLOTS[slot] : given;
+  const [time, height, width] = [timeDelta, heightDelta, widthDelta].map((by) => position - by);
+  return { token, position, slot, time, height, width };
 });
 
 async function assertEmbedding(device: Device, name: string, columns: number, parts: number) {
@@ -111,7 +114,7 @@ deviceTest("Embed leaves rows of images to the table that has them", async (devi
   const imageWeights = randomFloats(7 * columns, 7);
   const tokens = [2, IMAGE_TOKEN + 6, IMAGE_TOKEN + 5, 1];
   const planned = tokens.map((token, position) => {
-    return { token, position, slot: 0, doubledDelta: 0 };
+    return { token, position, slot: 0, inSlot: 0, timeDelta: 0, heightDelta: 0, widthDelta: 0 };
   });
   const step = {
     plan: upload(device, PLAN_ROW.pack(planned)),

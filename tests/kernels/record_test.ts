@@ -103,7 +103,7 @@ gpuTest("WGSL finds the fields of records where TypeScript puts them", async (de
 Deno.test("no kernel describes a record of a step by itself", () => {
   const bindings: Record<string, string> = {
     ...{ plan: "PlanRow", rows: "StepRow", slots: "SlotToken", tiles: "QueryTile" },
-    ...{ segments: "StepSegment", mrope_positions: "MropePosition", sampling: "Sampling" },
+    ...{ segments: "StepSegment", sampling: "Sampling" },
   };
   const names = LAYOUTS.map(({ name }) => name);
   assertEquals(Object.values(bindings).sort(), names.sort());

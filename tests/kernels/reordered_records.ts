@@ -18,7 +18,6 @@ export const STEP_ROW = reordered(records.STEP_ROW);
 export const SLOT_TOKEN = reordered(records.SLOT_TOKEN);
 export const QUERY_TILE = reordered(records.QUERY_TILE);
 export const STEP_SEGMENT = reordered(records.STEP_SEGMENT);
-export const MROPE_POSITION = reordered(records.MROPE_POSITION);
 export const SAMPLING = reordered(records.SAMPLING);
 
 Deno.test("records have their fields in another order (CPU)", () => {

@@ -1,24 +1,26 @@
 // RoPE on queries and keys, and keys and values on their way into the paged cache, against the
 // rotation by the angle in double precision: both pairings, whole and part of a head, both caches,
-// each half of the work alone, and positions of three parts.
+// each half of the work alone, and positions of three parts. On a GPU it is always one dispatch.
 
 import {
   BLOCK,
   type Device,
   type HeadShape,
-  IMAGE_TOKEN,
-  MROPE_POSITION,
   type Norm,
   normReference,
+  type Operation,
+  type Pass,
   ropeFrequencies,
   type RopeOptions,
   ropeTable,
   STEP_ROW,
 } from "../../kernels/mod.ts";
+import { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { deviceTest, submit, upload } from "../gpu.ts";
 import { randomFloats } from "../numbers.ts";
 import { assertClose, assertRows, ULP, uploadRows } from "./close.ts";
 import { PagedCache } from "./paged.ts";
+import { assertEquals } from "@std/assert";
 
 interface Case extends HeadShape {
   rotary: number;
@@ -71,6 +73,14 @@ function rotateReference(head: Float32Array, row: number, shape: Case, error: nu
   return { rotated, errors };
 }
 
+/** How many dispatches an operation of a GPU records. */
+function dispatchesOf(operation: Operation): number {
+  let count = 0;
+  const pass = { setPipeline() {}, setBindGroup() {}, dispatchWorkgroups: () => count++ };
+  operation.encode(pass as unknown as Pass, ROWS.length);
+  return count;
+}
+
 async function assertRotated(device: Device, shape: Case) {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false, half } = shape;
   const { first = 0, rotary, normed } = shape;
@@ -86,16 +96,11 @@ async function assertRotated(device: Device, shape: Case) {
   const cache = new PagedCache(device, { ...shape, maxBlocks }, slots);
   const rope = { rotary, base: 10000, attentionFactor: LENGTH, ...shape.sections };
   const angles = ropeTable(rope, CONTEXT);
-  const imageRows = [...PLACES.keys()];
   const rows = STEP_ROW.pack(ROWS.map(([position, slot], row) => {
-    const image = imageRows.indexOf(row);
-    const token = image < 0 ? 3 : IMAGE_TOKEN + image;
-    return { token, position, slot, rotaryPosition: Math.max(0, position - 1) };
+    const [time, height, width] = partsOf(row, shape);
+    return { token: 3, position, slot, time, height, width };
   }));
   const state = { rows: upload(device, rows), table: cache.table, maxBlocks };
-  const places = MROPE_POSITION.pack(
-    [...PLACES.values()].map(([time, height, width]) => ({ time, height, width })),
-  );
   const weightsOf = (count: number) =>
     normed?.weights && randomFloats(headDim * (normed.weights === "each" ? count : 1), count);
   const weights = { queries: weightsOf(heads), keys: weightsOf(kvHeads) };
@@ -112,11 +117,11 @@ async function assertRotated(device: Device, shape: Case) {
   };
   const rotate = device.rotate(qkv, kvHeads > 0 ? cache.layer : undefined, state, {
     ...shape,
-    sections: shape.sections && { ...shape.sections, mropePositions: upload(device, places) },
     norms: { queries: normOf("queries"), keys: normOf("keys") },
     ...(rotary > 0 ? { angles: upload(device, angles) } : {}),
   });
   submit(device, (pass) => rotate.encode(pass, ROWS.length));
+  if (device instanceof WebGpuDevice) assertEquals(dispatchesOf(rotate), 1);
 
   /** A head after its norm. */
   const normedHead = (x: Float32Array, kind: "queries" | "keys", head: number) => {
@@ -236,11 +241,18 @@ deviceTest(
 );
 
 deviceTest("Rotate norms heads that turn by the parts of positions of images", async (device) => {
+  const normed = { queries: 1e-6, keys: 1e-3, weights: "shared" } as const;
+  const shape = { heads: 2, kvHeads: 2, headDim: 40, halfPairs: true, half: false, normed };
   await assertRotated(device, {
-    ...{ heads: 2, kvHeads: 1, headDim: 40, halfPairs: true, half: false, rotary: 32 },
+    ...{ ...shape, rotary: 32 },
     sections: { sections: [3, 4, 6, 0] },
     partOf: "0001111222222000",
-    normed: { queries: 1e-6, keys: 1e-6, weights: "shared" },
+  });
+  await assertRotated(device, {
+    ...{ ...shape, rotary: 40, half: true, valueDim: 36 },
+    normed: { ...normed, weights: "each" },
+    sections: { sections: [6, 5, 5, 3], interleaved: true },
+    partOf: "01201201201201200000",
   });
 });
 

@@ -63,7 +63,7 @@ export class Windows {
       const window = windowOf[row];
       const position = sizes[window] ?? 0;
       sizes[window] = position + 1;
-      rows.add({ token: 0, position, slot: window, rotaryPosition: 0 });
+      rows.add({ token: 0, position, slot: window, time: 0, height: 0, width: 0 });
       const last = tiles.at(-1);
       if (last?.window === window && last.rows < this.tileRows) last.rows++;
       else tiles.push({ firstRow: row, rows: 1, window });

@@ -103,7 +103,7 @@ export class AttentionBench implements Bench {
       return buffer;
     };
     const table = upload(Uint32Array.from({ length: maxBlocks }, (_, i) => maxBlocks - 1 - i));
-    const row = { token: 0, position: positions - 1, slot: 0, rotaryPosition: 0 };
+    const row = { token: 0, position: positions - 1, slot: 0, time: 0, height: 0, width: 0 };
     const state = { rows: upload(STEP_ROW.pack([row])), table, maxBlocks };
     const qkv = floatRows(device, "tuning qkv", 1, heads * headDim);
     device.write(qkv.floats, 0, queries);

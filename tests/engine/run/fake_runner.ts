@@ -266,11 +266,11 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     );
     this.longestImage = Math.max(this.longestImage, ...images.map(({ count }) => count));
     const at = (row: number) => {
-      const { token, position, slot, doubledDelta } = PLAN_ROW.read(rows, row);
-      if (doubledDelta % 2 === 1) return { ...this.#slots[slot], slot };
+      const { token, position, slot, inSlot } = PLAN_ROW.read(rows, row);
+      if (inSlot === 1) return { ...this.#slots[slot], slot };
       return { token: imageRows[token - IMAGE_TOKEN] ?? token, position, slot };
     };
-    const all = Array.from({ length: rows.length / 4 }, (_, row) => at(row));
+    const all = Array.from({ length: rows.length / PLAN_ROW.words }, (_, row) => at(row));
     this.rowsFed += all.length;
     for (const { token, position, slot } of all) {
       this.#cache[this.#address(slot, position)] = token;

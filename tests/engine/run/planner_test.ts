@@ -28,9 +28,10 @@ Deno.test("layOut() tells each tile where its sequence ends, and each sequence i
     { firstRow: 6, rows: 2 },
   ]);
   assertEquals([...plan.outputs], [0, 5, 7]);
+  const text = { timeDelta: 0, heightDelta: 0, widthDelta: 0 };
   assertEquals(unpacked(PLAN_ROW, plan.rows).slice(0, 2), [
-    { token: 0, position: 0, slot: 2, doubledDelta: 1 },
-    { token: 7, position: 7, slot: 0, doubledDelta: 0 },
+    { token: 0, position: 0, slot: 2, inSlot: 1, ...text },
+    { token: 7, position: 7, slot: 0, inSlot: 0, ...text },
   ]);
   assertEquals(plan.shape, {
     rows: 8,

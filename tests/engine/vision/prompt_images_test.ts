@@ -15,7 +15,7 @@ import {
 } from "../../../engine/prompt/prompt_images.ts";
 import { encodePrompt, type Prompt } from "../../../engine/prompt/prompt.ts";
 import { Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
-import { IMAGE_TOKEN, MROPE_POSITION, PLAN_ROW, QUERY_TILE } from "../../../kernels/mod.ts";
+import { IMAGE_TOKEN, PLAN_ROW, QUERY_TILE } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { tinyPath } from "../harness.ts";
 import { FIXTURES, readVisionFixture } from "./prompt_fixtures.ts";
@@ -89,15 +89,12 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
   const images = [0, 1, 2, 3, 4, 5].map((row) => IMAGE_TOKEN + row);
   assertEquals(rowsOf("token"), [6, ...images, 7, IMAGE_TOKEN + 6, IMAGE_TOKEN + 7]);
   assertEquals(rowsOf("position"), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  assertEquals(rowsOf("doubledDelta"), [0, 0, 0, 0, 0, 0, 0, 2 * 3, 0, 0]);
+  assertEquals(rowsOf("timeDelta"), [0, 0, 1, 2, 3, 4, 5, 3, 3, 3]);
+  assertEquals(rowsOf("heightDelta"), [0, 0, 1, 2, 2, 3, 4, 3, 3, 3]);
+  assertEquals(rowsOf("widthDelta"), [0, 0, 0, 0, 3, 3, 3, 3, 3, 3]);
   assertEquals(plan.images, [
     { image: grid, first: 0, count: 6 },
     { image: plain, first: 0, count: 2 },
-  ]);
-  assertEquals(unpacked(MROPE_POSITION, plan.mropePositions).slice(5), [
-    { time: 2, height: 3, width: 4 },
-    { time: 6, height: 6, width: 6 },
-    { time: 7, height: 7, width: 7 },
   ]);
   assertEquals(plan.shape.imageRows, 8);
   // No tile is of an image and a text, and those of an image know where it ends.
@@ -110,7 +107,8 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
   ]);
   const rest = layOut([chunk(2, 11)], 4);
   assertEquals(rest.images, [{ image: plain, first: 2, count: 2 }]);
-  const first = { token: IMAGE_TOKEN, position: 11, slot: 1, doubledDelta: 0 };
+  const behind = { timeDelta: 3, heightDelta: 3, widthDelta: 3 };
+  const first = { token: IMAGE_TOKEN, position: 11, slot: 1, inSlot: 0, ...behind };
   assertEquals(PLAN_ROW.read(rest.rows, 0), first);
 });
 
@@ -118,7 +116,7 @@ Deno.test("layOut() tells decoding rows their M-RoPE delta", () => {
   const sequence = Object.assign(sequenceOf(PROMPT, 14), { decoding: true });
   const { rows, shape } = layOut([{ sequence, count: 1, output: true, draft: [] }], 4);
   assertEquals(unpacked(PLAN_ROW, rows), [
-    { token: 0, position: 0, slot: 1, doubledDelta: 2 * 3 + 1 },
+    { token: 0, position: 0, slot: 1, inSlot: 1, timeDelta: 3, heightDelta: 3, widthDelta: 3 },
   ]);
   assertEquals(shape.imageRows, 0);
 });

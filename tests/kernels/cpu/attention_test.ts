@@ -98,7 +98,7 @@ async function attend(
     return upload(device, words);
   };
   const places = Array.from({ length: rows }, (_, row) => ({
-    ...{ token: 0, slot: 0, rotaryPosition: 0 },
+    ...{ token: 0, slot: 0, time: 0, height: 0, width: 0 },
     position: context - rows + row,
   }));
   const tiles = QUERY_TILE.list();

@@ -93,7 +93,7 @@ export async function assertSteps(
       });
       const rows = shares.flatMap(({ slot, count }) =>
         Array.from({ length: count }, (_, i) => {
-          return { token: 0, position: from + i, slot, rotaryPosition: 0 };
+          return { token: 0, position: from + i, slot, time: 0, height: 0, width: 0 };
         })
       );
       let first = 0;

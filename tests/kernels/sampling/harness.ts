@@ -57,7 +57,14 @@ export async function runBatch(
     const slot = slotOf(index, count);
     logits.set(item.logits, index * vocabulary);
     outputs[index] = row;
-    STEP_ROW.write(rows, row, { token: 0, position: item.position, slot, rotaryPosition: 0 });
+    STEP_ROW.write(rows, row, {
+      token: 0,
+      position: item.position,
+      slot,
+      time: 0,
+      height: 0,
+      width: 0,
+    });
     sampling.set(packSampling(item.options), SAMPLING.words * slot);
     history.set(Array.from(item.history ?? []), slot * context);
     if (item.mask) mask.set(item.mask, index * maskWords);
