@@ -2,6 +2,7 @@
 // download. They speak gibberish, but through a whole byte-level vocabulary and a chat template.
 // Tensor names and keys are those of llama.cpp's "llama" architecture.
 
+import { getsMoreBits } from "../engine/create/quantize/mod.ts";
 import {
   fileTypeByName,
   tensorTypeByName,
@@ -31,7 +32,10 @@ export interface LlamaShape {
 
 /** Options of the weights. */
 export interface WeightOptions {
-  /** GGML type of all matrices, such as "Q8_0". Where rows are not whole blocks: Q8_0, then F16. */
+  /**
+   * GGML type of all matrices, such as "Q8_0", or the mix "Q4_K_M". Where rows are not whole blocks:
+   * Q8_0, then F16.
+   */
   readonly type: string;
   /** Type of the token embedding and the output. Default: `type`. */
   readonly embeddingType?: string;
@@ -168,7 +172,10 @@ function byteTokens(): string[] {
 function modelTensors(shape: LlamaShape, options: WeightOptions): WritableTensor[] {
   const { embedding, heads, keyValueHeads, feedForward, vocabulary } = shape;
   const headLength = shape.headLength ?? embedding / heads;
-  const { type, embeddingType = type, standardDeviation = 0.02, seed = 1 } = options;
+  const { standardDeviation = 0.02, seed = 1 } = options;
+  const isMix = options.type === "Q4_K_M";
+  const type = isMix ? "Q4_K" : options.type;
+  const { embeddingType = isMix ? "Q6_K" : type } = options;
   const hasHeadNorms = options.architecture === "qwen3";
   const tensors: WritableTensor[] = [];
 
@@ -188,10 +195,11 @@ function modelTensors(shape: LlamaShape, options: WeightOptions): WritableTensor
   matrix("token_embd", embedding, vocabulary, embeddingType);
   for (let layer = 0; layer < shape.layers; layer++) {
     const block = `blk.${layer}`;
+    const better = isMix && getsMoreBits(layer, shape.layers) ? "Q6_K" : type;
     norm(`${block}.attn_norm`);
     matrix(`${block}.attn_q`, embedding, heads * headLength);
     matrix(`${block}.attn_k`, embedding, keyValueHeads * headLength);
-    matrix(`${block}.attn_v`, embedding, keyValueHeads * headLength);
+    matrix(`${block}.attn_v`, embedding, keyValueHeads * headLength, better);
     matrix(`${block}.attn_output`, heads * headLength, embedding);
     if (hasHeadNorms) {
       norm(`${block}.attn_q_norm`, headLength);
@@ -200,7 +208,7 @@ function modelTensors(shape: LlamaShape, options: WeightOptions): WritableTensor
     norm(`${block}.ffn_norm`);
     matrix(`${block}.ffn_gate`, embedding, feedForward);
     matrix(`${block}.ffn_up`, embedding, feedForward);
-    matrix(`${block}.ffn_down`, feedForward, embedding);
+    matrix(`${block}.ffn_down`, feedForward, embedding, better);
   }
   norm("output_norm");
   if (!shape.tiedEmbedding) matrix("output", embedding, vocabulary, embeddingType);

@@ -1,5 +1,5 @@
-// The work of the host for decoding, on the null GPU: a model of 32 layers, whose widths do not
-// matter, decodes freely, with sampling, with logits of each token, and under a mask. Prints JSON.
+// The work of the host for decoding, on the null GPU: a model of 32 layers in Q4_K_M, whose widths do
+// not matter, decodes freely, with sampling, with logits of each token, and under a mask. Prints JSON.
 // Run by main.ts with the architecture, and by a test with the names of some ways too.
 
 import process from "node:process";
@@ -67,7 +67,7 @@ const [architecture = "llama", ...names] = Deno.args;
 const counters = openCounters();
 const path = await Deno.makeTempFile({ suffix: ".gguf" });
 try {
-  await writeSyntheticLlama(path, SHAPE, { type: "Q4_K", architecture });
+  await writeSyntheticLlama(path, SHAPE, { type: "Q4_K_M", architecture });
   await using model = await loadModel(path, { contextLength: 4096, maxSequences: 1 });
   let prompts = 0;
   const run = async (maxTokens: number, options: Partial<GenerateRequest>) => {

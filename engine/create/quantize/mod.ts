@@ -2,3 +2,4 @@
 
 export { parseQuantization, type QuantizationName } from "./quantization.ts";
 export { quantizeModel, type QuantizeOptions } from "./quantize_model.ts";
+export { getsMoreBits } from "./tensor_formats.ts";

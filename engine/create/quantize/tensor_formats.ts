@@ -125,8 +125,8 @@ function chooseDown(layer: number, { mix, layers, isFalcon }: Model): string {
   return isFalcon ? "Q5_K" : "Q6_K";
 }
 
-/** The first and last eighth of the layers, and every third between. */
-function getsMoreBits(layer: number, layers: number): boolean {
+/** Whether a layer's values and feed-forward output get more bits: the first and last eighth of the layers, and every third between. */
+export function getsMoreBits(layer: number, layers: number): boolean {
   const first = Math.floor(layers / 8);
   return layer < first || layer >= Math.floor(7 * layers / 8) || (layer - first) % 3 === 2;
 }
