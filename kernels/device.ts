@@ -23,7 +23,7 @@ import type {
   Routing,
 } from "./ops/experts.ts";
 import type { AttentionState, HeadShape, LayerCache } from "./ops/kv_cache.ts";
-import type { LinearOptions } from "./ops/linear.ts";
+import type { LinearOptions, StackedMatrix } from "./ops/linear.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "./ops/matrix.ts";
 import type { MixOptions } from "./ops/mix.ts";
 import type { Norm, NormOptions } from "./ops/norm.ts";
@@ -269,6 +269,16 @@ export interface Device extends Allocator, Disposable {
   quantize(x: FloatRows, y: QuantizedRows): Operation;
   /** y = x W^T, or y += x W^T, or f(gate) * up for a pair, for `rows` rows: y [rows, columns]. */
   linear(matrix: Matrix, x: Activation, y: Activation, options?: LinearOptions): Operation;
+  /**
+   * y = x W^T, or y += x W^T, by several matrices, for `rows` rows: the results of each are columns of
+   * y from its `first` on.
+   */
+  stackedLinear(
+    parts: readonly StackedMatrix[],
+    x: Activation,
+    y: FloatRows,
+    options?: { accumulate?: boolean },
+  ): Operation;
   /** y = f(x), or f(gate) * up of the halves of each row of x, for `rows` rows. */
   activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation;
   /** A small operation on columns of y in place, for `rows` rows. */

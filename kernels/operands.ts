@@ -15,7 +15,7 @@ import {
   type LayerCache,
   layerCacheBytes,
 } from "./ops/kv_cache.ts";
-import type { LinearOptions } from "./ops/linear.ts";
+import type { LinearOptions, StackedMatrix } from "./ops/linear.ts";
 import type { Matrix } from "./ops/matrix.ts";
 import type { MixOptions } from "./ops/mix.ts";
 import type { Norm, NormOptions } from "./ops/norm.ts";
@@ -165,6 +165,24 @@ export const operands = {
       reads: valueBytes(x, columns) + (accumulate ? written : 0),
       writes: written,
       flops: 2 * sides * rows * columns,
+    });
+  },
+  stackedLinear(
+    parts: readonly StackedMatrix[],
+    x: Activation,
+    y: FloatRows,
+    { accumulate }: { accumulate?: boolean } = {},
+  ) {
+    const matrices = parts.map(({ matrix }) => matrix);
+    const sum = (of: (matrix: Matrix) => number) =>
+      matrices.reduce((total, matrix) => total + of(matrix), 0);
+    const written = sum(({ rows }) => valueBytes(y, rows));
+    const name = `linear ${matrices.map(({ format }) => format.name).join(", ")}`;
+    return described(name, accumulate ? [x, y] : [x], [y], {
+      weights: sum((matrix) => weightBytes(matrix, matrix.rows)),
+      reads: valueBytes(x) + (accumulate ? written : 0),
+      writes: written,
+      flops: 2 * sum(({ rows, columns }) => rows * columns),
     });
   },
   activate(x: FloatRows, y: Activation, { activation }: ActivateOptions) {

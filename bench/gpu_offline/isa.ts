@@ -17,10 +17,14 @@ export interface KernelCode extends KernelMark {
   readonly instructions: number;
   /**
    * Instructions of the longest loop that loads from memory and contains no other; for a product,
-   * of the first such loop, because a later one writes its results. 0 if there is none.
+   * of the first such loop, because a later one writes its results. 0 if there is none. Of several
+   * products in one kernel, those of the longest of their loops.
    */
   readonly loopInstructions: number;
-  /** Most loads from memory that an invocation has under way in a loop, or anywhere without loops. */
+  /**
+   * Most loads from memory that an invocation has under way in a loop, or anywhere without loops. Of
+   * several products, those of the one with the fewest.
+   */
   readonly loadsInFlight: number;
   /** Instructions that multiply matrices. */
   readonly matrixProducts: number;
@@ -64,10 +68,12 @@ function describe(mark: KernelMark, lines: readonly string[]): KernelCode {
   const blocks = blocksOf(lines);
   const loops = loopsOf(blocks).filter((loop) => mostLoads(loop) > 0);
   const isProduct = mark.groups !== undefined;
-  const innermost = loops.filter(isInnermost).slice(0, isProduct ? 1 : undefined);
+  const { products = 1 } = mark;
+  const innermost = loops.filter(isInnermost).slice(0, isProduct ? products : undefined);
   const loopInstructions = Math.max(0, ...innermost.map(count));
   const loading = isProduct && innermost.length > 0 ? innermost : loops;
-  const loadsInFlight = Math.max(...(loading.length > 0 ? loading : [blocks]).map(mostLoads));
+  const loads = (loading.length > 0 ? loading : [blocks]).map(mostLoads);
+  const loadsInFlight = isProduct ? Math.min(...loads) : Math.max(...loads);
   const matrixProducts = blocks.flatMap(({ instructions }) => instructions)
     .filter((instruction) => /^v_s?wmma_/.test(instruction)).length;
   const perGroup = mark.groups === undefined ? {} : { perGroup: loopInstructions / mark.groups };

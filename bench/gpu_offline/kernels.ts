@@ -1,6 +1,6 @@
 // Compiles the kernels that a model of 8B would use, of which RADV then writes the machine code to the
 // standard error; lines that begin with MARK say which kernel it is. Run by main.ts on the null GPU.
-// Arguments: formats of weights.
+// Arguments: formats of weights, or two such as Q4_K+Q6_K, of queries and keys and of values.
 
 import {
   floatRows,
@@ -39,6 +39,8 @@ export interface KernelMark {
    * count a group anew for each token that it is multiplied with.
    */
   readonly groups?: number;
+  /** Products that the kernel computes, each with a loop of its own. Default 1. */
+  readonly products?: number;
 }
 
 /** Rows of a step, from one sequence that decodes to a long prompt. */
@@ -118,6 +120,37 @@ function compileProducts(device: WebGpuDevice, name: string): void {
   }
 }
 
+/** Values in another format than queries and keys, in one kernel for few rows, and each for itself. */
+function compileStack(device: WebGpuDevice, names: readonly string[]): void {
+  const { width, kvHeads, headDim } = MODELS["8b"]!;
+  const formats = names.map((name) => quantFormats.find((format) => format.name === name)!);
+  const integer = device.capabilities.packedDot;
+  const x = integer
+    ? quantizedRows(device, "x", MOST_ROWS, width, { deferredEpsilon: 1e-5 })
+    : floatRows(device, "x", MOST_ROWS, width);
+  const values = kvHeads * headDim;
+  const y = floatRows(device, "y", MOST_ROWS, width + 2 * values);
+  const [both, last] = [width + values, values].map((rows, i) =>
+    device.matrix("w", formats[i]!, { rows, columns: width })
+  );
+  const parts = [{ matrix: both!, first: 0 }, { matrix: last!, first: width + values }];
+  const stacks = [
+    { name: "q and k", parts: parts.slice(0, 1) },
+    { name: "v", parts: parts.slice(1) },
+    { name: "q, k and v", parts },
+  ];
+  for (const { name, parts } of stacks) {
+    const product = device.stackedLinear(parts, x, y);
+    for (const rows of ROWS.filter((rows) => rows <= 8)) {
+      const tile = chooseTile(device.profile, rows, { sides: 1, integer, quantized: false });
+      const groups = (tile as LinearTile).rows;
+      const kernel = parts.map(({ matrix }) => matrix.format.name).join("+");
+      current = { name: `${name} ${kernel}, ${rows} rows`, groups, products: parts.length };
+      compile(device, (pass) => product.encode(pass, rows));
+    }
+  }
+}
+
 function compileAttention(device: WebGpuDevice): void {
   const { heads, kvHeads, headDim } = MODELS["8b"]!;
   const shape = { heads, kvHeads, headDim };
@@ -168,7 +201,11 @@ if (import.meta.main) {
   markKernels(device.gpu);
   compileAttention(device);
   compileRows(device);
-  for (const format of Deno.args) compileProducts(device, format);
+  for (const name of Deno.args) {
+    const formats = name.split("+");
+    if (formats.length === 1) compileProducts(device, name);
+    else compileStack(device, formats);
+  }
   device.check();
   Deno.exit(0);
 }

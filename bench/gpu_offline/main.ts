@@ -14,7 +14,7 @@ import { roofline } from "./roofline.ts";
 /** GPUs whose code is looked at: RDNA 1 to 4, GCN, and one within a processor. */
 const FAMILIES = "navi10,navi31,gfx1201,vega10,renoir";
 
-const FORMATS = "Q4_K,Q6_K,Q8_0,Q4_0,F16";
+const FORMATS = "Q4_K,Q6_K,Q8_0,Q4_0,F16,Q4_K+Q6_K";
 
 const LOADED_FORMATS = ["Q4_K", "Q6_K", "Q8_0"];
 

@@ -185,9 +185,14 @@ export class Network extends OperationList {
     y: FloatRows,
     { accumulate = false, rows }: { accumulate?: boolean; rows?: number } = {},
   ): void {
-    for (const { matrix, first } of stack.parts) {
-      const form = this.formOf(x, matrix);
-      const operation = this.addRows(this.make.linear(matrix, form, y, { accumulate, first }));
+    const forms = Map.groupBy(stack.parts, ({ matrix }) => this.formOf(x, matrix));
+    for (const [form, parts] of forms) {
+      const [{ matrix, first }] = parts;
+      const operation = this.addRows(
+        parts.length === 1
+          ? this.make.linear(matrix, form, y, { accumulate, first })
+          : this.make.stackedLinear(parts, form, y, { accumulate }),
+      );
       if (accumulate && matrix.rows === y.columns) this.#sum = { operation, matrix, x: form, y };
     }
     for (const { down, up, first } of stack.adapters) {

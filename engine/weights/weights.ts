@@ -3,7 +3,7 @@
 // all. `<tensor>.scale` and `<tensor>.bias` become the affine part of the rows, and LoRA adapters
 // are products beside them.
 
-import { GROUP, type Matrix, padTo } from "../../kernels/mod.ts";
+import { GROUP, type Matrix, padTo, type StackedMatrix } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes } from "../gguf/mod.ts";
 import type { Adapter, LowRankPair } from "./adapter.ts";
@@ -11,12 +11,6 @@ import { loadAffine, type StackOptions } from "./affine.ts";
 import type { Placement } from "./placement.ts";
 import { baseOf, countOf, type Rows, shapeOf } from "./rows.ts";
 import { type SourceOptions, TensorSource } from "./tensor_source.ts";
-
-/** A matrix, and the first of its output columns. */
-export interface StackedMatrix {
-  readonly matrix: Matrix;
-  readonly first: number;
-}
 
 /** Matrices with the same input, each a product of its own. Their outputs lie side by side. */
 export interface Stack {

@@ -11,7 +11,7 @@ import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/e
 import type { EmbedOptions, StepRows } from "../ops/embed.ts";
 import type { CombineOptions, ExpertLinearOptions, RouteOptions, Routing } from "../ops/experts.ts";
 import type { AttentionState, HeadShape, LayerCache } from "../ops/kv_cache.ts";
-import type { LinearOptions } from "../ops/linear.ts";
+import type { LinearOptions, StackedMatrix } from "../ops/linear.ts";
 import type { MixOptions } from "../ops/mix.ts";
 import type { Norm, NormOptions } from "../ops/norm.ts";
 import type {
@@ -89,6 +89,20 @@ export abstract class CpuOperations implements OperationMakers {
   ): Operation {
     const run = linear(this.core, matrix, x, y, options);
     return this.#bound(operands.linear(matrix, x, y, options), run);
+  }
+
+  stackedLinear(
+    parts: readonly StackedMatrix<WeightMatrix>[],
+    x: Activation,
+    y: FloatRows,
+    options: { accumulate?: boolean } = {},
+  ): Operation {
+    const runs = parts.map(({ matrix, first }) =>
+      linear(this.core, matrix, x, y, { ...options, first })
+    );
+    return this.#bound(operands.stackedLinear(parts, x, y, options), (rows) => {
+      for (const run of runs) run(rows);
+    });
   }
 
   activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation {

@@ -3,7 +3,14 @@
 
 import type { QuantizedRows } from "./activation.ts";
 import type { ActivationFunction } from "./activation_function.ts";
+import type { Matrix } from "./matrix.ts";
 import type { Norm } from "./norm.ts";
+
+/** A matrix of several whose results lie side by side in y, and its first column of y. */
+export interface StackedMatrix<M extends Matrix = Matrix> {
+  readonly matrix: M;
+  readonly first: number;
+}
 
 /** The options of a product. */
 export interface LinearOptions {

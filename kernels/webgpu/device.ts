@@ -16,7 +16,7 @@ import type {
   Routing,
 } from "../ops/experts.ts";
 import type { AttentionState, HeadShape, LayerCache } from "../ops/kv_cache.ts";
-import type { LinearOptions } from "../ops/linear.ts";
+import type { LinearOptions, StackedMatrix } from "../ops/linear.ts";
 import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
 import type { MixOptions } from "../ops/mix.ts";
 import type { Norm, NormOptions } from "../ops/norm.ts";
@@ -64,6 +64,7 @@ import { RotateRows } from "./rotate_rows.ts";
 import { Route } from "./route.ts";
 import { GpuSampler } from "./sampling/sampler.ts";
 import { Sparsify } from "./sparsify.ts";
+import { StackedLinear } from "./stacked_linear.ts";
 import { timePasses } from "./time_passes.ts";
 import { usualSplit } from "./candidates.ts";
 import { GpuTuner } from "./tuning/tuner.ts";
@@ -203,6 +204,16 @@ export class WebGpuDevice extends Gpu implements Device {
     options: LinearOptions = {},
   ): Operation {
     return bound(operands.linear(matrix, x, y, options), new Linear(this, matrix, x, y, options));
+  }
+
+  stackedLinear(
+    parts: readonly StackedMatrix<GpuMatrix>[],
+    x: Activation,
+    y: FloatRows,
+    options: { accumulate?: boolean } = {},
+  ): Operation {
+    const linear = new StackedLinear(this, parts, x, y, options);
+    return bound(operands.stackedLinear(parts, x, y, options), linear);
   }
 
   activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation {

@@ -26,6 +26,7 @@ export function createDryGpu(limits: GPUSupportedLimits): GPUDevice {
         dispatchWorkgroups() {},
         end() {},
       }),
+      copyBufferToBuffer() {},
       finish: nothing,
     }),
     createBindGroup: nothing,

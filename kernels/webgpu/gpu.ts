@@ -269,9 +269,11 @@ export class Gpu implements Disposable {
    * {@linkcode Gpu.prepare}, or when it is first used.
    */
   kernel(source: KernelSource): Kernel {
-    const { name, constants, snippets = [] } = source;
-    const texts = [source.source, ...snippets].map((text) => this.#idOf(text));
-    const key = JSON.stringify([name, constants, texts]);
+    const key = JSON.stringify(
+      [source, ...source.joined ?? []].map((
+        { name, constants, source, snippets = [] },
+      ) => [name, constants, [source, ...snippets].map((text) => this.#idOf(text))]),
+    );
     let kernel = this.#kernels.get(key);
     if (!kernel) this.#kernels.set(key, kernel = new Kernel(this, source));
     return kernel;

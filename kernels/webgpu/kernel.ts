@@ -5,7 +5,7 @@
 import type { Buffer, BufferRange } from "../operation.ts";
 import { GpuError } from "../errors.ts";
 import type { Platform } from "./platform.ts";
-import { type Constants, expandTemplate } from "./template.ts";
+import { type Constants, expandTemplate, renamed } from "./template.ts";
 
 /** The part of a device that compiling a kernel needs; {@linkcode Gpu} has it. */
 export interface KernelHost {
@@ -27,6 +27,8 @@ export interface KernelSource {
   readonly constants?: Constants;
   /** WGSL that is put before the source: weight formats, shared functions. */
   readonly snippets?: readonly string[];
+  /** Sources whose functions `main` calls too, under the names that {@linkcode renamed} gives them. */
+  readonly joined?: readonly KernelSource[];
 }
 
 /** A buffer, or a range of one. */
@@ -59,24 +61,22 @@ export class Kernel {
   readonly #device: KernelHost;
   readonly #layout: GPUBindGroupLayout;
   readonly #bindings = new Map<string, number>();
-  readonly #params: Member[];
+  readonly #params: Params[];
   readonly #descriptor: GPUComputePipelineDescriptor;
   #pipeline: GPUComputePipeline | undefined;
   /** The bind group of the first dispatch. */
   #bindGroup: GPUBindGroup | undefined;
 
   /** Errors: GpuError for members of `Params` that are not one word each. */
-  constructor(
-    device: KernelHost,
-    { name, source, constants = {}, snippets = [], extensions = [] }: KernelSource,
-  ) {
+  constructor(device: KernelHost, source: KernelSource) {
+    const { name, constants = {}, extensions = [], joined = [] } = source;
     this.name = name;
     this.#device = device;
-    const text = [...snippets, source].join("\n");
     const usesSubgroups = Boolean(constants.SUBGROUPS || constants.SHUFFLES);
     const subgroups = usesSubgroups && device.platform.subgroupsDirective ? ["subgroups"] : [];
     const enables = [...subgroups, ...extensions].map((extension) => `enable ${extension};\n`);
-    this.code = enables.join("") + expandTemplate(text, constants);
+    const others = joined.map((other, i) => renamed(expand(other), i + 1));
+    this.code = [...enables, expand(source), ...others].join("");
     const entries: GPUBindGroupLayoutEntry[] = [];
     for (const [, index, access, variable] of this.code.matchAll(BINDING)) {
       this.#bindings.set(variable, Number(index));
@@ -124,12 +124,12 @@ export class Kernel {
   }
 
   /**
-   * Binds buffers by their WGSL names, and packs `params` into the uniform struct `Params`. Errors:
-   * GpuError naming what is missing or not declared.
+   * Binds buffers by their WGSL names, and packs `params` into the uniform struct `Params`; those of
+   * joined sources follow. Errors: GpuError naming what is missing or not declared.
    */
-  bind(resources: Record<string, Resource>, params: Record<string, number> = {}): Dispatch {
+  bind(resources: Record<string, Resource>, ...params: Record<string, number>[]): Dispatch {
     const bound: Record<string, Resource> = { ...resources };
-    if (this.#params.length > 0) bound.params = this.#packParams(params);
+    this.#params.forEach((own, i) => bound[own.variable] = this.#packParams(own, params[i] ?? {}));
     const entries: GPUBindGroupEntry[] = [];
     for (const [name, binding] of this.#bindings) {
       const resource = bound[name];
@@ -151,17 +151,17 @@ export class Kernel {
     return { kernel: this, bindGroup };
   }
 
-  #packParams(params: Record<string, number>): GPUBuffer {
-    const data = new DataView(new ArrayBuffer(Math.ceil(this.#params.length / 4) * 16));
-    this.#params.forEach(({ name, type }, i) => {
+  #packParams({ variable, members }: Params, params: Record<string, number>): GPUBuffer {
+    const data = new DataView(new ArrayBuffer(Math.ceil(members.length / 4) * 16));
+    members.forEach(({ name, type }, i) => {
       const value = params[name];
       if (value === undefined) {
-        throw new GpuError(`Cannot bind ${this.name}: nothing given for "params.${name}"`);
+        throw new GpuError(`Cannot bind ${this.name}: nothing given for "${variable}.${name}"`);
       }
       if (type === "f32") data.setFloat32(4 * i, value, true);
       else if (holds(type, value)) data.setUint32(4 * i, value, true);
       else {
-        const state = `"params.${name}" is a ${type}, the value ${value}`;
+        const state = `"${variable}.${name}" is a ${type}, the value ${value}`;
         throw new GpuError(`Cannot bind ${this.name}: ${state}`);
       }
     });
@@ -178,21 +178,41 @@ interface Member {
   type: string;
 }
 
+/** A uniform struct, of members of one word each. */
+interface Params {
+  variable: string;
+  members: Member[];
+}
+
+function expand({ source, constants = {}, snippets = [] }: KernelSource): string {
+  return expandTemplate([...snippets, source].join("\n"), constants);
+}
+
 /** Whether a number can be a value of an integer type. */
 function holds(type: string, value: number): boolean {
   const [least, most] = type === "i32" ? [-(2 ** 31), 2 ** 31 - 1] : [0, 2 ** 32 - 1];
   return Number.isInteger(value) && least <= value && value <= most;
 }
 
+/** The structs `Params` of the code, and those of joined sources. Errors: GpuError, see `Kernel`. */
+function parseParams(kernel: string, code: string): Params[] {
+  const plain = code.replaceAll(/\/\/.*|\/\*[^]*?\*\//g, "");
+  const structs = new Map(
+    Array.from(plain.matchAll(/\bstruct\s+(\w+)\s*\{([^}]*)\}/g), ([, name, body]) => [name, body]),
+  );
+  return Array.from(
+    plain.matchAll(/var<uniform>\s*(\w+)\s*:\s*(Params\w*)/g),
+    ([, variable, type]) => ({ variable, members: parseMembers(kernel, structs.get(type) ?? "") }),
+  );
+}
+
 /**
- * Members of `struct Params` in order. Each must be one word, since its offset is computed from its
- * index; other types would move the members after them.
+ * Members of a struct in order. Each must be one word, since its offset is computed from its index;
+ * other types would move the members after them.
  */
-function parseParams(kernel: string, code: string): Member[] {
-  const body = /\bstruct\s+Params\s*\{([^}]*)\}/.exec(code.replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""));
+function parseMembers(kernel: string, body: string): Member[] {
   // Types may contain commas, but only within angle brackets.
-  const members = body?.[1].split(/,(?![^<]*>)/).map((member) => member.trim()).filter(Boolean) ??
-    [];
+  const members = body.split(/,(?![^<]*>)/).map((member) => member.trim()).filter(Boolean);
   return members.map((member) => {
     const [, name, type] = /^(\w+)\s*:\s*(u32|i32|f32)$/.exec(member) ?? [];
     if (!name) {

@@ -13,7 +13,7 @@ import type { ActivationFunction } from "../ops/activation_function.ts";
 import type { FusedNorm, LinearOptions } from "../ops/linear.ts";
 import { activationFunction } from "./activation_function.ts";
 import type { Gpu } from "./gpu.ts";
-import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
+import { type Dispatch, encodeDispatch, type KernelSource, type Resource } from "./kernel.ts";
 import { bindWeights, type GpuMatrix, type MatrixPart } from "./matrix.ts";
 import { MATRIX_EXTENSIONS, matrixConstants, matrixSize } from "./subgroup_matrices.ts";
 import {
@@ -35,7 +35,7 @@ import {
   usesSubgroups,
 } from "./tile.ts";
 import type { ProductShape } from "./choices.ts";
-import { weightConstants, weightReading, weightSnippets } from "./weight_code.ts";
+import { weightBuffers, weightConstants, weightReading, weightSnippets } from "./weight_code.ts";
 
 /** The options of a product. */
 export interface GpuLinearOptions extends LinearOptions {
@@ -91,14 +91,14 @@ export class Linear {
     });
   }
 
-  /** Binds the variants for up to `most` rows of x. Errors: GpuError, see `tile`. */
-  prepare(most: number): void {
+  /** Binds the variants for up to `most` rows of x, from `least` on. Errors: GpuError, see `tile`. */
+  prepare(most: number, least = 1): void {
     const normed = this.#normed;
-    const few = Math.min(most, normed?.most ?? 0);
+    const few = Math.min(most, Math.max(normed?.most ?? 0, least - 1));
     const { choices } = this.#device;
     if (normed) {
-      if (!this.#options.tile) choices.prepareProduct(shapeOf(normed.product), few);
-      normed.variants.prepare(few);
+      if (!this.#options.tile) choices.prepareProduct(shapeOf(normed.product), few, least);
+      normed.variants.prepare(few, least);
     }
     if (most <= few) return;
     if (!this.#options.tile) choices.prepareProduct(shapeOf(this.#product), most, few + 1);
@@ -120,7 +120,7 @@ export class Linear {
 
   #bind(product: Product, part: MatrixPart, tile: Tile): Dispatch {
     return bindProduct(this.#device, product, part, tile, {
-      constants: { GATHER: false, GROUPED: false },
+      constants: {},
       resources: {},
       params: { rows: part.rows, first: (this.#options.first ?? 0) + part.first },
     });
@@ -196,12 +196,11 @@ export function useOf({ matrix, x, y, norm }: Product): TileUse {
 /** Most storage buffers of a product besides the planes of its weights: x, y, affine, groups, norm. */
 const OTHER_BUFFERS = 5;
 /** Storage buffers that a kernel has on every device. */
-const MOST_BUFFERS = 8;
+export const MOST_BUFFERS = 8;
 
 /** Most rows for which a norm is fused with the product by a matrix. */
 export function mostFusedNormRows({ format, sides }: GpuMatrix): number {
-  const planes = format.planes.length + (format.codebook ? 1 : 0);
-  return sides === 1 && planes + OTHER_BUFFERS <= MOST_BUFFERS ? MOST_COLS : 0;
+  return sides === 1 && weightBuffers(format) + OTHER_BUFFERS <= MOST_BUFFERS ? MOST_COLS : 0;
 }
 
 /** Why a norm cannot be fused with the product by a matrix; undefined if it can. */
@@ -239,22 +238,45 @@ export function encodeTiles(
   encodeDispatch(pass, dispatch, [x, tokenTiles, Math.ceil(rowTiles / x)]);
 }
 
+/** The caller's own constants, bindings and parameters of a product's kernel. */
+interface ProductBindings {
+  readonly constants: {
+    readonly GATHER?: boolean;
+    readonly GROUPED?: boolean;
+    /** See stacked_linear.ts. */
+    readonly PRODUCTS?: number;
+    readonly JOINED?: boolean;
+    readonly FURTHER?: boolean;
+  };
+  readonly resources: Record<string, Resource>;
+  readonly params: Record<string, number> & { readonly rows: number; readonly first: number };
+}
+
+/** The kernel of a product, and what is to be bound to it. */
+interface ProductKernel {
+  readonly source: KernelSource;
+  readonly resources: Record<string, Resource>;
+  readonly params: Record<string, number>;
+}
+
+/** Binds the kernel of a tile to a part of a product's matrix. Errors: see {@linkcode productKernel}. */
+export function bindProduct(...product: Parameters<typeof productKernel>): Dispatch {
+  const [device] = product;
+  const { source, resources, params } = productKernel(...product);
+  return device.kernel(source).bind(resources, params);
+}
+
 /**
- * Binds the kernel of a tile to a part of a product's matrix; `more` has the caller's bindings and
- * constants. Errors: GpuError for a tile that the device or the kernel cannot run, and for results
- * that are not whole int8 groups.
+ * The kernel of a tile for a part of a product's matrix. Errors: GpuError for a tile that the device or
+ * the kernel cannot run, and for results that are not whole int8 groups.
  */
-export function bindProduct(
+export function productKernel(
   device: Gpu,
   product: Product,
   part: MatrixPart,
   tile: Tile,
-  more: {
-    constants: { GATHER: boolean; GROUPED: boolean };
-    resources: Record<string, Resource>;
-    params: Record<string, number> & { rows: number; first: number };
-  },
-): Dispatch {
+  more: ProductBindings,
+): ProductKernel {
   const { matrix, x, y, accumulate = false, activation = "silu", norm } = product;
   const use = useOf(product);
   const { first } = more.params;
@@ -275,18 +297,20 @@ export function bindProduct(
     );
   }
   const { format, sides } = matrix;
-  const { source, constants, extensions } = kernelOf(device, tile, use, matrix);
+  const { text, constants, extensions } = kernelOf(device, tile, use, matrix);
   const gate = sides === 2 ? activationFunction(activation) : undefined;
   // Many tokens, for which a tile is staged, come from norm(), which defers nothing.
   const DEFERRED_NORM = epsilon !== undefined && !isStaged(tile);
-  const kernel = device.kernel({
-    name: `${source === linearSource ? "linear" : "matmul"} ${format.name}`,
-    source,
+  const own = { GATHER: false, GROUPED: false, PRODUCTS: 1, JOINED: false, FURTHER: false };
+  const source = {
+    name: `${text === linearSource ? "linear" : "matmul"} ${format.name}`,
+    source: text,
     extensions,
     constants: {
       ...weightConstants(format),
       ...constants,
       ...gate?.constants,
+      ...own,
       ...more.constants,
       COLS: columnsOf(tile),
       SIDES: sides,
@@ -299,25 +323,27 @@ export function bindProduct(
       ACCUMULATE: accumulate,
     },
     snippets: weightSnippets(format, [
-      ...(use.integer || use.quantized ? [quantizeSource] : []),
+      ...((use.integer || use.quantized) && !more.constants.FURTHER ? [quantizeSource] : []),
       ...(gate ? [gate.snippet] : []),
       productSource,
     ]),
-  });
-  return kernel.bind({
+  };
+  const resources = {
     x: bufferOf(x),
     ...(isQuantized(y) ? { groups: y.groups } : { y: y.floats }),
     ...(norm ? { groups: norm.y.groups, norm_weight: norm.norm.weight! } : {}),
     ...bindWeights(matrix, part),
     ...(part.affine ? { affine: part.affine } : {}),
     ...more.resources,
-  }, {
+  };
+  const params = {
     groups: Math.ceil(matrix.columns / GROUP),
     stride: y.stride,
     columns: matrix.columns,
     epsilon: epsilon ?? 0,
     ...more.params,
-  });
+  };
+  return { source, resources, params };
 }
 
 /** The kernel of a tile, its constants that depend on the tile, and the extensions of WGSL it uses. */
@@ -325,12 +351,12 @@ function kernelOf(device: Gpu, tile: Tile, use: TileUse, { format }: GpuMatrix) 
   if (tile === MATRICES) {
     const matrices = device.profile.matrices!;
     const constants = matrixConstants(matrices, matrixSize(matrices, use)!);
-    return { source: matricesSource, constants, extensions: MATRIX_EXTENSIONS };
+    return { text: matricesSource, constants, extensions: MATRIX_EXTENSIONS };
   }
   return tile === STAGED
-    ? { source: matmulSource, constants: stagedConstants(device, use), extensions: [] }
+    ? { text: matmulSource, constants: stagedConstants(device, use), extensions: [] }
     : {
-      source: linearSource,
+      text: linearSource,
       constants: {
         ...weightReading(format, tile, use, device.capabilities.software),
         ...tileConstants(device, tile, use),

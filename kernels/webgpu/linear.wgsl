@@ -13,10 +13,12 @@ const OUTPUTS = ROWS * WORKGROUP / LANES;  // rows of w that a workgroup compute
 const SUMS = SIDES * ROWS * COLS;          // sums of a team
 const PARTS = LANES / SHUFFLED;            // parts of a sum that are left after shuffles
 const PLACES = WORKGROUP / SHUFFLED;       // parts of one sum of each of the teams, together
+#if !FURTHER
 var<workgroup> partials: array<f32, SUMS * PLACES>;
 #if DEFERRED_NORM
 // Sums of squares, which are the same for all teams: [tokens, PARTS].
 var<workgroup> square_partials: array<f32, COLS * PARTS>;
+#end
 #end
 #end
 
@@ -86,18 +88,13 @@ fn code_floats(word: u32) -> vec4<f32> {
 #end
 #end
 
-@compute @workgroup_size(WORKGROUP)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-  @builtin(num_workgroups) workgroups: vec3<u32>,
-  @builtin(local_invocation_index) thread: u32,
-) {
+// The work of a workgroup for a tile of rows and one of tokens.
+fn multiply(tile: u32, token_tile: u32, thread: u32) {
   let team = thread / LANES;
   let lane = thread % LANES;
-  let tile = workgroup.x + workgroup.z * workgroups.x;
   let first_row = (tile * (WORKGROUP / LANES) + team) * ROWS;
   #if GATHER
-  let expert = expert_of(workgroup.y);
+  let expert = expert_of(token_tile);
   if (expert >= params.experts) {
     return;
   }
@@ -115,7 +112,7 @@ fn main(
   #end
   #end
   #for c in 0..COLS
-  let token$c = token_of(workgroup.y, $c);
+  let token$c = token_of(token_tile, $c);
   let from$c = input_of(token$c) * groups;
   #if DEFERRED_NORM
   var squares$c = 0.0;
@@ -352,7 +349,7 @@ fn main(
     #for s in 0..SIDES
     #for r in 0..ROWS
     #if AFFINE
-    let affine$s_$r = affine[weight_row(expert, $s, first_row + $r)];
+    let affine$s_$r = affine_of(weight_row(expert, $s, first_row + $r));
     #end
     #for c in 0..COLS
     #if SHARED
@@ -401,6 +398,26 @@ fn main(
 
   #if QUANTIZED_OUTPUT
   workgroupBarrier();
-  write_groups(workgroup.y, tile, thread);
+  write_groups(token_tile, tile, thread);
   #end
 }
+
+#if !FURTHER
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+  @builtin(num_workgroups) workgroups: vec3<u32>,
+  @builtin(local_invocation_index) thread: u32,
+) {
+  var tile = workgroup.x + workgroup.z * workgroups.x;
+  // Tiles of joined products come before those of the first one.
+  #for i in 1..PRODUCTS
+  if (tile < params_$i.tiles) {
+    multiply_$i(tile, workgroup.y, thread);
+    return;
+  }
+  tile -= params_$i.tiles;
+  #end
+  multiply(tile, workgroup.y, thread);
+}
+#end

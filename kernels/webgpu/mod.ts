@@ -28,6 +28,7 @@ export * from "./rotate_rows.ts";
 export * from "./route.ts";
 export * from "./sampling/sampler.ts";
 export * from "./sparsify.ts";
+export * from "./stacked_linear.ts";
 export * from "./subgroup_matrices.ts";
 export * from "./template.ts";
 export * from "./tile.ts";

@@ -5,6 +5,8 @@
 // NORM: besides y, f32, the product writes int8 groups of y times the weights of an RMSNorm, with the sum
 // of squares of y in each. DEFERRED_NORM: x may be such groups, whose results are divided by the root mean
 // square here. Groups that are whole have no sums of squares.
+// JOINED: one kernel computes several products of the same x, each with declarations of its own (see
+// stacked_linear.ts); those that are FURTHER share x, y and affine with the first.
 struct Params {
   rows: u32,        // outputs; GATHER: of one expert
   groups: u32,      // groups of 32 columns in a row of weights
@@ -15,12 +17,16 @@ struct Params {
   experts: u32,        // in the bound part of w
   first_expert: u32,   // the first of these
   #end
+  #if JOINED
+  tiles: u32,          // of rows
+  #end
   #if DEFERRED_NORM
   columns: u32,        // of x, without padding
   epsilon: f32,
   #end
 }
 @group(0) @binding(0) var<uniform> params: Params;
+#if !FURTHER
 #if INTEGER
 @group(0) @binding(1) var<storage, read> x: array<QuantizedGroup>;    // [tokens, groups]
 #else
@@ -38,6 +44,7 @@ struct Params {
 @group(0) @binding(4) var<storage, read_write> groups: array<QuantizedGroup>;  // [tokens, stride / 32]
 #else
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
+#end
 #end
 #end
 
@@ -92,6 +99,17 @@ fn weight_row(expert: u32, side: u32, row: u32) -> u32 {
   return side * params.rows + min(row, params.rows - 1u);
   #end
 }
+
+#if AFFINE
+// The scale and bias of a row. Joined products have theirs in the order of y.
+fn affine_of(row: u32) -> vec2<f32> {
+  #if JOINED
+  return affine[params.first + row];
+  #else
+  return affine[row];
+  #end
+}
+#end
 
 #if DEFERRED_NORM
 // The factor that x lacks, by the sum of the squares that its groups have.

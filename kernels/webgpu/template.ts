@@ -49,6 +49,33 @@ export function expandTemplate(source: string, constants: Constants): string {
   return declarations.join("") + root.lines.join("\n");
 }
 
+/** What {@linkcode renamed} makes of the name of a declaration. */
+export function renamedName(name: string, number: number): string {
+  return `${name}_${number}`;
+}
+
+/**
+ * The same code with other names and binding numbers for all that it declares, so that it can stand
+ * beside code with the same declarations. Members of structs keep their names, and must not be called
+ * like a declaration.
+ */
+export function renamed(code: string, number: number): string {
+  const declaration = /^(?:@group.*?)?(?:fn|struct|alias|const|var(?:<.*?>)?)\s+(\w+)/gm;
+  const declared = new Set(Array.from(code.matchAll(declaration), ([, name]) => name));
+  return code
+    .replaceAll(
+      /(?<![.\w])[a-zA-Z]\w*/g,
+      (word) => declared.has(word) ? renamedName(word, number) : word,
+    )
+    .replaceAll(
+      /@binding\((\d+)\)/g,
+      (_, binding) => `@binding(${Number(binding) + number * BINDINGS_OF_CODE})`,
+    );
+}
+
+/** More bindings than any kernel has. */
+const BINDINGS_OF_CODE = 32;
+
 function closeBlock(block: Block): string[] {
   if (block.kind === "if") return block.keep ? block.lines : [];
   const [from, to] = block.range!;

@@ -16,6 +16,11 @@ export function weightConstants(format: QuantFormat): Record<string, boolean | n
   };
 }
 
+/** Storage buffers of a format: its planes, and its codebook if it has one. */
+export function weightBuffers({ planes, codebook }: QuantFormat): number {
+  return planes.length + (codebook ? 1 : 0);
+}
+
 /** Declarations of a format's planes and codebook from binding 8 on, and its snippet. */
 export function weightSnippets(format: QuantFormat, more: readonly string[] = []): string[] {
   const { planes, codebook } = format;

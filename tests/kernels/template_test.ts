@@ -1,7 +1,7 @@
 // The expansion of .wgsl files: constants, kept and repeated lines, and the errors of directives.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { type Constants, expandTemplate } from "../../kernels/webgpu/mod.ts";
+import { type Constants, expandTemplate, renamed } from "../../kernels/webgpu/mod.ts";
 
 /** Expands lines and gives those that are left, without the constants in front. */
 function expand(lines: string[], constants: Constants = {}): string[] {
@@ -71,4 +71,25 @@ Deno.test("expandTemplate() refuses #else where there is no #if to take it", () 
   assertThrows(() => expand(["#for i in 0..2", "a$i", "#else", "b", "#end"]), SyntaxError);
   const twice = ["#if ON", "a", "#else", "b", "#else", "c", "#end"];
   assertThrows(() => expand(twice, { ON: true }), SyntaxError);
+});
+
+Deno.test("renamed() gives declarations other names and bindings, but not members", () => {
+  const code = [
+    "struct Params { rows: u32 }",
+    "@group(0) @binding(0) var<uniform> params: Params;",
+    "@group(0) @binding(8) var<storage, read> w: array<vec4<u32>>;",
+    "var<workgroup> sums: array<f32, SIZE>;",
+    "const SIZE = 4u;",
+    "alias Size = u32;",
+    "fn size(w0: Size) -> u32 { return w0.x + v.w + params.rows + sums[w[0].w] + size(y); }",
+  ];
+  assertEquals(renamed(code.join("\n"), 2).split("\n"), [
+    "struct Params_2 { rows: u32 }",
+    "@group(0) @binding(64) var<uniform> params_2: Params_2;",
+    "@group(0) @binding(72) var<storage, read> w_2: array<vec4<u32>>;",
+    "var<workgroup> sums_2: array<f32, SIZE_2>;",
+    "const SIZE_2 = 4u;",
+    "alias Size_2 = u32;",
+    "fn size_2(w0: Size_2) -> u32 { return w0.x + v.w + params_2.rows + sums_2[w_2[0].w] + size_2(y); }",
+  ]);
 });
