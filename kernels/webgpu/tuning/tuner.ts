@@ -2,15 +2,18 @@
 // checks and times the ways that candidates.ts gives.
 
 import { changedAt, namesIn, readText, systemRelease } from "../../process.ts";
+import { quantFormats } from "../../quants/mod.ts";
 import { type KernelCase, type TunedKernel, type Tuner } from "../../tuning.ts";
 import attentionSource from "../attention.wgsl" with { type: "text" };
 import mergeSource from "../attention_merge.wgsl" with { type: "text" };
 import quadsSource from "../cached_quads.wgsl" with { type: "text" };
 import pairsSource from "../expert_pairs.wgsl" with { type: "text" };
+import groupSource from "../group.wgsl" with { type: "text" };
 import linearSource from "../linear.wgsl" with { type: "text" };
 import matmulSource from "../matmul.wgsl" with { type: "text" };
 import matricesSource from "../matmul_matrices.wgsl" with { type: "text" };
 import productSource from "../product.wgsl" with { type: "text" };
+import quantizeSource from "../quantize_group.wgsl" with { type: "text" };
 import type { Gpu } from "../gpu.ts";
 import { tileName } from "../tile.ts";
 import { AttentionBench } from "./attention_bench.ts";
@@ -148,6 +151,9 @@ function identityOf({ profile }: Gpu, driver: string): string {
     matricesSource,
     pairsSource,
     productSource,
+    groupSource,
+    quantizeSource,
+    ...quantFormats.map(({ snippet }) => snippet),
   ];
   return JSON.stringify({
     device: [description, vendor, device],
