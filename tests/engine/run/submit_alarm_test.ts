@@ -112,6 +112,14 @@ Deno.test("short submits are planned at once", async () => {
   assertEquals([device.sleeps, Math.max(...idles)], [[], 0]);
 });
 
+Deno.test("a host that takes longer than the device hardly ever sleeps", async () => {
+  const device = new SlowDevice();
+  device.step = 1;
+  device.recording = 12;
+  const { leads } = await device.decode(3000, 10);
+  assert(device.sleeps.length < leads.length / 30, `${device.sleeps.length} of ${leads.length}`);
+});
+
 Deno.test("where reading does not block, the host never sleeps", async () => {
   const device = new SlowDevice();
   device.runner.readsBlock = false;
