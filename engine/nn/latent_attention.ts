@@ -36,6 +36,21 @@ interface LatentShape {
   value: number;
 }
 
+/** Weights whose up-projections are absorbed; `latent` gives the low-rank vector and the rotated part. */
+interface Absorbed {
+  latent: Stack;
+  keys: Matrix;
+  values: Matrix;
+}
+
+/** Weights of older files, with expanded keys and values. */
+interface Unfolded {
+  compress: Stack;
+  rotaryKey: Stack;
+  keys: Stack;
+  values: Stack;
+}
+
 /** A layer with its weights. */
 export class LatentAttentionBlock {
   readonly readers: readonly Matrix[];
@@ -48,16 +63,15 @@ export class LatentAttentionBlock {
       lowQuery?: { down: Stack; norm: Norm } | undefined;
       /** The unrotated parts of all heads, and the rotated parts of all heads. */
       query: { plain: Stack; rotary: Stack };
-      compress: Stack;
-      rotaryKey: Stack;
       compressNorm: Norm;
-      up: { keys: Matrix; values: Matrix } | { keys: Stack; values: Stack };
+      keyValue: Absorbed | Unfolded;
       output: Stack;
     },
   ) {
-    const { lowQuery, query, compress, rotaryKey } = weights;
+    const { lowQuery, query, keyValue } = weights;
     const queries = lowQuery ? [lowQuery.down] : [query.plain, query.rotary];
-    this.readers = [...queries, compress, rotaryKey].flatMap((stack) => stack.readers);
+    const keys = "latent" in keyValue ? [keyValue.latent] : [keyValue.compress, keyValue.rotaryKey];
+    this.readers = [...queries, ...keys].flatMap((stack) => stack.readers);
   }
 
   /** y += attention(x), or y += norm(attention(x)). */
@@ -68,40 +82,30 @@ export class LatentAttentionBlock {
 
   #run(x: Input): Input {
     const { network, weights } = this;
-    const { lowQuery, query } = weights;
+    const { lowQuery, query, keyValue } = weights;
     const low = lowQuery && network.linear(x, lowQuery.down, "low query");
     const readers = [query.plain, query.rotary];
     const queryInput = low ? network.norm(low, lowQuery.norm, readers, "low query normed") : x;
-    const compressed = network.linear(x, weights.compress, "compressed"); // [rows, rank]
-    const rotaryKey = network.linear(x, weights.rotaryKey, "rotary key"); // [rows, rotary]
     const rotaryQuery = network.linear(queryInput, query.rotary, "rotary query");
-    network.normInto(compressed, compressed, weights.compressNorm);
-    return "format" in weights.up.keys
-      ? this.#absorbed(queryInput, rotaryQuery, compressed, rotaryKey)
-      : this.#unfolded(queryInput, rotaryQuery, compressed, rotaryKey);
+    return "latent" in keyValue
+      ? this.#absorbed(x, queryInput, rotaryQuery, keyValue)
+      : this.#unfolded(x, queryInput, rotaryQuery, keyValue);
   }
 
   /** Attention with one KV head of rank + rotary elements, whose value is its first part. */
-  #absorbed(
-    x: Input,
-    rotaryQuery: FloatRows,
-    compressed: FloatRows,
-    rotaryKey: FloatRows,
-  ): Input {
+  #absorbed(x: Input, queryInput: Input, rotaryQuery: FloatRows, up: Absorbed): Input {
     const { network, weights, config } = this;
     const { heads, rank, rotary, value } = this.shape;
-    const up = weights.up as { keys: Matrix; values: Matrix };
     const headDim = rank + rotary;
     const { memory } = network;
     const queries = network.scratch("queries", heads * headDim); // [rows, heads, rank and rotary]
-    const plain = network.linear(x, weights.query.plain, "plain query");
+    const plain = network.linear(queryInput, weights.query.plain, "plain query");
     const plainInput = network.input(plain, { readers: [up.keys] }, "plain query");
     headLinear(network, up.keys, heads, plainInput, { rows: queries, step: headDim });
     const part = { rows: queries, first: rank, columns: rotary, step: headDim };
     network.elementwise("copy", part, { count: heads, x: { rows: rotaryQuery, step: rotary } });
-    const keys = network.scratch("latent keys", headDim);
-    network.elementwise("copy", { rows: keys, columns: rank }, { x: { rows: compressed } });
-    network.elementwise("copy", { rows: keys, first: rank }, { x: { rows: rotaryKey } });
+    const keys = network.linear(x, up.latent, "latent keys"); // [rows, rank and rotary]
+    network.normVectors(keys, weights.compressNorm, { first: 0, count: 1, columns: rank });
 
     const shape = { heads, kvHeads: 1, headDim, valueDim: rank, sharedValues: true };
     const cache = memory.layerCache(shape);
@@ -119,21 +123,22 @@ export class LatentAttentionBlock {
    * Attention with ordinary heads: each key is its expanded part and the rotated part that all
    * heads share.
    */
-  #unfolded(
-    x: Input,
-    rotaryQuery: FloatRows,
-    compressed: FloatRows,
-    rotaryKey: FloatRows,
-  ): Input {
+  #unfolded(x: Input, queryInput: Input, rotaryQuery: FloatRows, up: Unfolded): Input {
     const { network, weights, config } = this;
     const { heads, rotary, plain, value } = this.shape;
-    const up = weights.up as { keys: Stack; values: Stack };
+    const compressed = network.linear(x, up.compress, "compressed"); // [rows, rank]
+    const rotaryKey = network.linear(x, up.rotaryKey, "rotary key"); // [rows, rotary]
+    network.normInto(compressed, compressed, weights.compressNorm);
     const headDim = plain + rotary;
     const keysAt = heads * headDim;
     const rows = network.scratch("qkv", 2 * keysAt + heads * value);
     const input = network.input(compressed, [up.keys, up.values], "compressed");
     const copies = [
-      { first: 0, columns: plain, x: network.linear(x, weights.query.plain, "plain query") },
+      {
+        first: 0,
+        columns: plain,
+        x: network.linear(queryInput, weights.query.plain, "plain query"),
+      },
       { first: plain, columns: rotary, x: rotaryQuery },
       { first: keysAt, columns: plain, x: network.linear(input, up.keys, "plain key") },
       { first: keysAt + plain, columns: rotary, x: rotaryKey, step: 0 },
@@ -199,7 +204,7 @@ export async function loadLatentAttention(
   const stack = (rows: Rows, columns: number) => layer.stack([rows], columns);
   const unfold = (first: number, count: number) =>
     stack(part("attn_kv_b.weight", first, count, plain + value), rank);
-  const compress = (first: number, count: number) =>
+  const latent = (first: number, count: number) =>
     stack(layer.some("attn_kv_a_mqa.weight", rank + rotary, first, count), width);
   /** The same matrix of every head. */
   const perHead = (tensor: string, rows: number, columns: number) =>
@@ -210,15 +215,19 @@ export async function loadLatentAttention(
       plain: await stack(part(query, 0, plain, key), queryRank),
       rotary: await stack(part(query, plain, rotary, key), queryRank),
     },
-    compress: await compress(0, rank),
-    rotaryKey: await compress(rank, rotary),
     compressNorm: layer.norm("attn_kv_a_norm", "rms", { shape: [rank] }),
-    up: absorbed
+    keyValue: absorbed
       ? {
+        latent: await latent(0, rank + rotary),
         keys: await perHead("attn_k_b.weight", rank, plain),
         values: await perHead("attn_v_b.weight", value, rank),
       }
-      : { keys: await unfold(0, plain), values: await unfold(plain, value) },
+      : {
+        compress: await latent(0, rank),
+        rotaryKey: await latent(rank, rotary),
+        keys: await unfold(0, plain),
+        values: await unfold(plain, value),
+      },
     output: await layer.matrix("attn_output.weight", width, heads * value),
   });
 }

@@ -4,22 +4,19 @@ import { openPretended } from "../kernels/product_profiles.ts";
 import { assertStacked, type StackedCase } from "../kernels/stacked_linear_case.ts";
 import { DISTINCT_PROFILES } from "../profiles.ts";
 
-/** Numbers of rows that each have tiles of their own, and more than one kernel has. */
-const STEPS = [1, 2, 3, 7, 9];
-
-const SHAPES: readonly Pick<StackedCase, "matrices" | "columns">[] = [
-  { matrices: [["Q4_K", 70], ["Q6_K", 37]], columns: 256 },
-  { matrices: [["Q8_0", 33], ["Q4_0", 70], ["Q8_0", 5]], columns: 96 },
+/** Products, and numbers of rows that each have tiles of their own. */
+const CASES: [shape: Omit<StackedCase, "tokens">, steps: number[]][] = [
+  [{ matrices: [["Q4_K", 70], ["Q6_K", 37]], columns: 256, normed: true }, [1, 2, 7]],
+  [{ matrices: [["Q8_0", 33], ["Q4_0", 7], ["Q8_0", 5]], columns: 96, gap: 3 }, [1, 4]],
+  [{ matrices: [["Q4_K", 9], ["Q5_K", 33]], columns: 256, integer: true, affine: true }, [1]],
 ];
 
 for (const profile of DISTINCT_PROFILES) {
-  for (const [i, shape] of SHAPES.entries()) {
-    Deno.test(`stacked products ${i} on ${profile.name}`, async () => {
+  for (const [shape, steps] of CASES) {
+    const formats = shape.matrices.map(([format]) => format);
+    Deno.test(`products by ${formats.join(", ")} side by side on ${profile.name}`, async () => {
       using device = await openPretended(profile);
-      for (const tokens of STEPS) {
-        await assertStacked(device, { ...shape, tokens, normed: true });
-        await assertStacked(device, { ...shape, tokens, affine: i === 0, gap: tokens });
-      }
+      for (const tokens of steps) await assertStacked(device, { ...shape, tokens });
     });
   }
 }
