@@ -7,6 +7,7 @@ import { productCases, USUAL_FORMATS } from "./products.ts";
 import { recurrentCases } from "./recurrent.ts";
 import { rowCases } from "./rows.ts";
 import { samplingCases } from "./sampling.ts";
+import { stackCases } from "./stacks.ts";
 import { errorOf, type KernelCase, Workbench } from "./workbench.ts";
 
 export type { KernelCase } from "./workbench.ts";
@@ -30,6 +31,7 @@ export interface Measurement {
 export function allCases(): KernelCase[] {
   return [
     ...productCases(),
+    ...stackCases(),
     ...attentionCases(),
     ...rowCases(),
     ...recurrentCases(),

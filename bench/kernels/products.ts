@@ -62,7 +62,8 @@ const CHECKED_OUTPUTS = 24;
 
 const GROUP = 32;
 
-interface Product {
+/** A product by a matrix of some format. */
+export interface Product {
   readonly format: QuantFormat;
   /** Outputs of each side. */
   readonly outputs: number;
@@ -122,7 +123,7 @@ export function productCases(): KernelCase[] {
 }
 
 /** A matrix of random weights, and its bytes. */
-function randomMatrix(
+export function randomMatrix(
   device: Device,
   { format, outputs, columns, sides = 1 }: Omit<Product, "rows">,
 ): { bytes: Uint8Array; upload: (unit?: number) => Matrix } {
@@ -154,7 +155,7 @@ function randomMatrix(
  * Random rows in the form that a format's products read, and the values that these products read in
  * them.
  */
-function randomInput(bench: Workbench, format: QuantFormat, rows: number, columns: number) {
+export function randomInput(bench: Workbench, format: QuantFormat, rows: number, columns: number) {
   const { device } = bench;
   const values = randomFloats(rows * columns, rows);
   const floats = bench.rows(rows, columns, values);
@@ -171,7 +172,7 @@ function randomInput(bench: Workbench, format: QuantFormat, rows: number, column
 }
 
 /** Some rows of a matrix, decoded. */
-function decode(bytes: Uint8Array, { format, columns }: Product, rows: readonly number[]) {
+export function decode(bytes: Uint8Array, { format, columns }: Product, rows: readonly number[]) {
   const blocks = columns / format.blockSize;
   const rowBytes = blocks * format.blockBytes;
   const weights = new Float32Array(rows.length * columns);
