@@ -24,7 +24,7 @@ export function headLinear(
     const ids = memory.constant("heads", everyHead);
     const unused = memory.constant("no weights", new Float32Array(4));
     const routing = { experts: heads, topK: heads, ids, weights: unused, count: unused };
-    return device.expertPairs(routing, rows, { cols: 1 });
+    return device.expertPairs(routing, rows, { every: true });
   });
   network.addRows(chosen);
   const form = network.formOf(x, matrix);

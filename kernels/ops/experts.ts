@@ -109,6 +109,8 @@ export interface ExpertPairs extends Operation {
 export interface ExpertPairsOptions {
   /** Width of tiles. Default: the device's choice. With 1, pairs are never grouped. */
   cols?: number;
+  /** Whether each row has every expert, the first one first. Then nothing has to be grouped. */
+  every?: boolean;
 }
 
 /** The expert of an empty tile, and the pair in an empty column of a tile. */

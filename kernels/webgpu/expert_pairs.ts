@@ -33,8 +33,10 @@ export class GpuExpertPairs implements ExpertPairs {
   readonly reads: readonly Buffer[];
   readonly writes: readonly Buffer[];
   readonly routing: Routing;
-  /** For each tile its expert and pairs, in the tiling of the step: [tiles]. */
-  readonly tiles: GPUBuffer;
+  /** Whether each row has every expert: tile i is of expert i % experts. */
+  readonly every: boolean;
+  /** For each tile its expert and pairs, in the tiling of the step: [tiles]. Undefined with `every`. */
+  readonly tiles: GPUBuffer | undefined;
   readonly #device: Gpu;
   readonly #cols: number | undefined;
   readonly #dispatches = new Map<number, Dispatch>();
@@ -48,14 +50,16 @@ export class GpuExpertPairs implements ExpertPairs {
    *   grouped
    */
   constructor(device: Gpu, routing: Routing, rows: number, options: ExpertPairsOptions = {}) {
+    const { cols, every = false } = options;
     this.#device = device;
     this.routing = routing;
-    this.#cols = options.cols;
+    this.every = every;
+    this.#cols = cols;
     const pairs = rows * routing.topK;
     const words = 2 * pairs + routing.experts * (1 + MOST_COLUMNS);
-    this.tiles = device.buffer("expert pairs", words * 4, "scratch");
-    this.reads = [routing.count, routing.ids];
-    this.writes = options.cols === 1 ? [] : [this.tiles];
+    this.tiles = every ? undefined : device.buffer("expert pairs", words * 4, "scratch");
+    this.reads = every ? [] : [routing.count, routing.ids];
+    this.writes = this.tiles && cols !== 1 ? [this.tiles] : [];
   }
 
   /**
@@ -85,12 +89,14 @@ export class GpuExpertPairs implements ExpertPairs {
   tiling(rows: number): ExpertTiling {
     const { experts, topK } = this.routing;
     const cols = this.columns(this.density(rows));
+    if (this.every) return { cols, tiles: experts * Math.ceil(rows / cols) };
     const pairs = rows * topK;
     return { cols, tiles: cols === 1 ? pairs : Math.floor(pairs / cols) + experts };
   }
 
   /** The expert of each pair is read, and the pair is written to its place. */
   work({ rows }: WorkCounts): Work {
+    if (this.every) return { bytesRead: 0, bytesWritten: 0, flops: 0 };
     const bytes = FLOAT * rows * this.routing.topK;
     return { bytesRead: bytes, bytesWritten: bytes, flops: 0 };
   }
@@ -113,19 +119,19 @@ export class GpuExpertPairs implements ExpertPairs {
 
   /** Undefined if pairs are not grouped. */
   #dispatch(cols: number): Dispatch | undefined {
-    if (cols === 1) return undefined;
+    if (cols === 1 || !this.tiles) return undefined;
     let dispatch = this.#dispatches.get(cols);
-    if (!dispatch) this.#dispatches.set(cols, dispatch = this.#bind(cols));
+    if (!dispatch) this.#dispatches.set(cols, dispatch = this.#bind(this.tiles, cols));
     return dispatch;
   }
 
-  #bind(cols: number): Dispatch {
+  #bind(tiles: GPUBuffer, cols: number): Dispatch {
     const { count, ids } = this.routing;
     const WORKGROUP = this.#device.capabilities.software ? 8 : 64;
     return this.#device.kernel({
       name: "expert pairs",
       source: pairsSource,
       constants: { WORKGROUP },
-    }).bind({ count, ids, pair_tiles: this.tiles }, { cols });
+    }).bind({ count, ids, pair_tiles: tiles }, { cols });
   }
 }

@@ -95,17 +95,18 @@ export class ExpertLinear {
   }
 
   #bind(part: MatrixPart, tile: Tile): Dispatch {
-    const { routing, tiles } = this.#chosen;
-    const GROUPED = columnsOf(tile) > 1;
+    const { routing, tiles, every } = this.#chosen;
+    const GROUPED = columnsOf(tile) > 1 && !every;
     return bindProduct(this.#device, this.#product, part, tile, {
-      constants: { GATHER: true, GROUPED },
-      resources: GROUPED ? { pair_tiles: tiles } : { ids: routing.ids },
+      constants: { GATHER: true, GROUPED, EVERY: every },
+      resources: every ? {} : GROUPED ? { pair_tiles: tiles! } : { ids: routing.ids },
       params: {
         rows: this.#rows,
         first: 0,
         share: this.#options.share,
         experts: part.rows / this.#rows,
         first_expert: part.first / this.#rows,
+        all_experts: routing.experts,
       },
     });
   }

@@ -243,6 +243,7 @@ interface ProductBindings {
   readonly constants: {
     readonly GATHER?: boolean;
     readonly GROUPED?: boolean;
+    readonly EVERY?: boolean;
     /** See stacked_linear.ts. */
     readonly PRODUCTS?: number;
     readonly JOINED?: boolean;
@@ -301,7 +302,14 @@ export function productKernel(
   const gate = sides === 2 ? activationFunction(activation) : undefined;
   // Many tokens, for which a tile is staged, come from norm(), which defers nothing.
   const DEFERRED_NORM = epsilon !== undefined && !isStaged(tile);
-  const own = { GATHER: false, GROUPED: false, PRODUCTS: 1, JOINED: false, FURTHER: false };
+  const own = {
+    GATHER: false,
+    GROUPED: false,
+    EVERY: false,
+    PRODUCTS: 1,
+    JOINED: false,
+    FURTHER: false,
+  };
   const source = {
     name: `${text === linearSource ? "linear" : "matmul"} ${format.name}`,
     source: text,

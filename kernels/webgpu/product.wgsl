@@ -1,7 +1,7 @@
 // What linear.wgsl and matmul.wgsl share: the bindings of y = x W^T and the pieces of its epilogue.
 // INTEGER: x is int8 groups. AFFINE: each row of w has a scale and a bias. QUANTIZED_OUTPUT: y is
 // int8 groups. GATHER: w is a stack of matrices, the experts, and a "token" is a pair of a row of x and
-// one of the experts chosen for it. The planes of w, which its format defines, begin at binding 8.
+// one of the experts chosen for it; EVERY: these are all, in order. The planes of w, which its format defines, begin at binding 8.
 // NORM: besides y, f32, the product writes int8 groups of y times the weights of an RMSNorm, with the sum
 // of squares of y in each. DEFERRED_NORM: x may be such groups, whose results are divided by the root mean
 // square here. Groups that are whole have no sums of squares.
@@ -16,6 +16,7 @@ struct Params {
   share: u32,          // pairs that read the same row of x
   experts: u32,        // in the bound part of w
   first_expert: u32,   // the first of these
+  all_experts: u32,    // in all parts
   #end
   #if JOINED
   tiles: u32,          // of rows
@@ -51,10 +52,12 @@ struct Params {
 // The tokens of the COLS columns of a tile. NONE: the column is idle.
 const NONE = 0xffffffffu;
 #if GATHER
+#if !EVERY
 #if GROUPED
 @group(0) @binding(6) var<storage, read> pair_tiles: array<u32>;            // see expert_pairs.wgsl
 #else
 @group(0) @binding(6) var<storage, read> ids: array<u32>;             // [pairs] experts
+#end
 #end
 #end
 
@@ -62,10 +65,15 @@ fn token_of(tile: u32, column: u32) -> u32 {
   #if !GATHER
   return tile * COLS + column;
   #else
+  #if EVERY
+  let row = tile / params.all_experts * COLS + column;
+  return row * params.all_experts + tile % params.all_experts;
+  #else
   #if GROUPED
   return pair_tiles[tile * (COLS + 1u) + 1u + column];
   #else
   return tile;
+  #end
   #end
   #end
 }
@@ -83,10 +91,14 @@ fn input_of(token: u32) -> u32 {
 // The expert of a tile, counted from the first one of the bound part of w. It is params.experts or more
 // if the expert is in another part, or the tile is empty.
 fn expert_of(tile: u32) -> u32 {
+  #if EVERY
+  return tile % params.all_experts - params.first_expert;
+  #else
   #if GROUPED
   return pair_tiles[tile * (COLS + 1u)] - params.first_expert;
   #else
   return ids[tile] - params.first_expert;
+  #end
   #end
 }
 #end

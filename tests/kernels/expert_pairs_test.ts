@@ -27,9 +27,9 @@ async function assertGrouped(device: WebGpuDevice, shape: Case): Promise<void> {
   const chosen = new GpuExpertPairs(device, routing, rows + 3, { cols });
   const { tiles } = chosen.tiling(rows);
   const words = tiles * (1 + cols);
-  write(device, chosen.tiles, new Uint32Array(words).fill(12345));
+  write(device, chosen.tiles!, new Uint32Array(words).fill(12345));
   submit(device, (pass) => chosen.encode(pass, rows));
-  const actual = await readWords(device, chosen.tiles, words);
+  const actual = await readWords(device, chosen.tiles!, words);
   assertEquals(actual, expertPairsReference(ids, { experts, cols }));
 }
 

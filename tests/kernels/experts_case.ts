@@ -6,7 +6,9 @@ import {
   allocateRouting,
   expertLinearReference,
   isQuantized,
+  padTo,
   quantizedRows,
+  ROW_PADDING,
 } from "../../kernels/mod.ts";
 import {
   ExpertLinear,
@@ -30,6 +32,7 @@ export interface Case {
   columns: number;
   tokens: number;
   experts: number;
+  /** Experts of a token; not read with `every`. */
   topK: number;
   /** Whether x has a row per pair, not one per token. */
   perPair?: boolean;
@@ -41,6 +44,8 @@ export interface Case {
   parts?: number;
   /** Pairs in a tile; default what the device chooses. */
   cols?: number;
+  /** Whether each token has every expert, in order. */
+  every?: boolean;
   tile?: GpuExpertOptions["tile"];
   /** Error of each term of a sum, as a share of it, where the kernel rounds its operands. */
   rounding?: number;
@@ -48,7 +53,8 @@ export interface Case {
 
 /** Fails unless the products on the GPU are the reference's. */
 export async function assertExperts(device: WebGpuDevice, shape: Case): Promise<void> {
-  const { rows, columns, tokens, experts, topK, quantized = false } = shape;
+  const { rows, columns, tokens, experts, every = false, quantized = false } = shape;
+  const topK = every ? experts : shape.topK;
   const format = formatNamed(shape.format);
   const sides = shape.paired ? 2 : 1;
   const size = { rows: experts * rows, columns, sides, unit: rows } as const;
@@ -61,22 +67,25 @@ export async function assertExperts(device: WebGpuDevice, shape: Case): Promise<
 
   const pairs = tokens * topK;
   const random = randomFloats(pairs, pairs + experts);
-  const ids = Uint32Array.from(random, (value) => Math.floor(Math.abs(value) * 977) % experts);
+  const ids = Uint32Array.from(
+    random,
+    (value, pair) => every ? pair % experts : Math.floor(Math.abs(value) * 977) % experts,
+  );
   const routing = allocateRouting(device, tokens, { experts, topK });
   write(device, routing.ids, ids);
   write(device, routing.count, Uint32Array.of(pairs));
-  const chosen = new GpuExpertPairs(
-    device,
-    routing,
-    tokens,
-    shape.cols ? { cols: shape.cols } : {},
-  );
+  const chosen = new GpuExpertPairs(device, routing, tokens, {
+    every,
+    ...(shape.cols ? { cols: shape.cols } : {}),
+  });
 
   const share = shape.perPair ? 1 : topK;
   const values = activations(pairs / share, columns);
   const floats = uploadRows(device, values, columns);
   const x = shape.integer ? quantizedRows(device, "x", pairs / share, columns) : floats;
-  const y = outputRows(device, pairs, rows, quantized);
+  // Tokens, not pairs, are padded where each has every expert.
+  const most = every ? padTo(tokens, ROW_PADDING) * experts : pairs;
+  const y = outputRows(device, most, rows, quantized);
   if (!isQuantized(y)) writeRows(device, y, randomFloats(pairs * rows, 10));
   const options = { share, ...(shape.tile ? { tile: shape.tile } : {}) };
   const experted = new ExpertLinear(device, matrix, chosen, x, y, options);

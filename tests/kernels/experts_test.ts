@@ -82,6 +82,42 @@ webGpuTest("ExpertLinear multiplies experts that are spread over parts", async (
   });
 });
 
+gpuTest(
+  "ExpertLinear multiplies every expert's rows of tokens that have all of them",
+  async (device) => {
+    const integer = device.capabilities.packedDot;
+    const shape = { every: true, topK: 0, perPair: true, experts: 3, rows: 19, columns: 96 };
+    const wide = { rows: 1, cols: 4, lanes: 1, workgroup: 8 };
+    for (const tokens of [1, 3, 5, 8, 11]) {
+      await assertExperts(device, { ...shape, ...NARROW, format: "F16", tokens });
+      await assertExperts(device, {
+        ...shape,
+        format: "Q4_0",
+        cols: 4,
+        tile: wide,
+        tokens,
+        integer,
+      });
+    }
+    await assertExperts(device, { ...shape, format: "Q8_0", tokens: 37, integer });
+  },
+);
+
+webGpuTest(
+  "Tokens that have every expert are multiplied in staged tiles and by parts",
+  async () => {
+    using device = await WebGpuDevice.open({ maxBindingSize: 49 * 3 * 16 });
+    const shape = { every: true, topK: 0, experts: 6, rows: 20, columns: 96, format: "Q4_0" };
+    const wide = { rows: 1, cols: 2, lanes: 1, workgroup: 8 };
+    await device.scoped("multiply", async () => {
+      await assertExperts(device, { ...shape, tokens: 5, cols: 2, tile: wide, parts: 3 });
+      const staged = { cols: 64, tile: "staged" as const, parts: 3, affine: true };
+      await assertExperts(device, { ...shape, ...staged, tokens: 67, perPair: true });
+      await assertExperts(device, { ...shape, ...staged, tokens: 9 });
+    });
+  },
+);
+
 webGpuTest("ExpertLinear refuses parts that end within an expert", async () => {
   using device = await WebGpuDevice.open({ maxBindingSize: 49 * 3 * 16 });
   const format = formatNamed("Q4_0");
