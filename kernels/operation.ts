@@ -20,6 +20,16 @@ export interface FloatRows {
   readonly columns: number;
   readonly stride: number;
   readonly floats: Buffer;
+  /**
+   * The epsilon of an RMSNorm that linear() may have written into these rows without the division by
+   * the root mean square; see `LinearOptions.norm`. Only linear() reads such rows.
+   */
+  readonly deferredEpsilon?: number;
+  /**
+   * Given with it: the float at which sums of squares begin, of every 32 columns of each row, padded to
+   * whole fours. They are zeros where a row is whole.
+   */
+  readonly squares?: number;
 }
 
 /** A key of members that only the device may use. */

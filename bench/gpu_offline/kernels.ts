@@ -79,8 +79,8 @@ function compileProducts(device: WebGpuDevice, name: string): void {
   const { width, inner } = MODELS["8b"]!;
   const integer = format.kind === "integer" && device.capabilities.packedDot;
   const epsilon = 1e-5;
-  const normed = quantizedRows(device, "x", MOST_ROWS, width, { deferredEpsilon: epsilon });
-  const x = integer ? normed : floatRows(device, "x", MOST_ROWS, width);
+  const allocate = integer ? quantizedRows : floatRows;
+  const normed = allocate(device, "x", MOST_ROWS, width, { deferredEpsilon: epsilon });
   const weight = device.buffer("weight", 4 * width, "weights");
   const norm = { norm: { kind: "rms", epsilon, weight }, y: normed } as const;
   for (const part of ["output", "gate and up"] as const) {
@@ -96,9 +96,9 @@ function compileProducts(device: WebGpuDevice, name: string): void {
     const y = quantized
       ? quantizedRows(device, "y", MOST_ROWS, columns)
       : floatRows(device, "y", MOST_ROWS, columns);
-    const mostFused = integer && !isPair ? device.mostFusedNormRows(matrix) : 0;
+    const mostFused = isPair ? 0 : device.mostFusedNormRows(matrix);
     // The output's input is no norm, unlike that of gate and up.
-    const from = integer && !isPair ? quantizedRows(device, "x", MOST_ROWS, width) : x;
+    const from = isPair ? normed : allocate(device, "x", MOST_ROWS, width);
     const options = { accumulate: true, ...(mostFused > 0 && { norm }) };
     const product = device.linear(matrix, from, y, isPair ? {} : options);
     // A turn of the loop takes a group of each row, or some quads of it.

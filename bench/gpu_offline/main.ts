@@ -12,7 +12,7 @@ import { DEFAULT_FAMILY, findNullGpu, runOnNullGpu } from "./null_gpu.ts";
 import { roofline } from "./roofline.ts";
 
 /** GPUs whose code is looked at: RDNA 1 to 4, GCN, and one within a processor. */
-const FAMILIES = "navi10,navi31,gfx1201,vega10,renoir";
+const FAMILIES = ["navi10", "navi31", "gfx1201", "vega10", "renoir"];
 
 const FORMATS = "Q4_K,Q6_K,Q8_0,Q4_0,F16,Q4_K+Q6_K";
 
@@ -92,12 +92,13 @@ if (import.meta.main) {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      families: { type: "string", default: FAMILIES },
+      families: { type: "string" },
       formats: { type: "string", default: FORMATS },
       rows: { type: "string" },
       dawn: { type: "boolean", default: false },
     },
   });
+  const families = values.families?.split(",");
   const kind = values.dawn ? "dawn" : "webgpu";
   const wants = (part: string) => positionals.length === 0 || positionals.includes(part);
   if (wants("roofline")) {
@@ -111,10 +112,13 @@ if (import.meta.main) {
       Deno.exit(0);
     }
     if (wants("decode")) {
-      print(`\nThe null GPU, ${DEFAULT_FAMILY}; load ${load()}`);
-      for (const architecture of ["llama", "qwen3"]) {
-        const { stdout } = await runOnNullGpu(gpu, "decode.ts", { args: [architecture], kind });
-        printDecode(JSON.parse(stdout));
+      for (const family of families ?? [DEFAULT_FAMILY]) {
+        print(`\nThe null GPU, ${family}; load ${load()}`);
+        for (const architecture of ["llama", "qwen3"]) {
+          const options = { args: [architecture], kind, family } as const;
+          const { stdout } = await runOnNullGpu(gpu, "decode.ts", options);
+          printDecode(JSON.parse(stdout));
+        }
       }
     }
     if (wants("load")) {
@@ -128,7 +132,7 @@ if (import.meta.main) {
     if (wants("kernels")) {
       const isWanted = ({ name }: KernelCode) =>
         values.rows === undefined || name.endsWith(`, ${values.rows} rows`);
-      for (const family of values.families.split(",")) {
+      for (const family of families ?? FAMILIES) {
         const kernels = await kernelsOn(gpu, family, values.formats.split(","), kind);
         printKernels(family, kernels.filter(isWanted));
       }

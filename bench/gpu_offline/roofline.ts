@@ -19,8 +19,8 @@ interface ModelWork {
   /** Bytes of weights that a token reads. */
   readonly bytes: number;
   readonly weights: number;
-  /** Dispatches of a token: in int8, with norms of the residual fused with products, and in f32. */
-  readonly dispatches: readonly [packed: number, floats: number];
+  /** Dispatches of a token. */
+  readonly dispatches: number;
   /** Instructions for 32 weights, in int8 and in f32: means of RADV's navi31 and navi10. */
   readonly instructions: readonly [packed: number, floats: number];
 }
@@ -40,14 +40,14 @@ const MODELS: readonly ModelWork[] = [
     name: "8B Q4_K_M",
     bytes: 4.69e9,
     weights: 7.5e9,
-    dispatches: [229, 293],
+    dispatches: 229,
     instructions: [56, 118],
   },
   {
     name: "0.6B Q8_0",
     bytes: 0.634e9,
     weights: 0.596e9,
-    dispatches: [200, 256],
+    dispatches: 200,
     instructions: [27, 84],
   },
 ];
@@ -74,7 +74,7 @@ function predict(gpu: Hardware, model: ModelWork, at: 0 | 1): [tokens: number, s
   const perGroup = model.instructions[arithmetic];
   const computing = model.weights / 32 * perGroup / (gpu.lanes * ISSUED[at]);
   const longer = Math.max(reading, computing) + (1 - HIDDEN[at]) * Math.min(reading, computing);
-  const tokens = 1 / (longer + model.dispatches[arithmetic] * BETWEEN[at]);
+  const tokens = 1 / (longer + model.dispatches * BETWEEN[at]);
   return [tokens, tokens * model.bytes / gpu.bandwidth];
 }
 

@@ -10,6 +10,7 @@ import {
   type EmbedOptions,
   type FloatRows,
   GROUP,
+  isQuantized,
   type Matrix,
   type Norm,
   padTo,
@@ -33,7 +34,7 @@ export interface Reader {
   readonly readers: readonly Matrix[];
   /** Whether it reads f32 besides, for something other than a product. */
   readonly readsFloats?: boolean;
-  /** Whether it reads int8 groups for something other than linear(), such as products of experts. */
+  /** Whether it reads them for something other than linear(), such as products of experts. */
   readonly readsGroups?: boolean;
 }
 
@@ -97,25 +98,28 @@ export class Network extends OperationList {
     const { device } = sum.operation;
     const most = device === this.device ? this.device.mostFusedNormRows(sum.matrix) : 0;
     const { integer, float } = this.#formsFor(readers);
-    if (most === 0 || !integer || float) return undefined;
-    if ([readers].flat().some(({ readsGroups }) => readsGroups)) return undefined;
-    const rows = this.quantizedScratch(label, x.columns);
-    const quantized = { ...rows, deferredEpsilon: norm.epsilon };
+    if (most === 0 || (integer && float)) return undefined;
+    const areProducts = [readers].flat().every((reader) =>
+      !reader.readsGroups && !reader.readsFloats
+    );
+    if (!areProducts) return undefined;
+    const { columns } = x;
+    const y = this.normedScratch(label, columns, norm.epsilon, integer);
     const { matrix, x: input } = sum;
     const options = { accumulate: true };
     const alone = this.make.linear(matrix, input, x, options);
-    const both = this.make.linear(matrix, input, x, { ...options, norm: { norm, y: quantized } });
+    const both = this.make.linear(matrix, input, x, { ...options, norm: { norm, y } });
     this.replaceLast({
       ...overRows(both),
       encodeAlone: (pass, step) => alone.encode(pass, step.rows),
     });
-    const own = this.make.norm(x, quantized, norm);
+    const own = this.make.norm(x, y, norm);
     this.add({
       ...overRows(own),
       encode: (pass, step) => step.rows > most && own.encode(pass, step.rows),
       encodeAlone: (pass, step) => own.encode(pass, step.rows),
     });
-    return { columns: x.columns, quantized };
+    return isQuantized(y) ? { columns, quantized: y } : { columns, floats: y };
   }
 
   /** Appends an operation that writes new rows, in the forms that their readers take. */

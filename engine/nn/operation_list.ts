@@ -4,6 +4,7 @@
 // operations.
 
 import {
+  type Activation,
   type Allocator,
   deferred,
   type Device,
@@ -106,6 +107,19 @@ export abstract class OperationList {
     rows = this.options.limits.rows,
   ): QuantizedRows {
     return this.#scratch.quantized(label, rows, columns);
+  }
+
+  /** New rows that live within a step, of which linear() may divide by the root mean square of a norm. */
+  normedScratch(
+    label: string,
+    columns: number,
+    deferredEpsilon: number,
+    quantized: boolean,
+  ): Activation {
+    const { rows } = this.options.limits;
+    return quantized
+      ? { ...this.quantizedScratch(label, columns), deferredEpsilon }
+      : this.#scratch.floatsWithSquares(label, rows, columns, deferredEpsilon);
   }
 
   /** An allocator of other values that live within a step. */

@@ -74,6 +74,20 @@ export class Scratch {
     return floatRows(this.allocator(padding), label, rows, columns);
   }
 
+  /** A new value: rows of f32 with sums of squares. See {@linkcode FloatRows.squares}. */
+  floatsWithSquares(
+    label: string,
+    rows: number,
+    columns: number,
+    deferredEpsilon: number,
+  ): FloatRows {
+    // The sums, which nothing else may overwrite where they are padded, are at a place that depends on
+    // the number of rows.
+    const isPadded = columns % (4 * GROUP) !== 0;
+    const allocator = this.allocator(isPadded ? `squares ${rows} of ${columns}` : "");
+    return floatRows(allocator, label, rows, columns, { deferredEpsilon });
+  }
+
   /** A new value: rows of int8 groups. See {@linkcode QuantizedRows}. */
   quantized(label: string, rows: number, columns: number): QuantizedRows {
     const padding = columns % GROUP === 0 ? "" : `int8 ${columns}`;

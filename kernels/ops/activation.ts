@@ -25,10 +25,7 @@ export interface QuantizedRows {
   readonly columns: number;
   readonly stride: number;
   readonly groups: Buffer;
-  /**
-   * The epsilon of an RMSNorm that linear() may have written into these rows without the division by
-   * the root mean square; see `LinearOptions.norm`. Only linear() reads such rows.
-   */
+  /** See {@linkcode FloatRows.deferredEpsilon}; each group has its sum of squares. */
   readonly deferredEpsilon?: number;
 }
 
@@ -40,16 +37,26 @@ export function isQuantized(activation: Activation): activation is QuantizedRows
   return "groups" in activation;
 }
 
-/** Allocates zeroed f32 rows. */
+/** Allocates zeroed f32 rows, and with `deferredEpsilon` their sums of squares. */
 export function floatRows(
   device: Allocator,
   label: string,
   rows: number,
   columns: number,
+  { deferredEpsilon }: Pick<FloatRows, "deferredEpsilon"> = {},
 ): FloatRows {
   const stride = padTo(columns, GROUP);
-  const floats = device.buffer(label, padTo(rows, ROW_PADDING) * stride * 4, "scratch");
-  return { columns, stride, floats };
+  const all = padTo(rows, ROW_PADDING);
+  const squares = all * stride;
+  const hasSquares = deferredEpsilon !== undefined;
+  const count = squares + (hasSquares ? all * 4 * squareQuads(columns) : 0);
+  const floats = device.buffer(label, count * 4, "scratch");
+  return { columns, stride, floats, ...(hasSquares && { deferredEpsilon, squares }) };
+}
+
+/** Quads of f32 that hold the sums of squares of a row; see {@linkcode FloatRows.squares}. */
+export function squareQuads(columns: number): number {
+  return Math.ceil(columns / GROUP / 4);
 }
 
 /** Allocates zeroed int8 rows. */

@@ -1,7 +1,7 @@
 // y = x W^T for weights of any format, and its plain reference. Products with expert matrices are
 // in experts.ts.
 
-import type { QuantizedRows } from "./activation.ts";
+import type { Activation } from "./activation.ts";
 import type { ActivationFunction } from "./activation_function.ts";
 import type { Matrix } from "./matrix.ts";
 import type { Norm } from "./norm.ts";
@@ -26,15 +26,15 @@ export interface LinearOptions {
 
 /**
  * An RMSNorm of y = y + x W^T that is fused with the product where there are few rows; see
- * `Device.mostFusedNormRows`. Each group of 32 columns is multiplied by its weights and becomes int8 codes
- * with its sum of squares. The root mean square is known when all groups are there, so each product that
- * reads them sums the squares, and divides its results by the root.
+ * `Device.mostFusedNormRows`. Each group of 32 columns is multiplied by its weights, and becomes int8 codes
+ * or stays f32, with its sum of squares. The root mean square is known when all groups are there, so each
+ * product that reads them sums the squares, and divides its results by the root.
  */
 export interface FusedNorm {
   /** Without a bias, and with weights. */
   readonly norm: Norm;
   /** Its result: as many columns as y, and `deferredEpsilon` that of the norm. */
-  readonly y: QuantizedRows;
+  readonly y: Activation;
 }
 
 /** The plain reference, summed in f64: weights [rows, columns], x [tokens, columns]. */

@@ -193,14 +193,16 @@ export function useOf({ matrix, x, y, norm }: Product): TileUse {
   return { sides: matrix.sides, integer: isQuantized(x), quantized };
 }
 
-/** Most storage buffers of a product besides the planes of its weights: x, y, affine, groups, norm. */
+/** Most storage buffers of a product besides the planes of its weights: x, y, affine, normed, norm. */
 const OTHER_BUFFERS = 5;
 /** Storage buffers that a kernel has on every device. */
 export const MOST_BUFFERS = 8;
 
 /** Most rows for which a norm is fused with the product by a matrix. */
-export function mostFusedNormRows({ format, sides }: GpuMatrix): number {
-  return sides === 1 && weightBuffers(format) + OTHER_BUFFERS <= MOST_BUFFERS ? MOST_COLS : 0;
+export function mostFusedNormRows({ format, rows, sides }: GpuMatrix): number {
+  const isPossible = sides === 1 && rows % GROUP === 0 &&
+    weightBuffers(format) + OTHER_BUFFERS <= MOST_BUFFERS;
+  return isPossible ? MOST_COLS : 0;
 }
 
 /** Why a norm cannot be fused with the product by a matrix; undefined if it can. */
@@ -210,7 +212,7 @@ function normFault(
   { norm, y: to }: FusedNorm,
 ): string | undefined {
   if (mostFusedNormRows(matrix) === 0) {
-    return `it is ${matrix.format.name}, with ${matrix.sides} sides`;
+    return `it is ${matrix.format.name}, with ${matrix.rows} rows and ${matrix.sides} sides`;
   }
   if (norm.kind !== "rms" || norm.bias || !norm.weight) {
     return "only RMSNorms with weights and without biases are fused";
@@ -281,7 +283,7 @@ export function productKernel(
   const { matrix, x, y, accumulate = false, activation = "silu", norm } = product;
   const use = useOf(product);
   const { first } = more.params;
-  const epsilon = isQuantized(x) ? x.deferredEpsilon : undefined;
+  const epsilon = x.deferredEpsilon;
   const fault = tileFault(device.profile, tile, use) ??
     (use.quantized && first % GROUP !== 0
       ? `its int8 groups would begin at column ${first}`
@@ -302,6 +304,7 @@ export function productKernel(
   const gate = sides === 2 ? activationFunction(activation) : undefined;
   // Many tokens, for which a tile is staged, come from norm(), which defers nothing.
   const DEFERRED_NORM = epsilon !== undefined && !isStaged(tile);
+  const QUANTIZED_OUTPUT = isQuantized(y) || (norm !== undefined && isQuantized(norm.y));
   const own = {
     GATHER: false,
     GROUPED: false,
@@ -324,14 +327,16 @@ export function productKernel(
       SIDES: sides,
       PAIRED: sides === 2,
       INTEGER: use.integer,
-      QUANTIZED_OUTPUT: use.quantized,
+      FLOAT_OUTPUT: !isQuantized(y),
+      QUANTIZED_OUTPUT,
       NORM: norm !== undefined,
+      FLOAT_NORM: norm !== undefined && !QUANTIZED_OUTPUT,
       DEFERRED_NORM,
       AFFINE: part.affine !== undefined,
-      ACCUMULATE: accumulate,
+      ACCUMULATE: accumulate || norm !== undefined,
     },
     snippets: weightSnippets(format, [
-      ...((use.integer || use.quantized) && !more.constants.FURTHER ? [quantizeSource] : []),
+      ...((use.integer || QUANTIZED_OUTPUT) && !more.constants.FURTHER ? [quantizeSource] : []),
       ...(gate ? [gate.snippet] : []),
       productSource,
     ]),
@@ -339,7 +344,7 @@ export function productKernel(
   const resources = {
     x: bufferOf(x),
     ...(isQuantized(y) ? { groups: y.groups } : { y: y.floats }),
-    ...(norm ? { groups: norm.y.groups, norm_weight: norm.norm.weight! } : {}),
+    ...(norm ? { norm_weight: norm.norm.weight!, ...normedBuffer(norm.y) } : {}),
     ...bindWeights(matrix, part),
     ...(part.affine ? { affine: part.affine } : {}),
     ...more.resources,
@@ -349,9 +354,19 @@ export function productKernel(
     stride: y.stride,
     columns: matrix.columns,
     epsilon: epsilon ?? 0,
+    squares: squaresOf(x) / 4,
+    normed_squares: norm ? squaresOf(norm.y) : 0,
     ...more.params,
   };
   return { source, resources, params };
+}
+
+function normedBuffer(y: Activation): Record<string, Resource> {
+  return isQuantized(y) ? { groups: y.groups } : { normed: y.floats };
+}
+
+function squaresOf(x: Activation): number {
+  return isQuantized(x) ? 0 : x.squares ?? 0;
 }
 
 /** The kernel of a tile, its constants that depend on the tile, and the extensions of WGSL it uses. */
@@ -385,6 +400,7 @@ function tileConstants(device: Gpu, tile: LinearTile, { sides }: TileUse) {
   const SHUFFLED = SUBGROUPS ? 1 : shuffledLanes(tile, device.profile);
   return {
     ROWS: rows,
+    GROUP_TEAMS: GROUP / rows,
     LANES: lanes,
     WORKGROUP: workgroup,
     SUBGROUPS,

@@ -22,6 +22,11 @@ var<workgroup> square_partials: array<f32, COLS * PARTS>;
 #end
 #end
 
+#if FLOAT_NORM
+const TEAMS = WORKGROUP / LANES;
+var<workgroup> team_squares: array<f32, COLS * TEAMS>;  // of each team's rows
+#end
+
 // Sums of a group: one of all 32 products where its halves share a scale, or one of each half.
 #if UNIFORM_GROUP
 alias Halves = f32;
@@ -254,6 +259,17 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
   }
   #end
 
+  #if DEFERRED_NORM
+  #if !INTEGER
+  let square_quads = (groups + 3u) / 4u;
+  for (var quad = lane; quad < square_quads; quad += LANES) {
+    #for c in 0..COLS
+    squares$c += dot(x[params.squares + token$c * square_quads + quad], vec4(1.0));
+    #end
+  }
+  #end
+  #end
+
   #for s in 0..SIDES
   #for r in 0..ROWS
   #for c in 0..COLS
@@ -364,31 +380,53 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
     #end
     #end
     #end
+    // All that is added to is read before any of it is written: a GPU that has written waits before it
+    // reads on.
+    #if FLOAT_NORM
+    // Rows are whole groups of 32, so that a team has all of its rows or none.
+    if (first_row < params.rows) {
+      let column = params.first + first_row;
+      #for r in 0..ROWS
+      let weight$r = norm_weight[column + $r];
+      #for c in 0..COLS
+      let y$r_$c = y[token$c * params.stride + column + $r] + sum0_$r_$c;
+      #end
+      #end
+      #for c in 0..COLS
+      var own_squares$c = 0.0;
+      #for r in 0..ROWS
+      own_squares$c += y$r_$c * y$r_$c;
+      #end
+      team_squares[$c * TEAMS + team] = own_squares$c;
+      #for r in 0..ROWS
+      y[token$c * params.stride + column + $r] = y$r_$c;
+      normed[token$c * params.stride + column + $r] = y$r_$c * weight$r;
+      #end
+      #end
+    }
+    #else
+    #if ACCUMULATE
+    #for r in 0..ROWS
+    #for c in 0..COLS
+    let before$r_$c = y[token$c * params.stride + params.first + first_row + $r];
+    #end
+    #end
+    #end
     #for r in 0..ROWS
     #for c in 0..COLS
     #if PAIRED
     sum0_$r_$c = gate(sum0_$r_$c, sum1_$r_$c);
     #end
-    #if NORM
-    // What is added to is normed with the sum.
-    var y$r_$c = 0.0;
-    if (first_row + $r < params.rows) {
-      let at = token$c * params.stride + params.first + first_row + $r;
-      y$r_$c = y[at] + sum0_$r_$c;
-      y[at] = y$r_$c;
-    }
-    results[$c * OUTPUTS + team * ROWS + $r] = y$r_$c;
-    #else
+    #if ACCUMULATE
+    sum0_$r_$c += before$r_$c;
+    #end
     #if QUANTIZED_OUTPUT
     results[$c * OUTPUTS + team * ROWS + $r] = select(0.0, sum0_$r_$c, first_row + $r < params.rows);
-    #else
+    #end
+    #if FLOAT_OUTPUT
     if (first_row + $r < params.rows && token$c != NONE) {
       let at = token$c * params.stride + params.first + first_row + $r;
-      #if ACCUMULATE
-      y[at] += sum0_$r_$c;
-      #else
       y[at] = sum0_$r_$c;
-      #end
     }
     #end
     #end
@@ -399,6 +437,22 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
   #if QUANTIZED_OUTPUT
   workgroupBarrier();
   write_groups(token_tile, tile, thread);
+  #end
+  #if FLOAT_NORM
+  workgroupBarrier();
+  for (var group = thread; group < COLS * OUTPUTS / 32u; group += WORKGROUP) {
+    let output = tile * OUTPUTS + group * 32u % OUTPUTS;
+    var squares = 0.0;
+    #for j in 0..GROUP_TEAMS
+    squares += team_squares[group * GROUP_TEAMS + $j];
+    #end
+    if (output < params.rows) {
+      let token = token_of(token_tile, group * 32u / OUTPUTS);
+      let square_quads = (params.stride + 127u) / 128u;
+      let at = params.normed_squares + token * 4u * square_quads;
+      normed[at + (params.first + output) / 32u] = squares;
+    }
+  }
   #end
 }
 

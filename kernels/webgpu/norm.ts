@@ -2,7 +2,13 @@
 
 import normSource from "./norm.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
-import { type Activation, bufferOf, type FloatRows, isQuantized } from "../ops/activation.ts";
+import {
+  type Activation,
+  bufferOf,
+  type FloatRows,
+  isQuantized,
+  squareQuads,
+} from "../ops/activation.ts";
 import type { Norm, NormOptions } from "../ops/norm.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
@@ -20,6 +26,7 @@ export class Normalize {
     const { weight, bias } = norm;
     const QUANTIZED_OUTPUT = isQuantized(y);
     const IN_PLACE = !isQuantized(y) && y.floats === x.floats;
+    const squares = isQuantized(y) ? undefined : y.squares;
     this.#count = vectors?.count ?? 1;
     this.#dispatch = device.kernel({
       name: "norm",
@@ -33,6 +40,7 @@ export class Normalize {
         WEIGHT: weight !== undefined,
         BIAS: bias !== undefined,
         ADD: Boolean(options.accumulate),
+        SQUARES: squares !== undefined,
       },
       snippets: QUANTIZED_OUTPUT ? [snippet, quantizeGroupSource] : [snippet],
     }).bind({
@@ -49,6 +57,8 @@ export class Normalize {
       y_stride: y.stride,
       weight_step: vectors && norm.weightPerVector ? vectors.columns : 0,
       epsilon: norm.epsilon,
+      squares: (squares ?? 0) / 4,
+      square_quads: squareQuads(y.columns),
     });
   }
 

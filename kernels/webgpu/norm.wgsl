@@ -3,7 +3,8 @@
 // its row of x, i from 0 on: heads within a row, or whole rows.
 // WEIGHT: times a factor per column (weight_step apart for each i). BIAS: plus a term per column.
 // GATHER: row r of y is row source[r] of x. IN_PLACE: y is x. ADD: y += the result.
-// QUANTIZED_OUTPUT: y as int8 groups of 32. Columns past `columns` are padding, zero in x and in y.
+// QUANTIZED_OUTPUT: y as int8 groups of 32. SQUARES: sums of squares come after the rows of y, zeros, as
+// the rows are whole. Columns past `columns` are padding, zero in x and in y.
 struct Params {
   columns: u32,
   width: u32,        // quads of a vector, with the padding of a whole row
@@ -12,6 +13,10 @@ struct Params {
   y_stride: u32,     // floats in a row of y
   weight_step: u32,  // 0 where all vectors of a row share their weights
   epsilon: f32,
+  #if SQUARES
+  squares: u32,       // quad of y at which they begin
+  square_quads: u32,  // quads of them for each row
+  #end
 }
 @group(0) @binding(0) var<uniform> params: Params;
 #if !IN_PLACE
@@ -116,6 +121,11 @@ fn main(
     #else
     y[to_row + i] = value;
     #end
+  }
+  #end
+  #if SQUARES
+  for (var i = thread; i < params.square_quads; i += WORKGROUP) {
+    y[params.squares + workgroup.x * params.square_quads + i] = vec4(0.0);
   }
   #end
 }

@@ -1,10 +1,12 @@
 // What linear.wgsl and matmul.wgsl share: the bindings of y = x W^T and the pieces of its epilogue.
 // INTEGER: x is int8 groups. AFFINE: each row of w has a scale and a bias. QUANTIZED_OUTPUT: y is
 // int8 groups. GATHER: w is a stack of matrices, the experts, and a "token" is a pair of a row of x and
-// one of the experts chosen for it; EVERY: these are all, in order. The planes of w, which its format defines, begin at binding 8.
-// NORM: besides y, f32, the product writes int8 groups of y times the weights of an RMSNorm, with the sum
-// of squares of y in each. DEFERRED_NORM: x may be such groups, whose results are divided by the root mean
-// square here. Groups that are whole have no sums of squares.
+// one of the experts chosen for it; EVERY: these are all, in order. The planes of w, which its
+// format defines, begin at binding 8.
+// NORM: besides y, f32, the product writes y times the weights of an RMSNorm, and the sum of squares of
+// each 32 columns of y: as int8 groups, or with FLOAT_NORM as f32, where the sums come after all rows.
+// DEFERRED_NORM: x may be that, whose results are divided by the root mean square here. Rows that are whole
+// have sums of zero.
 // JOINED: one kernel computes several products of the same x, each with declarations of its own (see
 // stacked_linear.ts); those that are FURTHER share x, y and affine with the first.
 struct Params {
@@ -24,6 +26,12 @@ struct Params {
   #if DEFERRED_NORM
   columns: u32,        // of x, without padding
   epsilon: f32,
+  #if !INTEGER
+  squares: u32,        // quad of x at which sums of squares begin
+  #end
+  #end
+  #if FLOAT_NORM
+  normed_squares: u32,  // float of what is normed at which sums of squares begin
   #end
 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -36,15 +44,18 @@ struct Params {
 #if AFFINE
 @group(0) @binding(3) var<storage, read> affine: array<vec2<f32>>;    // [rows of w] (scale, bias)
 #end
-#if NORM
+#if FLOAT_OUTPUT
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
-@group(0) @binding(5) var<storage, read_write> groups: array<QuantizedGroup>;  // [tokens, stride / 32]
-@group(0) @binding(7) var<storage, read> norm_weight: array<vec4<f32>>;        // [stride / 4]
-#else
+#end
 #if QUANTIZED_OUTPUT
-@group(0) @binding(4) var<storage, read_write> groups: array<QuantizedGroup>;  // [tokens, stride / 32]
+@group(0) @binding(5) var<storage, read_write> groups: array<QuantizedGroup>;  // [tokens, stride / 32]
+#end
+#if FLOAT_NORM
+@group(0) @binding(5) var<storage, read_write> normed: array<f32>;    // [tokens, stride], then squares
+@group(0) @binding(7) var<storage, read> norm_weight: array<f32>;     // [stride]
 #else
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
+#if NORM
+@group(0) @binding(7) var<storage, read> norm_weight: array<vec4<f32>>;  // [stride / 4]
 #end
 #end
 #end
@@ -124,7 +135,7 @@ fn affine_of(row: u32) -> vec2<f32> {
 #end
 
 #if DEFERRED_NORM
-// The factor that x lacks, by the sum of the squares that its groups have.
+// The factor that x lacks, by the sum of the squares of its groups.
 fn deferred_scale(squares: f32) -> f32 {
   let scale = inverseSqrt(squares / f32(params.columns) + params.epsilon);
   return select(scale, 1.0, squares == 0.0);

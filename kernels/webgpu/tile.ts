@@ -44,7 +44,7 @@ export interface TileUse {
   readonly sides: 1 | 2;
   /** Whether it reads int8 groups. */
   readonly integer: boolean;
-  /** Whether it writes int8 groups, each of 32 outputs of one workgroup. */
+  /** Whether it writes int8 groups or sums of squares, each of 32 outputs of one workgroup. */
   readonly quantized: boolean;
 }
 
@@ -183,7 +183,7 @@ export function workgroupBytes(device: TileDevice, tile: Tile, use: TileUse): nu
   const shared = tile.lanes > shuffled && !usesSubgroups(tile, device);
   if (!shared) return results;
   const sums = use.sides * tile.rows * tile.cols * tile.workgroup;
-  const squares = use.integer ? tile.cols * tile.lanes : 0; // of a norm that is left to this product
+  const squares = tile.cols * tile.lanes; // of a norm that is left to this product
   return results + (sums + squares) / shuffled * 4;
 }
 

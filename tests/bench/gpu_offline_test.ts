@@ -122,24 +122,27 @@ for (const [family, mostForGroup] of Object.entries(MOST_FOR_GROUP)) {
 }
 
 const noGpu = typeof gpu === "string" ? `: ${gpu}` : "";
-Deno.test({
-  name: `a decoded token takes few dispatches, barriers and submits of the null GPU${noGpu}`,
-  ignore: noGpu !== "",
-  async fn() {
-    const { stdout } = await runOnNullGpu(gpu as Exclude<typeof gpu, string>, "decode.ts", {
-      args: ["llama", "free", "constrained"],
-    });
-    const { layers, ways } = JSON.parse(stdout) as DecodeReport;
-    const [free, constrained] = ways.map(({ perToken }) => perToken);
-    for (const way of [free!, constrained!]) {
-      assert(way.dispatches / layers < 7.3, `${way.dispatches / layers} dispatches a layer`);
-      assert(way.barriers < way.dispatches + 3, `${way.barriers} barriers a token`);
-    }
-    // At most eight tokens go into a submit, of whose two parts the first is less than a token.
-    assert(free!.submits < 1, `${free!.submits} submits a token, decoding freely`);
-    assert(constrained!.submits < 3.1, `${constrained!.submits} submits a token, with a mask`);
-  },
-});
+for (const [family, arithmetic] of [["navi31", "int8"], ["vega10", "f32"]] as const) {
+  Deno.test({
+    name: `a decoded token takes few dispatches, barriers and submits, in ${arithmetic}${noGpu}`,
+    ignore: noGpu !== "",
+    async fn() {
+      const { stdout } = await runOnNullGpu(gpu as Exclude<typeof gpu, string>, "decode.ts", {
+        args: ["llama", "free", "constrained"],
+        family,
+      });
+      const { layers, ways } = JSON.parse(stdout) as DecodeReport;
+      const [free, constrained] = ways.map(({ perToken }) => perToken);
+      for (const way of [free!, constrained!]) {
+        assert(way.dispatches / layers < 7.3, `${way.dispatches / layers} dispatches a layer`);
+        assert(way.barriers < way.dispatches + 3, `${way.barriers} barriers a token`);
+      }
+      // At most eight tokens go into a submit, of whose two parts the first is less than a token.
+      assert(free!.submits < 1, `${free!.submits} submits a token, decoding freely`);
+      assert(constrained!.submits < 3.1, `${constrained!.submits} submits a token, with a mask`);
+    },
+  });
+}
 
 const noDawn = DEVICES.some(({ name }) => name === "Dawn") ? "" : "no npm package `webgpu`";
 const whyNot = typeof gpu === "string" ? gpu : noDawn;

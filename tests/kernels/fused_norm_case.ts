@@ -2,7 +2,18 @@
 // plain loops: what fused_norm_test.ts and the profiles run.
 
 import { assert, assertEquals } from "@std/assert";
-import { GROUP, linearReference, quantizedRows } from "../../kernels/mod.ts";
+import {
+  type Activation,
+  type FloatRows,
+  floatRows,
+  GROUP,
+  isQuantized,
+  linearReference,
+  padTo,
+  quantizedRows,
+  ROW_PADDING,
+  squareQuads,
+} from "../../kernels/mod.ts";
 import {
   Linear,
   mostFusedNormRows,
@@ -11,15 +22,20 @@ import {
   setAffine,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
-import { readFloats, submit } from "../gpu.ts";
+import { readFloats, submit, write } from "../gpu.ts";
 import { randomFloats } from "../numbers.ts";
 import { assertClose, readGroups, ULP, uploadRows } from "./close.ts";
 import { activations, productUlps, swiglu } from "./product.ts";
+import { KINDS } from "./product_profiles.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
 
 /** A product whose sum is normed. */
 export interface FusedNormCase {
   format: string;
+  /** Whether it reads int8 groups. */
+  integer: boolean;
+  /** Whether what is normed is int8 groups. Default: as what it reads. */
+  quantized?: boolean;
   tokens: number;
   /** Columns of the sum. */
   width: number;
@@ -31,6 +47,14 @@ export interface FusedNormCase {
   paired?: boolean;
 }
 
+/** Every kind of format, with what products by it read. */
+export function fusedNormKinds(): Pick<FusedNormCase, "format" | "integer">[] {
+  return KINDS.flatMap((format) =>
+    (formatNamed(format).kind === "integer" ? [true, false] : [false])
+      .map((integer) => ({ format, integer }))
+  );
+}
+
 const EPSILON = 1e-3;
 
 /** Rows of the matrix that reads the norm, no multiple of a tile. */
@@ -38,7 +62,7 @@ const READER_ROWS = 36;
 
 /** Fails unless the sum, its norm, and the product that reads the norm are right. */
 export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase): Promise<void> {
-  const { tokens, width, columns, paired = false } = shape;
+  const { tokens, width, columns, paired = false, integer, quantized = integer } = shape;
   const format = formatNamed(shape.format);
   const { matrix, weights } = randomMatrix(device, format, { rows: width, columns });
   const scale = shape.affine ? randomFloats(width, 8) : new Float32Array(width).fill(1);
@@ -54,7 +78,7 @@ export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase
     before.fill(0, width, 2 * width);
   }
   const floats = uploadRows(device, values, columns);
-  const x = quantizedRows(device, "x", tokens, columns);
+  const x = integer ? quantizedRows(device, "x", tokens, columns) : floats;
   const y = uploadRows(device, before, width);
   const weight = randomFloats(width, 11);
   const norm = {
@@ -62,18 +86,20 @@ export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase
     epsilon: EPSILON,
     weight: uploadRows(device, weight, width).floats,
   };
-  const groups = quantizedRows(device, "normed", tokens, width, { deferredEpsilon: EPSILON });
+  const allocate = quantized ? quantizedRows : floatRows;
+  const normed = allocate(device, "normed", tokens, width, { deferredEpsilon: EPSILON });
+  if (!isQuantized(normed)) writeStale(device, normed, padTo(tokens, ROW_PADDING));
   const result = uploadRows(device, new Float32Array(tokens * READER_ROWS).fill(9), READER_ROWS);
   const product = new Linear(device, matrix, x, y, {
     accumulate: true,
-    norm: { norm, y: groups },
+    norm: { norm, y: normed },
   });
-  const reading = new Linear(device, reader.matrix, groups, result);
+  const reading = new Linear(device, reader.matrix, normed, result);
   const isFused = tokens <= mostFusedNormRows(matrix);
   submit(device, (pass) => {
-    new Quantize(device, floats, x).encode(pass, tokens);
+    if (isQuantized(x)) new Quantize(device, floats, x).encode(pass, tokens);
     product.encode(pass, tokens);
-    if (!isFused) new Normalize(device, y, groups, norm).encode(pass, tokens);
+    if (!isFused) new Normalize(device, y, normed, norm).encode(pass, tokens);
     reading.encode(pass, tokens);
   });
 
@@ -87,48 +113,87 @@ export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase
   const zeros = (i: number) => tokens > 1 && Math.floor(i / width) === 1;
   const expected = before.map((value, i) => value + plain[i] * scale[i % width] + bias[i % width]);
   const ulps = productUlps(format, columns);
-  const sum = await readFloats(device, y.floats, tokens * width);
+  const sum = await readRows(device, y, tokens);
   assertClose(
     sum,
     expected,
     (i) => ULP * (ulps * sums[i] * Math.abs(scale[i % width]) + 4 * Math.abs(expected[i]) + 1),
   );
 
-  // Its norm: int8 codes of the sum times the weights, with the sum of squares, or whole.
-  const normed = new Float32Array(tokens * width);
-  const all = await readGroups(device, groups, tokens * width / GROUP);
+  // Its norm: the sum times the weights, with the sum of squares, or whole.
+  const { values: known, steps, squares: told } = await readNormed(device, normed, tokens);
+  const finished = new Float32Array(tokens * width);
   for (let token = 0; token < tokens; token++) {
     const row = sum.subarray(token * width, (token + 1) * width);
     const squares = row.reduce((sum, value) => sum + value * value, 0);
     const factor = 1 / Math.sqrt(squares / width + EPSILON);
-    let told = 0;
-    for (let at = 0; at < width; at += GROUP) {
-      const { codes, scales } = all[(token * width + at) / GROUP];
-      told += scales[3];
-      const own = Array.from(codes, (code) => code * scales[0]);
-      const wanted = own.map((_, i) => row[at + i] * weight[at + i] * (isFused ? 1 : factor));
-      assertClose(own, wanted, (i) => scales[0] * 0.51 + (width + 16) * ULP * Math.abs(wanted[i]));
-      normed.set(own.map((value) => value * (isFused ? factor : 1)), token * width + at);
-    }
-    assertClose([told], [isFused ? squares : 0], () => width * ULP * squares);
+    const own = known.subarray(token * width, (token + 1) * width);
+    const wanted = row.map((value, i) => value * weight[i] * (isFused ? 1 : factor));
+    assertClose(
+      own,
+      wanted,
+      (i) => steps[token * width + i] * 0.51 + (width + 16) * ULP * Math.abs(wanted[i]),
+    );
+    finished.set(own.map((value) => value * (isFused ? factor : 1)), token * width);
+    assertClose([told[token]], [isFused ? squares : 0], () => width * ULP * squares);
   }
 
   // The product that reads it.
   const rows = sides * READER_ROWS;
   const options = { rows, columns: width, tokens };
-  const magnitudes = linearReference(reader.weights.map(Math.abs), normed.map(Math.abs), options);
+  const magnitudes = linearReference(reader.weights.map(Math.abs), finished.map(Math.abs), options);
   const read = {
-    values: linearReference(reader.weights, normed, options),
+    values: linearReference(reader.weights, finished, options),
     errors: magnitudes.map((sum) => ULP * (productUlps(format, width) + width + 16) * sum),
   };
   const last = paired ? swiglu(read, READER_ROWS) : read;
-  const { stride } = result;
-  const actual = await readFloats(device, result.floats, tokens * stride);
-  assertClose(
-    last.values.map((_, i) => actual[Math.floor(i / READER_ROWS) * stride + i % READER_ROWS]),
-    last.values,
-    (i) => last.errors[i] + 1e-30,
-  );
+  const actual = await readRows(device, result, tokens);
+  assertClose(actual, last.values, (i) => last.errors[i] + 1e-30);
   assertEquals(sum.some((value, i) => zeros(i) && !shape.affine && value !== 0), false);
   assert(actual.every(Number.isFinite));
+}
+
+/** Rows of what is normed, the step between neighbouring values of each, and each row's sum of squares. */
+async function readNormed(device: WebGpuDevice, rows: Activation, count: number) {
+  const { columns } = rows;
+  const squares = new Float32Array(count);
+  if (!isQuantized(rows)) {
+    const { squares: first = 0 } = rows;
+    const each = 4 * squareQuads(columns);
+    const all = await readFloats(device, rows.floats, first + count * each);
+    all.slice(first).forEach((value, i) => squares[Math.floor(i / each)] += value);
+    const values = await readRows(device, rows, count);
+    return { values, steps: new Float32Array(values.length), squares };
+  }
+  const groups = await readGroups(device, rows, count * columns / GROUP);
+  groups.forEach(({ scales }, i) => squares[Math.floor(i * GROUP / columns)] += scales[3]);
+  return {
+    values: Float32Array.from(
+      groups.flatMap(({ codes, scales }) => Array.from(codes, (code) => code * scales[0])),
+    ),
+    steps: Float32Array.from(groups.flatMap(({ scales }) => Array(GROUP).fill(scales[0]))),
+    squares,
+  };
+}
+
+/** Rows without their padding: [count, columns]. */
+async function readRows(
+  device: WebGpuDevice,
+  { floats, columns, stride }: FloatRows,
+  count: number,
+): Promise<Float32Array> {
+  const all = await readFloats(device, floats, count * stride);
+  return all.filter((_, i) => i % stride < columns);
+}
+
+/** Writes what an earlier step may have left in rows and in their sums. The sums' padding stays zero. */
+function writeStale(device: WebGpuDevice, rows: FloatRows, count: number): void {
+  const { columns, floats, squares = 0 } = rows;
+  const each = 4 * squareQuads(columns);
+  const isPadding = (i: number) => i >= squares && (i - squares) % each >= columns / GROUP;
+  write(
+    device,
+    floats,
+    Float32Array.from({ length: squares + count * each }, (_, i) => isPadding(i) ? 0 : 9),
+  );
 }

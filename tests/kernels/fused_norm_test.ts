@@ -7,34 +7,49 @@ import { Linear, mostFusedNormRows, WebGpuDevice } from "../../kernels/webgpu/mo
 import { gpuTest } from "../gpu.ts";
 import { webGpuTest } from "../adapter.ts";
 import { profileNamed } from "../profiles.ts";
-import { assertFusedNorm } from "./fused_norm_case.ts";
-import { KINDS, openPretended } from "./product_profiles.ts";
+import { assertFusedNorm, fusedNormKinds } from "./fused_norm_case.ts";
+import { openPretended } from "./product_profiles.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
-
-const INTEGER = KINDS.filter((name) => formatNamed(name).kind === "integer");
 
 let opened: Promise<WebGpuDevice> | undefined;
 
-for (const format of INTEGER) {
+for (const { format, integer } of fusedNormKinds()) {
   const size = Math.max(96, formatNamed(format).blockSize);
   webGpuTest(
-    `a product by ${format} has a fused norm, and the next one finishes it`,
+    `a product by ${format} in ${
+      integer ? "int8" : "f32"
+    } has a fused norm, and the next one finishes it`,
     async () => {
       const device = await (opened ??= WebGpuDevice.open());
-      const shape = { format, width: size, columns: size };
+      const shape = { format, integer, width: size, columns: size };
       await device.scoped("norm", async () => {
-        for (const tokens of [1, 5]) await assertFusedNorm(device, { ...shape, tokens });
+        for (const tokens of integer ? [1, 5] : [5]) {
+          await assertFusedNorm(device, { ...shape, tokens });
+        }
       });
     },
   );
 }
 
-webGpuTest("more rows than that are normed by themselves; scaled rows, and pairs", async () => {
+for (const integer of [true, false]) {
+  const name = integer ? "int8" : "f32";
+  webGpuTest(
+    `more rows than that are normed by themselves; scaled rows, and pairs: ${name}`,
+    async () => {
+      const device = await (opened ??= WebGpuDevice.open());
+      const shape = { format: "Q8_0", integer, width: 160, columns: 64 };
+      for (const tokens of [8, 9, 33]) await assertFusedNorm(device, { ...shape, tokens });
+      await assertFusedNorm(device, { ...shape, tokens: 2, affine: true });
+      await assertFusedNorm(device, { ...shape, tokens: 3, paired: true });
+    },
+  );
+}
+
+webGpuTest("what a product norms may have another form than what it reads", async () => {
   const device = await (opened ??= WebGpuDevice.open());
-  const shape = { format: "Q8_0", width: 160, columns: 64 };
-  for (const tokens of [8, 9, 33]) await assertFusedNorm(device, { ...shape, tokens });
-  await assertFusedNorm(device, { ...shape, tokens: 2, affine: true });
-  await assertFusedNorm(device, { ...shape, tokens: 3, paired: true });
+  const shape = { format: "Q8_0", width: 96, columns: 160, tokens: 3 };
+  await assertFusedNorm(device, { ...shape, integer: true, quantized: false });
+  await assertFusedNorm(device, { ...shape, integer: false, quantized: true });
 });
 
 for (
@@ -47,9 +62,11 @@ for (
 ) {
   webGpuTest(`a fused norm with ${profile}`, async () => {
     using device = await openPretended(profileNamed(profile));
-    const shape = { format: "Q8_0", width: 1056, columns: 96 };
-    await assertFusedNorm(device, { ...shape, tokens: 1, paired: true });
-    await assertFusedNorm(device, { ...shape, tokens: 5 });
+    for (const integer of [true, false]) {
+      const shape = { format: "Q8_0", integer, width: 1056, columns: 96 };
+      await assertFusedNorm(device, { ...shape, tokens: 1, paired: true });
+      if (integer) await assertFusedNorm(device, { ...shape, tokens: 5 });
+    }
   });
 }
 
@@ -69,7 +86,7 @@ gpuTest("products refuse norms that cannot be fused", async (device) => {
     const options = { norm: { norm: own, y: groups } };
     assertThrows(() => new Linear(gpu, matrix, x, y, options), GpuError, state);
   };
-  refuse(pair, norm, "2 sides");
+  refuse(pair, norm, "64 rows and 2 sides");
   refuse(matrix, { ...norm, kind: "layer" }, "only RMSNorms with weights");
   refuse(matrix, { ...norm, epsilon: 1e-6 }, "readers are told of 0.00001");
 });

@@ -103,10 +103,9 @@ Deno.test("workgroupBytes() is what the WGSL of a tile declares", async () => {
     using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, kernels) });
     const pass = device.gpu.createCommandEncoder().beginComputePass();
     for (const use of USES) {
-      // Groups of a norm that the product finishes take the most.
-      const x = use.integer
-        ? quantizedRows(device, "x", 72, 256, { deferredEpsilon: 1e-5 })
-        : floatRows(device, "x", 72, 256);
+      // The rows of a norm that the product finishes take the most.
+      const allocate = use.integer ? quantizedRows : floatRows;
+      const x = allocate(device, "x", 72, 256, { deferredEpsilon: 1e-5 });
       const y = (use.quantized ? quantizedRows : floatRows)(device, "y", 72, 64);
       const shape = { rows: 64, columns: 256, sides: use.sides };
       const matrix = allocateMatrix(device, "w", format, shape);

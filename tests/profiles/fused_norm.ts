@@ -1,7 +1,7 @@
 // Products with fused norms, and those that read them, computed on all GPUs that are pretended.
 
-import { assertFusedNorm } from "../kernels/fused_norm_case.ts";
-import { KINDS, openPretended } from "../kernels/product_profiles.ts";
+import { assertFusedNorm, fusedNormKinds } from "../kernels/fused_norm_case.ts";
+import { openPretended } from "../kernels/product_profiles.ts";
 import { formatNamed } from "../kernels/weights.ts";
 import { DISTINCT_PROFILES } from "../profiles.ts";
 
@@ -9,13 +9,14 @@ import { DISTINCT_PROFILES } from "../profiles.ts";
 const STEPS = [1, 2, 4, 7];
 
 for (const profile of DISTINCT_PROFILES) {
-  for (const format of KINDS.filter((name) => formatNamed(name).kind === "integer")) {
-    Deno.test(`${format} with fused norms, on ${profile.name}`, async () => {
+  for (const { format, integer } of fusedNormKinds()) {
+    const name = `${format} in ${integer ? "int8" : "f32"}`;
+    Deno.test(`${name} with fused norms, on ${profile.name}`, async () => {
       using device = await openPretended(profile);
       const columns = Math.max(96, formatNamed(format).blockSize);
+      const shape = { format, integer, width: columns, columns };
       for (const tokens of STEPS) {
-        const paired = tokens % 2 === 1;
-        await assertFusedNorm(device, { format, width: columns, columns, tokens, paired });
+        await assertFusedNorm(device, { ...shape, tokens, paired: tokens % 2 === 1 });
       }
     });
   }

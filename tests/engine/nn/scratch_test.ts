@@ -53,6 +53,22 @@ Deno.test("rows whose last columns stay zero share memory with their like alone"
   assert(padded !== whole && padded !== other && whole !== other);
 });
 
+Deno.test("padded sums of squares share memory with their like alone", () => {
+  using gpu = device();
+  const scratch = new Scratch(gpu);
+  const shapes = [[8, 96], [8, 128], [8, 96], [16, 96], [8, 128]] as const;
+  const values = shapes.map(([rows, columns], i) =>
+    i === 4
+      ? scratch.floats("x", rows, columns).floats
+      : scratch.floatsWithSquares("x", rows, columns, 1e-5).floats
+  );
+  scratch.place(values.map((value) => operation("write", [], [value])));
+  const [padded, whole, like, other, floats] = values.map((value) => scratch.memoryOf(value));
+  assertEquals(padded, like);
+  assertEquals(whole, floats);
+  assert(padded !== whole && padded !== other && whole !== other);
+});
+
 Deno.test("a value that is read before it is written, or named by no operation, has no memory", () => {
   using gpu = device();
   const scratch = new Scratch(gpu);
