@@ -76,7 +76,7 @@ function joinable(device: Gpu, parts: readonly Part[]): Part[][] {
 }
 
 function canJoin({ capabilities }: Gpu, parts: readonly Part[]): boolean {
-  // Drivers on the CPU compile kernels for long, and their dispatches wait for none.
+  // A driver on the CPU takes long to compile a kernel, and a dispatch more costs it little.
   if (capabilities.software) return false;
   if (parts.some(({ matrix }) => matrix.parts.length > 1)) return false;
   const planes = parts.reduce((sum, { matrix }) => sum + weightBuffers(matrix.format), 0);
@@ -172,14 +172,15 @@ function tilesOf(matrix: GpuMatrix, tile: Tile): number {
   return Math.ceil(matrix.rows / rowsOf(tile, matrix));
 }
 
-/** The scale and bias of each column of y: [columns]. */
+/** The scale and bias of each column of y, two floats: [columns]. */
 function joinedAffine(device: Gpu, parts: readonly Part[], columns: number): GPUBuffer {
   const none = new Float32Array(2 * columns).map((_, i) => i % 2 === 0 ? 1 : 0);
   const joined = device.buffer("affine", none.byteLength, "weights");
   device.write(joined, 0, none);
   const encoder = device.gpu.createCommandEncoder();
   for (const { matrix: { rows, parts: [{ affine }] }, first } of parts) {
-    if (affine) encoder.copyBufferToBuffer(affine, 0, joined, 8 * first, 8 * rows);
+    const bytes = (count: number) => 2 * Float32Array.BYTES_PER_ELEMENT * count;
+    if (affine) encoder.copyBufferToBuffer(affine, 0, joined, bytes(first), bytes(rows));
   }
   device.submit(encoder.finish() as Commands);
   return joined;

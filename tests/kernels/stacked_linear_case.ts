@@ -2,10 +2,12 @@
 // the profiles run.
 
 import {
+  type Activation,
   type Device,
+  floatRows,
   GROUP,
+  isQuantized,
   linearReference,
-  type QuantizedRows,
   quantizedRows,
 } from "../../kernels/mod.ts";
 import { randomFloats } from "../numbers.ts";
@@ -22,7 +24,7 @@ export interface StackedCase {
   tokens: number;
   /** Int8 activations. */
   integer?: boolean;
-  /** Whether they are those of a norm that these products have to finish. */
+  /** Whether x is that of a norm that these products have to finish. */
   normed?: boolean;
   accumulate?: boolean;
   /** Rows of all matrices but the last get scales and biases. */
@@ -35,7 +37,7 @@ const EPSILON = 1e-3;
 
 /** Fails unless the products are the reference's. */
 export async function assertStacked(device: Device, shape: StackedCase): Promise<void> {
-  const { columns, tokens, accumulate = false, affine = false, gap = 0 } = shape;
+  const { columns, tokens, integer = false, accumulate = false, affine = false, gap = 0 } = shape;
   let width = 0;
   const parts = shape.matrices.map(([name, rows], i) => {
     const format = formatNamed(name);
@@ -52,8 +54,8 @@ export async function assertStacked(device: Device, shape: StackedCase): Promise
   const exact = activations(tokens, columns);
   const floats = uploadRows(device, exact, columns);
   const groups = quantizedRows(device, "x", tokens, columns);
-  const normed = shape.normed ? await fusedNorm(device, tokens, columns) : undefined;
-  const x = normed?.rows ?? (shape.integer ? groups : floats);
+  const normed = shape.normed ? await fusedNorm(device, tokens, columns, integer) : undefined;
+  const x = normed?.rows ?? (integer ? groups : floats);
   const values = normed?.values ?? exact;
   const y = outputRows(device, tokens, width, false);
   if (!("floats" in y)) return;
@@ -89,36 +91,47 @@ async function fusedNorm(
   device: Device,
   tokens: number,
   width: number,
-): Promise<{ rows: QuantizedRows; values: Float32Array }> {
+  integer: boolean,
+): Promise<{ rows: Activation; values: Float32Array }> {
   const { matrix } = randomMatrix(device, formatNamed("Q8_0"), { rows: width, columns: 64 });
   const floats = uploadRows(device, activations(tokens, 64), 64);
-  const x = quantizedRows(device, "x", tokens, 64);
+  const groups = quantizedRows(device, "x", tokens, 64);
+  const x = integer ? groups : floats;
   const y = uploadRows(device, randomFloats(tokens * width, 11), width);
   const weight = uploadRows(device, randomFloats(width, 12), width).floats;
   const norm = { kind: "rms", epsilon: EPSILON, weight } as const;
-  const rows = quantizedRows(device, "normed", tokens, width, { deferredEpsilon: EPSILON });
+  const rows = (integer ? quantizedRows : floatRows)(device, "normed", tokens, width, {
+    deferredEpsilon: EPSILON,
+  });
   const options = { accumulate: true, norm: { norm, y: rows } };
   const isFused = tokens <= device.mostFusedNormRows(matrix);
   const operations = [
-    device.quantize(floats, x),
+    device.quantize(floats, groups),
     device.linear(matrix, x, y, isFused ? options : { accumulate: true }),
     ...(isFused ? [] : [device.norm(y, rows, norm)]),
   ];
   submit(device, (pass) => {
     for (const operation of operations) operation.encode(pass, tokens);
   });
-  const all = await readGroups(device, rows, tokens * width / GROUP);
+  const written = await valuesOf(device, rows, tokens);
   const sums = await readFloats(device, y.floats, tokens * width);
   const values = new Float32Array(tokens * width);
   for (let token = 0; token < tokens; token++) {
     const row = sums.subarray(token * width, (token + 1) * width);
     const squares = row.reduce((sum, value) => sum + value * value, 0);
     const factor = isFused ? 1 / Math.sqrt(squares / width + EPSILON) : 1;
-    for (let i = 0; i < width; i++) {
-      const at = token * width + i;
-      const { codes, scales } = all[Math.floor(at / GROUP)];
-      values[at] = codes[at % GROUP] * scales[0] * factor;
-    }
+    for (let i = 0; i < width; i++) values[token * width + i] = written[token * width + i] * factor;
   }
   return { rows, values };
+}
+
+/** Values of rows without padding. */
+async function valuesOf(device: Device, rows: Activation, count: number): Promise<Float32Array> {
+  const values = count * rows.columns;
+  if (!isQuantized(rows)) return await readFloats(device, rows.floats, values);
+  const groups = await readGroups(device, rows, values / GROUP);
+  return Float32Array.from({ length: values }, (_, at) => {
+    const { codes, scales } = groups[Math.floor(at / GROUP)];
+    return codes[at % GROUP] * scales[0];
+  });
 }

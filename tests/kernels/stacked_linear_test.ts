@@ -25,7 +25,7 @@ deviceTest("products of several formats stand side by side", async (device) => {
 
 const JOINED: [profile: string, shape: Partial<StackedCase>][] = [
   ["subgroups of 32,64, 32 KiB", { integer: true, gap: 2, affine: true, accumulate: true }],
-  ["subgroups of 32,32, 32 KiB", { normed: true, tokens: 2 }],
+  ["subgroups of 32,32, 32 KiB", { normed: true, integer: true, tokens: 2 }],
   ["no subgroups, 16 KiB", { normed: true }],
 ];
 
@@ -77,6 +77,28 @@ Deno.test("stacked products are one dispatch for few rows where all their buffer
   const three = [["Q4_K", 64], ["Q8_0", 64], ["Q4_0", 64]] as const;
   assertEquals((await dispatchesOf(three, 1)).length, 1);
   assertEquals((await dispatchesOf([...mixed, ["Q8_0", 64]], 1)).length, 2);
+});
+
+Deno.test("stacked products of few rows get the tile that is tuned for the largest", async () => {
+  const dispatches: string[] = [];
+  const gpu = recordingGpu(profileNamed("subgroups of 32,32, 32 KiB"), new Map(), dispatches);
+  using device = await WebGpuDevice.open({ gpu });
+  const x = floatRows(device, "x", 1, 256);
+  const y = floatRows(device, "y", 1, 160);
+  const parts = (["Q6_K", "Q4_K"] as const).map((name, i) => ({
+    matrix: device.matrix("w", formatNamed(name), { rows: 32 * (1 + 3 * i), columns: 256 }),
+    first: 32 * i,
+  }));
+  const linear = new StackedLinear(device, parts, x, y);
+  linear.prepare(1);
+  const pass = device.gpu.createCommandEncoder().beginComputePass();
+  linear.encode(pass, 1);
+  const tuned = device.choices.bound().map(({ kernel }) => kernel);
+  const largest = tuned.find((kernel) => kernel.kernel === "product" && kernel.format === "Q4_K")!;
+  device.choices.choose(largest, "2x1, 32 of 64");
+  linear.encode(pass, 1);
+  // Tiles of eight rows, and of four.
+  assertEquals(dispatches, ["20,1,1", "40,1,1"]);
 });
 
 webGpuTest("one kernel can have products by every format, in any order", async () => {
