@@ -11,7 +11,6 @@ import {
   type AttentionState,
   BLOCK,
   type HeadShape,
-  isCoded,
   type LayerCache,
   layerCacheBytes,
 } from "./ops/kv_cache.ts";
@@ -216,11 +215,9 @@ export const operands = {
     const { heads, kvHeads, headDim, valueDim = headDim } = options;
     const { sharedValues, rotary } = options;
     const tables = cache ? [state.table] : [];
-    // Keys that are stored as codes may be rotated in place before.
     const normed = headNorms(options);
-    const changes = rotary > 0 &&
-      (heads > 0 || (cache && Object.values(cache.types).some(isCoded)));
-    const writes = [...changes || normed.length > 0 ? [qkv] : [], ...cachesOf(cache)];
+    const changes = rotary > 0 && heads > 0 || normed.length > 0;
+    const writes = [...changes ? [qkv] : [], ...cachesOf(cache)];
     const queries = rotary > 0 || normed.length > 0 ? heads * headDim * FLOAT : 0;
     const values = normed.reduce((sum, { vectors }) => sum + vectors.count * headDim, 0);
     const cached = cache ? kvHeads * (headDim + (sharedValues ? 0 : valueDim)) : 0;

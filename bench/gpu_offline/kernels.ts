@@ -12,6 +12,8 @@ import {
   type Pass,
   quantFormats,
   quantizedRows,
+  ropeTable,
+  STEP_ROW,
   typesOf,
 } from "../../kernels/mod.ts";
 import {
@@ -162,7 +164,7 @@ function compileAttention(device: WebGpuDevice): void {
   const cache = { keys: cached("keys"), values: cached("values"), types };
   const scratch = (bytes: number) => device.buffer("scratch", bytes, "scratch");
   const state = {
-    rows: scratch(16 * MOST_ROWS),
+    rows: scratch(STEP_ROW.bytes * MOST_ROWS),
     table: scratch(4 * blocks),
     maxBlocks: blocks,
   };
@@ -185,6 +187,31 @@ function compileAttention(device: WebGpuDevice): void {
   compile(device, (pass) => attention(most, CONTEXT).encode(pass, MOST_ROWS / most, CONTEXT));
 }
 
+function compileRotation(device: WebGpuDevice): void {
+  const { heads, kvHeads, headDim } = MODELS["8b"]!;
+  const shape = { heads, kvHeads, headDim };
+  const scratch = (bytes: number) => device.buffer("scratch", bytes, "scratch");
+  const blocks = CONTEXT / 32;
+  const state = { rows: scratch(STEP_ROW.bytes), table: scratch(4 * blocks), maxBlocks: blocks };
+  const qkv = floatRows(device, "qkv", 1, (heads + 2 * kvHeads) * headDim);
+  const norm = { kind: "rms", epsilon: 1e-5, weight: scratch(4 * headDim) } as const;
+  const angles = scratch(ropeTable({ rotary: headDim, base: 10000 }, CONTEXT).byteLength);
+  for (const type of ["f16", "q8_0", "q4_0"] as const) {
+    for (const isNormed of [false, true]) {
+      const types = typesOf(type);
+      const cached = (part: "keys" | "values") =>
+        device.buffer("cache", layerCacheBytes(shape, blocks, types, part), "cache");
+      const cache = { keys: cached("keys"), values: cached("values"), types };
+      current = { name: `${isNormed ? "norms and " : ""}rotate to ${type}, 1 rows` };
+      const rotate = device.rotate(qkv, cache, state, {
+        ...{ ...shape, rotary: headDim, halfPairs: isNormed, angles },
+        ...(isNormed && { norms: { queries: norm, keys: norm } }),
+      });
+      compile(device, (pass) => rotate.encode(pass, 1));
+    }
+  }
+}
+
 function compileRows(device: WebGpuDevice): void {
   const { width } = MODELS["8b"]!;
   const x = floatRows(device, "x", MOST_ROWS, width);
@@ -200,6 +227,7 @@ if (import.meta.main) {
   if (!(device instanceof WebGpuDevice)) throw new Error("Cannot compile kernels: no WebGPU");
   markKernels(device.gpu);
   compileAttention(device);
+  compileRotation(device);
   compileRows(device);
   for (const name of Deno.args) {
     const formats = name.split("+");

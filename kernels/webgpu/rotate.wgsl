@@ -1,7 +1,8 @@
 // Rotary position embedding (Su et al. 2021) on queries in place and on keys, which go to the paged
 // KV cache with the values. One invocation handles four elements of one head of one row.
-// NORMED: a workgroup has one head, of which the RMSNorm is taken first where QUERY_NORM or KEY_NORM is
-// 1, with weights if there are any.
+// BY_HEAD: a workgroup has one head. NORMED: its RMSNorm is taken first where QUERY_NORM or KEY_NORM is
+// 1, with weights if there are any. CODED_KEYS, CODED_VALUES: they become codes of KEY_BITS, VALUE_BITS
+// (cache_codes.wgsl). An invocation has a group of them: of its workgroup's key, or of all values.
 // HALF_PAIRS: element i is paired with i + rotary/2 (NeoX); otherwise 2i with 2i + 1 (Llama), both
 // counted from the first rotated element. ROTATED, CACHED, VALUES: whether there is any of that.
 // IN_PLACE: whether there are queries to rotate.
@@ -39,22 +40,31 @@ struct Params {
 @group(0) @binding(3) var<storage, read> angles: array<vec4<f32>>;        // [256 + positions/256, rotary/4] (cos, sin) twice
 #end
 
+// Elements of the caches: two floats, or a word of codes.
+#if CODED_KEYS
+alias CachedKeys = atomic<u32>;
+#else
 #if HALF_KEYS
-alias KeyPair = u32;
+alias CachedKeys = u32;
 #else
-alias KeyPair = vec2<f32>;
+alias CachedKeys = vec2<f32>;
 #end
-#if HALF_VALUES
-alias ValuePair = u32;
+#end
+#if CODED_VALUES
+alias CachedValues = atomic<u32>;
 #else
-alias ValuePair = vec2<f32>;
+#if HALF_VALUES
+alias CachedValues = u32;
+#else
+alias CachedValues = vec2<f32>;
+#end
 #end
 #if CACHED
 @group(0) @binding(5) var<storage, read> table: array<u32>;               // [slots, max_blocks]
-@group(0) @binding(6) var<storage, read_write> keys: array<KeyPair>;
+@group(0) @binding(6) var<storage, read_write> keys: array<CachedKeys>;
 #end
 #if VALUES
-@group(0) @binding(7) var<storage, read_write> values: array<ValuePair>;
+@group(0) @binding(7) var<storage, read_write> values: array<CachedValues>;
 #end
 #if QUERY_WEIGHT
 @group(0) @binding(4) var<storage, read> query_weight: array<f32>;        // [HEAD_DIM], or of each head
@@ -65,22 +75,44 @@ alias ValuePair = vec2<f32>;
 
 const QUADS = HEAD_DIM / 4u;
 const VALUE_QUADS = VALUE_DIM / 4u;
+const KEY_GROUPS = (QUADS + 7u) / 8u;
+const VALUE_GROUPS = (VALUE_QUADS + 7u) / 8u;
 
-fn packed_keys(pair: vec2<f32>) -> KeyPair {
+#if CODED_KEYS
+// The key of this workgroup, two elements at a time.
+var<workgroup> key_pairs: array<vec2<f32>, HEAD_DIM / 2u>;
+#end
+
+#if CACHED
+// Number of a head of this row in the cache.
+fn cached_head_of(entry: StepRow, kv_head: u32) -> u32 {
+  let block = table[entry.slot * params.max_blocks + entry.position / BLOCK];
+  return cached_head(block, kv_head, params.kv_heads, entry.position);
+}
+
+// Stores elements 2 * at and 2 * at + 1 of a cached head, or keeps them for its codes.
+fn store_key(head: u32, at: u32, pair: vec2<f32>) {
+  #if CODED_KEYS
+  key_pairs[at] = pair;
+  #else
   #if HALF_KEYS
-  return pack2x16float(pair);
+  keys[2u * QUADS * head + at] = pack2x16float(pair);
   #else
-  return pair;
+  keys[2u * QUADS * head + at] = pair;
+  #end
   #end
 }
+#end
 
-fn packed_values(pair: vec2<f32>) -> ValuePair {
+#if PLAIN_VALUES
+fn store_value(head: u32, at: u32, pair: vec2<f32>) {
   #if HALF_VALUES
-  return pack2x16float(pair);
+  values[2u * VALUE_QUADS * head + at] = pack2x16float(pair);
   #else
-  return pair;
+  values[2u * VALUE_QUADS * head + at] = pair;
   #end
 }
+#end
 
 // Multiplies two unit vectors as complex numbers, two at a time.
 fn multiply_complex(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
@@ -150,15 +182,43 @@ fn pair_of(head: u32, base: u32, element: u32) -> vec2<f32> {
   return pair;
 }
 
-#if VALUES
+#if CODED_KEYS
+// Stores the codes of this workgroup's key, when all of it is in key_pairs.
+fn store_key_codes(cached: u32, thread: u32) {
+  for (var group = thread; group < KEY_GROUPS; group += WORKGROUP) {
+    var x: array<vec4<f32>, 8>;
+    #for i in 0..8
+    let quad$i = min(group * 8u + $i, QUADS - 1u);
+    x[$i] = vec4(key_pairs[2u * quad$i], key_pairs[2u * quad$i + 1u]);
+    #end
+    store_group(true, KEY_BITS, HEAD_DIM, cached, group, x);
+  }
+}
+#end
+
+#if CODED_VALUES
+// Stores the codes of a group of values; `rest` counts groups over all heads.
+fn store_value_codes(entry: StepRow, row: u32, rest: u32) {
+  let head = rest / VALUE_GROUPS;
+  let group = rest % VALUE_GROUPS;
+  let from_value = row + (params.heads + params.kv_heads) * HEAD_DIM + head * VALUE_DIM;
+  var x: array<vec4<f32>, 8>;
+  #for i in 0..8
+  let at$i = from_value + 4u * min(group * 8u + $i, VALUE_QUADS - 1u);
+  x[$i] = vec4(qkv[at$i], qkv[at$i + 1u], qkv[at$i + 2u], qkv[at$i + 3u]);
+  #end
+  store_group(false, VALUE_BITS, VALUE_DIM, cached_head_of(entry, head), group, x);
+}
+#end
+
+#if PLAIN_VALUES
 // Stores four values of a row; `rest` counts them over all heads.
 fn store_values(entry: StepRow, row: u32, rest: u32) {
-  let block = table[entry.slot * params.max_blocks + entry.position / BLOCK];
-  let cached = cached_head(block, rest / VALUE_QUADS, params.kv_heads, entry.position);
-  let to = 2u * (cached * VALUE_QUADS + rest % VALUE_QUADS);
+  let head = cached_head_of(entry, rest / VALUE_QUADS);
+  let at = 2u * (rest % VALUE_QUADS);
   let from_value = row + (params.heads + params.kv_heads) * HEAD_DIM + 4u * rest;
-  values[to] = packed_values(vec2(qkv[from_value], qkv[from_value + 1u]));
-  values[to + 1u] = packed_values(vec2(qkv[from_value + 2u], qkv[from_value + 3u]));
+  store_value(head, at, vec2(qkv[from_value], qkv[from_value + 1u]));
+  store_value(head, at + 1u, vec2(qkv[from_value + 2u], qkv[from_value + 3u]));
 }
 #end
 
@@ -199,14 +259,13 @@ fn rotate_quad(entry: StepRow, row: u32, head: u32, quad: u32) {
     return;
   }
   #if CACHED
-  let block = table[entry.slot * params.max_blocks + entry.position / BLOCK];
-  let at = 2u * cached_head(block, head - params.heads, params.kv_heads, entry.position) * QUADS;
-  keys[at + first / 2u] = packed_keys(a);
-  keys[at + second / 2u] = packed_keys(b);
+  let cached = cached_head_of(entry, head - params.heads);
+  store_key(cached, first / 2u, a);
+  store_key(cached, second / 2u, b);
   #end
 }
 
-#if NORMED
+#if BY_HEAD
 @compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -216,6 +275,7 @@ fn main(
   let rotated_heads = params.heads + params.kv_heads;
   let entry = rows[workgroup.y];
   let row = workgroup.y * params.stride + params.first;
+  #if NORMED
   var squares = 0.0;
   if (head < rotated_heads) {
     for (var at = row + head * HEAD_DIM + thread; at < row + (head + 1u) * HEAD_DIM; at += WORKGROUP) {
@@ -227,16 +287,28 @@ fn main(
   if (select(KEY_NORM, QUERY_NORM, is_query) == 1u) {
     head_scale = inverseSqrt(mean + select(params.key_epsilon, params.query_epsilon, is_query));
   }
+  #end
   if (head < rotated_heads) {
     for (var quad = thread; quad < QUADS; quad += WORKGROUP) {
       rotate_quad(entry, row, head, quad);
     }
-  }
-  #if VALUES
-  if (head >= rotated_heads) {
-    for (var quad = thread; quad < VALUE_QUADS; quad += WORKGROUP) {
-      store_values(entry, row, (head - rotated_heads) * VALUE_QUADS + quad);
+    #if CODED_KEYS
+    if (head >= params.heads) {
+      workgroupBarrier();
+      store_key_codes(cached_head_of(entry, head - params.heads), thread);
     }
+    #end
+    return;
+  }
+  #if PLAIN_VALUES
+  for (var quad = thread; quad < VALUE_QUADS; quad += WORKGROUP) {
+    store_values(entry, row, (head - rotated_heads) * VALUE_QUADS + quad);
+  }
+  #end
+  #if CODED_VALUES
+  let rest = (head - rotated_heads) * WORKGROUP + thread;
+  if (rest < params.kv_heads * VALUE_GROUPS) {
+    store_value_codes(entry, row, rest);
   }
   #end
 }
@@ -250,7 +322,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     rotate_quad(rows[id.y], row, head, id.x % QUADS);
     return;
   }
-  #if VALUES
+  #if PLAIN_VALUES
   let rest = id.x - rotated_heads * QUADS;
   if (rest < params.kv_heads * VALUE_QUADS) {
     store_values(rows[id.y], row, rest);

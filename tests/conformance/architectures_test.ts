@@ -25,6 +25,22 @@ for (const [folder, name] of hasData ? await fixtureNames() : []) {
   });
 }
 
+/** Models of norms, of M-RoPE, of a latent cache, and what codes change of their logits at most. */
+const CODED = [
+  ["qwen3-dense", { keys: "q8_0", values: "q8_0" }, 3e-6],
+  ["qwen3vl-dense", { keys: "q8_0", values: "q4_0" }, 1e-3],
+  ["qwen35-dense", { keys: "q4_0", values: "f16" }, 1e-6],
+  ["deepseek2-moe", { keys: "q8_0", values: "q8_0" }, 1e-3],
+] as const;
+
+for (const [name, cacheType, most] of CODED) {
+  const types = `keys of ${cacheType.keys} and values of ${cacheType.values}`;
+  conformanceTest(`${name} comes near the known logits with ${types}`, async () => {
+    const errors = await logitErrors(await readFixture("architectures", name), { cacheType });
+    assert(worst(errors) <= most, JSON.stringify(errors));
+  });
+}
+
 for (const name of hasData ? await embeddingNames() : []) {
   conformanceTest(`${name} gives the known embeddings, of tokens and of texts`, async () => {
     const cosine = await leastCosine(name);

@@ -5,6 +5,7 @@ import {
   BLOCK,
   type Buffer,
   type CacheType,
+  type CacheTypes,
   decodeCache,
   type Device,
   encodeCache,
@@ -29,7 +30,7 @@ export class PagedCache {
   /** @param positions those that each slot can hold, slot after slot */
   constructor(
     readonly device: Device,
-    shape: HeadShape & { half: boolean; type?: CacheType; maxBlocks: number },
+    shape: HeadShape & { half: boolean; type?: CacheType; types?: CacheTypes; maxBlocks: number },
     positions: readonly (readonly number[])[],
   ) {
     this.#shape = shape;
@@ -53,7 +54,7 @@ export class PagedCache {
       table[slot * shape.maxBlocks + index] = (7 * block + 3) % prime;
     }
     this.table = upload(device, table);
-    const types = typesOf(shape.type ?? (shape.half ? "f16" : "f32"));
+    const types = shape.types ?? typesOf(shape.type ?? (shape.half ? "f16" : "f32"));
     const buffer = (part: Part) =>
       device.buffer(part, layerCacheBytes(shape, prime, types, part), "test");
     this.layer = {

@@ -1,11 +1,15 @@
 // RoPE on queries and keys, and keys and values on their way into the paged cache, against the
-// rotation by the angle in double precision: both pairings, whole and part of a head, both caches,
+// rotation by the angle in double precision: both pairings, whole and part of a head, all caches,
 // each half of the work alone, and positions of three parts. On a GPU it is always one dispatch.
 
 import {
   BLOCK,
+  CACHE_GROUP,
+  type CacheType,
+  type CacheTypes,
   type Device,
   type HeadShape,
+  isCoded,
   type Norm,
   normReference,
   type Operation,
@@ -14,11 +18,12 @@ import {
   type RopeOptions,
   ropeTable,
   STEP_ROW,
+  typesOf,
 } from "../../kernels/mod.ts";
 import { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { deviceTest, submit, upload } from "../gpu.ts";
 import { randomFloats } from "../numbers.ts";
-import { assertClose, assertRows, ULP, uploadRows } from "./close.ts";
+import { assertClose, assertRows, type Tolerance, ULP, uploadRows } from "./close.ts";
 import { PagedCache } from "./paged.ts";
 import { assertEquals } from "@std/assert";
 
@@ -27,6 +32,8 @@ interface Case extends HeadShape {
   rotaryStart?: number;
   halfPairs: boolean;
   half: boolean;
+  /** Types of the cache. Default: those of `half`. */
+  types?: CacheTypes;
   first?: number;
   sections?: Pick<RopeOptions, "sections" | "interleaved">;
   /** The part of the position that rotates each pair, 0 to 2; any of them where none does. */
@@ -82,7 +89,7 @@ function dispatchesOf(operation: Operation): number {
 }
 
 async function assertRotated(device: Device, shape: Case) {
-  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false, half } = shape;
+  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = shape;
   const { first = 0, rotary, normed } = shape;
   const valueHeads = sharedValues ? 0 : kvHeads;
   // Four columns behind the heads, too, are none of Rotate's business.
@@ -167,19 +174,40 @@ async function assertRotated(device: Device, shape: Case) {
   });
   await assertRows(device, qkv, expected, (i) => errors[i]);
   if (kvHeads === 0) return;
-  // WGSL leaves open which way pack2x16float rounds: one unit of a half, 2^-10, or 2^-24 at least.
-  const rounding = (value: number) => half ? 2 ** -10 * Math.abs(value) + 2 ** -24 : 0;
-  assertClose(
-    await cache.read("keys"),
-    keys,
-    (i) => keyErrors[i] + (keys[i] === 0 ? 0 : rounding(keys[i])),
-  );
+  const { types } = cache.layer;
+  const keyRounding = roundingOf(types.keys, headDim, keys, keyErrors);
+  assertClose(await cache.read("keys"), keys, (i) => keyErrors[i] + keyRounding(i));
   if (sharedValues) return;
-  assertClose(
-    await cache.read("values"),
-    cachedValues,
-    (i) => cachedValues[i] === 0 ? 0 : rounding(cachedValues[i]),
-  );
+  const rounding = roundingOf(types.values, valueDim, cachedValues);
+  assertClose(await cache.read("values"), cachedValues, rounding);
+}
+
+/** The most by which a cache of a type changes each of these elements, or those of such errors. */
+function roundingOf(
+  type: CacheType,
+  dim: number,
+  values: Float32Array,
+  errors?: Float64Array,
+): Tolerance {
+  // WGSL leaves open which way pack2x16float rounds: one unit of a half, 2^-10, or 2^-24 at least.
+  const half = (value: number) => value === 0 ? 0 : 2 ** -10 * Math.abs(value) + 2 ** -24;
+  if (!isCoded(type)) return (i) => type === "f16" ? half(values[i]) : 0;
+  // Half a step, which is the largest magnitude of a group over the largest code; of four bits a
+  // whole one at the end that has no code of its own. The step is rounded as a half.
+  const [steps, most] = type === "q8_0" ? [0.5, 127] : [1, 8];
+  const roundings = new Float64Array(values.length);
+  for (let first = 0; first < values.length;) {
+    const end = Math.min(first + CACHE_GROUP, first - first % dim + dim);
+    let [peak, error] = [0, 0];
+    for (let at = first; at < end; at++) {
+      peak = Math.max(peak, Math.abs(values[at]));
+      error = Math.max(error, errors?.[at] ?? 0);
+    }
+    const step = (peak + error) / most;
+    roundings.fill(steps * step + most * half(step) + error, first, end);
+    first = end;
+  }
+  return (i) => roundings[i];
 }
 
 deviceTest("Rotate turns pairs of neighbours, into a cache of f32", async (device) => {
@@ -254,6 +282,78 @@ deviceTest("Rotate norms heads that turn by the parts of positions of images", a
     sections: { sections: [6, 5, 5, 3], interleaved: true },
     partOf: "01201201201201200000",
   });
+});
+
+const CODES: CacheTypes[] = [
+  { keys: "q8_0", values: "q8_0" },
+  { keys: "q4_0", values: "q4_0" },
+  { keys: "q4_0", values: "q8_0" },
+  { keys: "q8_0", values: "f16" },
+  { keys: "f32", values: "q4_0" },
+];
+
+for (const types of CODES) {
+  const name = `Rotate turns keys of ${types.keys} and stores values of ${types.values}`;
+  const shape = { heads: 3, kvHeads: 2, half: false, types, halfPairs: true };
+
+  deviceTest(name, async (device) => {
+    await assertRotated(device, { ...shape, headDim: 64, rotary: 64 });
+    const neighbours = { ...shape, halfPairs: false };
+    await assertRotated(device, {
+      ...neighbours,
+      headDim: 40,
+      valueDim: 96,
+      rotary: 20,
+      first: 12,
+    });
+  });
+
+  deviceTest(`${name}, after norms`, async (device) => {
+    const normed = { queries: 1e-6, keys: 1e-3, weights: "shared" } as const;
+    await assertRotated(device, { ...shape, headDim: 128, rotary: 128, normed });
+    const each = { ...normed, weights: "each" } as const;
+    await assertRotated(device, { ...shape, headDim: 96, valueDim: 40, rotary: 48, normed: each });
+  });
+}
+
+deviceTest("Rotate stores codes of short, long and partly turned heads", async (device) => {
+  const types: CacheTypes = { keys: "q4_0", values: "q8_0" };
+  const shape = { heads: 3, kvHeads: 9, half: false, types, halfPairs: true };
+  await assertRotated(device, { ...shape, heads: 0, headDim: 8, rotary: 0 });
+  await assertRotated(device, { ...shape, headDim: 80, rotary: 32, rotaryStart: 16 });
+  await assertRotated(device, { ...shape, headDim: 256, valueDim: 20, rotary: 64 });
+});
+
+deviceTest("Rotate stores codes where only queries or keys are normed", async (device) => {
+  const types: CacheTypes = { keys: "q8_0", values: "q4_0" };
+  const shape = { heads: 2, kvHeads: 2, half: false, types, halfPairs: false };
+  const queries = { queries: 1e-5, weights: "shared" } as const;
+  await assertRotated(device, { ...shape, headDim: 80, rotary: 0, normed: queries });
+  await assertRotated(device, { ...shape, headDim: 256, rotary: 64, normed: { keys: 1e-5 } });
+});
+
+deviceTest("Rotate stores codes of keys that turn by parts of positions", async (device) => {
+  const types: CacheTypes = { keys: "q8_0", values: "q8_0" };
+  const shape = { heads: 2, kvHeads: 2, half: false, types, halfPairs: true };
+  await assertRotated(device, {
+    ...{ ...shape, headDim: 40, rotary: 40 },
+    sections: { sections: [6, 5, 5, 3], interleaved: true },
+    partOf: "01201201201201200000",
+  });
+  await assertRotated(device, {
+    ...{ ...shape, headDim: 80, rotary: 32, rotaryStart: 48 },
+    sections: { sections: [3, 4, 6, 0] },
+    partOf: "0001111222222000",
+    normed: { queries: 1e-6, keys: 1e-3, weights: "shared" },
+  });
+});
+
+deviceTest("Rotate stores codes of keys that are values, too", async (device) => {
+  for (const type of ["q8_0", "q4_0"] as const) {
+    const shape = { kvHeads: 1, headDim: 72, valueDim: 64, sharedValues: true, half: false };
+    const rope = { rotary: 8, rotaryStart: 64, halfPairs: false };
+    await assertRotated(device, { ...shape, ...rope, heads: 0, first: 12, types: typesOf(type) });
+  }
 });
 
 deviceTest("Rotate turns queries alone, or caches alone", async (device) => {
