@@ -194,16 +194,16 @@ export const operands = {
   elementwise(
     operation: ElementwiseOperation,
     y: Columns,
-    { x, count = 1, repeat = 1, broadcast }: ElementwiseOptions = {},
+    { x, count = 1, repeat = 1, broadcast, gate }: ElementwiseOptions = {},
   ) {
-    const reads = x ? [x] : [];
+    const reads = [x, gate].filter((operand) => operand !== undefined);
     const name = operation.replaceAll("_", " ");
     const values = count * widthOf(y);
     const others = x && !broadcast ? values / repeat : 0;
     return described(name, operation === "copy" ? reads : [...reads, y], [y], {
       reads: FLOAT * (others + (operation === "copy" ? 0 : values)),
       writes: FLOAT * values,
-      flops: /gate|cap/.test(operation) ? FUNCTION_FLOPS * values : 2 * values,
+      flops: gate || /gate|cap/.test(operation) ? FUNCTION_FLOPS * values : 2 * values,
     });
   },
   rotate(

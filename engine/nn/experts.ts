@@ -161,8 +161,8 @@ export class ExpertsBlock {
     if (!sharedGate) return shared.add(x, y);
     const rows = shared.linear(x, "shared expert");
     const gate = network.linear(x, sharedGate, "shared gate"); // [rows, 1]
-    network.elementwise("sigmoid_gate", { rows }, { x: { rows: gate }, repeat: rows.columns });
-    network.elementwise("add", { rows: y, columns: rows.columns }, { x: { rows } });
+    const sum = { rows: y, columns: rows.columns };
+    network.elementwise("add", sum, { x: { rows }, gate: { rows: gate } });
   }
 
   get #columns(): number {

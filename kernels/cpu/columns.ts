@@ -44,6 +44,8 @@ const ELEMENTWISE_ARGUMENTS = [
   "count",
   "columns",
   "factor",
+  "gate",
+  "gateStride",
 ] as const;
 
 /** Computes elementwiseReference(), four lanes at a time. */
@@ -84,7 +86,12 @@ function operate(
 function addElementwise(
   module: ModuleBuilder,
   work: Memory,
-  { operation, repeat, hasX }: { operation: ElementwiseOperation; repeat: number; hasX: boolean },
+  { operation, repeat, hasX, isGated }: {
+    operation: ElementwiseOperation;
+    repeat: number;
+    hasX: boolean;
+    isGated: boolean;
+  },
 ): void {
   const kernel = { name: "elementwise", takes: ELEMENTWISE_ARGUMENTS };
   addKernel(module, work, kernel, (f, given, first, last) => {
@@ -96,6 +103,8 @@ function addElementwise(
         f.let(i32.add(i32.add(base, i32.mul(row, stride)), i32.mul(vector, step)));
       const to = vectorOf(given.y, given.yStride, given.yStep);
       const from = vectorOf(given.x, given.xStride, given.xStep);
+      const gateAt = i32.add(given.gate, i32.mul(row, given.gateStride));
+      const gate = isGated ? f.let(work.v128.load32_splat(gateAt)) : undefined;
       forFours(f, work, given.columns, (four) => {
         const x = f.let(ZERO);
         if (hasX && repeat === 1) f.set(x, four.load(from));
@@ -103,6 +112,7 @@ function addElementwise(
           const column = i32.div_u(i32.add(i32.shr_u(four.at, 2), lane), repeat);
           f.set(x, work.v128.load32_lane(i32.add(from, i32.mul(column, 4)), x, lane));
         }
+        if (gate) f.set(x, sigmoidTimes(f, x, gate));
         const y = f.let(four.load(to));
         four.store(to, operate(f, operation, y, x, factor));
       });
@@ -115,15 +125,17 @@ export function elementwise(
   core: CpuCore,
   operation: ElementwiseOperation,
   y: Columns,
-  { count = 1, x, broadcast = false, repeat = 1, factor = 1 }: ElementwiseOptions,
+  { count = 1, x, broadcast = false, repeat = 1, gate, factor = 1 }: ElementwiseOptions,
 ) {
-  const shape = { operation, repeat, hasX: x !== undefined };
+  const shape = { operation, repeat, hasX: x !== undefined, isGated: gate !== undefined };
   const kernels = core.kernels(
     `elementwise ${Object.values(shape)}`,
     () => workModule((module, work) => addElementwise(module, work, shape)),
   );
   const to = placeOf(y);
-  const from = x ? placeOf(x) : { address: 0, stride: 0, step: 0 };
+  const nothing = { address: 0, stride: 0, step: 0 };
+  const from = x ? placeOf(x) : nothing;
+  const factors = gate ? placeOf(gate) : nothing;
   const words = inOrder(ELEMENTWISE_ARGUMENTS, {
     x: from.address,
     xStride: broadcast ? 0 : from.stride,
@@ -134,6 +146,8 @@ export function elementwise(
     count,
     columns: widthOf(y),
     factor: floatBits(factor),
+    gate: factors.address,
+    gateStride: factors.stride,
   });
   return (rows: number) =>
     core.run([{ kernels, name: "elementwise", arguments: words, items: rows * count }]);

@@ -45,6 +45,8 @@ export interface ElementwiseOptions {
   broadcast?: boolean;
   /** Number of neighbouring columns of y that share a column of x. Default 1. */
   repeat?: number;
+  /** A column of each row, by whose sigmoid the other operand is multiplied first. */
+  gate?: Columns;
   /** Default 1. */
   factor?: number;
 }

@@ -25,7 +25,7 @@ export class Elementwise {
     device: Gpu,
     operation: ElementwiseOperation,
     y: Columns,
-    { count = 1, x, broadcast = false, repeat = 1, factor = 1 }: ElementwiseOptions = {},
+    { count = 1, x, broadcast = false, repeat = 1, gate, factor = 1 }: ElementwiseOptions = {},
   ) {
     const first = y.first ?? 0;
     const gelu = operation === "gelu_gate" ? activationFunction("gelu") : undefined;
@@ -37,11 +37,16 @@ export class Elementwise {
       constants: {
         WORKGROUP,
         HAS_X: x !== undefined,
+        GATED: gate !== undefined,
         ...Object.fromEntries(OPERATIONS.map((name) => [name.toUpperCase(), name === operation])),
         ...gelu?.constants,
       },
       snippets: gelu ? [gelu.snippet] : [scalarsSource],
-    }).bind({ y: y.rows.floats, ...(x ? { x: x.rows.floats } : {}) }, {
+    }).bind({
+      y: y.rows.floats,
+      ...(x ? { x: x.rows.floats } : {}),
+      ...(gate ? { gate: gate.rows.floats } : {}),
+    }, {
       columns: this.#columns,
       first,
       step: y.step ?? 0,
@@ -51,6 +56,8 @@ export class Elementwise {
       x_stride: x && !broadcast ? x.rows.stride : 0,
       repeat,
       factor,
+      gate_first: gate?.first ?? 0,
+      gate_stride: gate?.rows.stride ?? 0,
     });
   }
 

@@ -12,8 +12,10 @@ async function assertOperation(device: Device, operation: ElementwiseOperation, 
   repeat?: number;
   broadcast?: boolean;
   hasX?: boolean;
+  /** The column of x by whose sigmoid the operand is multiplied. */
+  gate?: number;
 }) {
-  const { repeat = 1, broadcast = false, hasX = true } = options;
+  const { repeat = 1, broadcast = false, hasX = true, gate } = options;
   const factor = 2.5;
   const before = randomFloats(ROWS * COLUMNS, 1).map((value) => value * 3);
   before[5] = 300; // exp() of it is infinite
@@ -24,6 +26,7 @@ async function assertOperation(device: Device, operation: ElementwiseOperation, 
   submit(device, (pass) => {
     device.elementwise(operation, { rows: y, first: 5, columns: 40 }, {
       ...(hasX ? { x: { rows: x, first: 3 } } : {}),
+      ...(gate === undefined ? {} : { gate: { rows: x, first: gate } }),
       broadcast,
       repeat,
       factor,
@@ -34,13 +37,17 @@ async function assertOperation(device: Device, operation: ElementwiseOperation, 
   for (let row = 0; row < ROWS; row++) {
     for (let c = 0; c < 40; c++) {
       const at = row * COLUMNS + 5 + c;
-      const b = other[(broadcast ? 0 : row) * X_COLUMNS + 3 + Math.floor(c / repeat)];
+      const own = other[(broadcast ? 0 : row) * X_COLUMNS + 3 + Math.floor(c / repeat)];
+      const open = gate === undefined ? 1 : 1 / (1 + Math.exp(-other[row * X_COLUMNS + gate]));
+      const b = own * open;
       expected[at] = elementwiseReference(operation, before[at], b, factor);
       // exp(u) is off by 3 + 2|u| ULP, and u here is at most 3.6 |y| cubed over 20, or 2|y|; tanh by
       // the same of one.
       const argument = 3 * Math.abs(before[at]) + 0.08 * Math.abs(before[at]) ** 3;
       const size = operation === "softcap" ? factor : Math.abs(expected[at]);
-      const sum = operation === "add" ? Math.abs(before[at]) + Math.abs(b * factor) : 0;
+      // The sigmoid of u, which is at most one, takes exp(u), a quotient and a product more.
+      const gated = gate === undefined ? 1 : 9;
+      const sum = operation === "add" ? Math.abs(before[at]) + gated * Math.abs(b * factor) : 0;
       errors[at] = (12 + 4 * argument) * ULP * size + ULP * sum + 1e-36;
     }
   }
@@ -59,6 +66,11 @@ deviceTest("Elementwise matches the reference for every operation", async (devic
 deviceTest("Elementwise shares a column or a row of its operand", async (device) => {
   await assertOperation(device, "add", { repeat: 8 });
   await assertOperation(device, "add", { broadcast: true });
+});
+
+deviceTest("Elementwise multiplies its operand by the sigmoid of a column", async (device) => {
+  await assertOperation(device, "add", { gate: 0 });
+  await assertOperation(device, "add", { gate: 49, broadcast: true });
 });
 
 deviceTest("Elementwise works on vectors within rows, of one that they share", async (device) => {
