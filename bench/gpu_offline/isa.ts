@@ -18,7 +18,7 @@ export interface KernelCode extends KernelMark {
   /**
    * Instructions of the longest loop that loads from memory and contains no other; for a product,
    * of the first such loop, because a later one writes its results. 0 if there is none. Of several
-   * products in one kernel, those of the longest of their loops.
+   * products in one kernel, those of the longest loop.
    */
   readonly loopInstructions: number;
   /**
@@ -69,7 +69,10 @@ function describe(mark: KernelMark, lines: readonly string[]): KernelCode {
   const loops = loopsOf(blocks).filter((loop) => mostLoads(loop) > 0);
   const isProduct = mark.groups !== undefined;
   const { products = 1 } = mark;
-  const innermost = loops.filter(isInnermost).slice(0, isProduct ? products : undefined);
+  const all = loops.filter(isInnermost);
+  // Each of several products may have another loop, which sums squares.
+  const inOrder = products > 1 ? all.toSorted((a, b) => count(b) - count(a)) : all;
+  const innermost = inOrder.slice(0, isProduct ? products : undefined);
   const loopInstructions = Math.max(0, ...innermost.map(count));
   const loading = isProduct && innermost.length > 0 ? innermost : loops;
   const loads = (loading.length > 0 ? loading : [blocks]).map(mostLoads);

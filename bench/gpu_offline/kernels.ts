@@ -127,9 +127,9 @@ function compileStack(device: WebGpuDevice, names: readonly string[]): void {
   const { width, kvHeads, headDim } = MODELS["8b"]!;
   const formats = names.map((name) => quantFormats.find((format) => format.name === name)!);
   const integer = device.capabilities.packedDot;
-  const x = integer
-    ? quantizedRows(device, "x", MOST_ROWS, width, { deferredEpsilon: 1e-5 })
-    : floatRows(device, "x", MOST_ROWS, width);
+  const x = (integer ? quantizedRows : floatRows)(device, "x", MOST_ROWS, width, {
+    deferredEpsilon: 1e-5,
+  });
   const values = kvHeads * headDim;
   const y = floatRows(device, "y", MOST_ROWS, width + 2 * values);
   const [both, last] = [width + values, values].map((rows, i) =>
