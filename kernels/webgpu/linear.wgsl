@@ -27,42 +27,19 @@ const TEAMS = WORKGROUP / LANES;
 var<workgroup> team_squares: array<f32, COLS * TEAMS>;  // of each team's rows
 #end
 
-// Sums of a group: one of all 32 products where its halves share a scale, or one of each half.
-#if UNIFORM_GROUP
-alias Halves = f32;
+// Vectors of a group of x.
+#if INTEGER
+const X_VECTORS = 3u;
 #else
-alias Halves = vec2<f32>;
+const X_VECTORS = 8u;
 #end
 
-// Adds a group to a sum: `products` of its codes and those of x, `total` the sums of x. Codes that
-// are taken as they are stored are too large by CODE_BIAS.
-fn add_group(
-  sum: f32, w: Group, products: Halves, x_scale: f32, total: Halves,
-) -> f32 {
-  #if UNIFORM_GROUP
-  #if RAW_CODES
-  return sum + w.scale.x * (x_scale * products - f32(CODE_BIAS) * total);
-  #else
-  #if HAS_MINIMUM
-  return sum + (w.scale.x * x_scale) * products + w.minimum.x * total;
-  #else
-  return sum + (w.scale.x * x_scale) * products;
-  #end
-  #end
-  #else
-  #if RAW_CODES
-  return sum + dot(w.scale, x_scale * products - f32(CODE_BIAS) * total);
-  #else
-  #if HAS_MINIMUM
-  return sum + x_scale * dot(w.scale, products) + dot(w.minimum, total);
-  #else
-  return sum + x_scale * dot(w.scale, products);
-  #end
-  #end
-  #end
-}
+// Sums of products of codes, before they are scaled.
+#if INTEGER
+alias Products = i32;
+#else
+alias Products = f32;
 
-#if !INTEGER
 // One product after the other, since a GPU adds and multiplies at once.
 fn add_products(sum: f32, w: vec4<f32>, x: vec4<f32>) -> f32 {
   #if SOFTWARE
@@ -71,26 +48,46 @@ fn add_products(sum: f32, w: vec4<f32>, x: vec4<f32>) -> f32 {
   return sum + w.x * x.x + w.y * x.y + w.z * x.z + w.w * x.w;
   #end
 }
+#end
 
 #if !FLOAT_WEIGHTS
-fn add_to_halves(
-  sums: Halves, a: vec4<f32>, x: vec4<f32>, b: vec4<f32>, z: vec4<f32>,
-) -> Halves {
-  #if UNIFORM_GROUP
-  return add_products(add_products(sums, a, x), b, z);
-  #else
-  return vec2(add_products(sums.x, a, x), add_products(sums.y, b, z));
-  #end
+// The codes of a half of a group.
+fn codes_of(w: Group, half: u32) -> vec4<u32> {
+  return select(w.high, w.low, half == 0u);
 }
 
-fn code_floats(word: u32) -> vec4<f32> {
+#if !INTEGER
+// Four of them.
+fn code_floats(w: Group, half: u32, quad: u32) -> vec4<f32> {
+  let word = codes_of(w, half)[quad];
   #if UNSIGNED_CODES
   return vec4<f32>(unpack4xU8(word));
   #else
   return vec4<f32>(unpack4xI8(word));
   #end
 }
+
+fn weight_floats(w: Group, half: u32, quad: u32) -> vec4<f32> {
+  return code_floats(w, half, quad) * w.scale[half] + w.minimum[half];
+}
 #end
+
+// Adds a half of a group, or a whole one whose halves share a scale, to a sum: `products` of its codes
+// and those of x, `total` the sum of x. Codes that are taken as they are stored are too large by
+// CODE_BIAS.
+fn add_scaled(
+  sum: f32, w: Group, half: u32, x_scale: f32, products: f32, total: f32,
+) -> f32 {
+  #if RAW_CODES
+  return sum + w.scale[half] * (x_scale * products - f32(CODE_BIAS) * total);
+  #else
+  #if HAS_MINIMUM
+  return sum + (w.scale[half] * x_scale) * products + w.minimum[half] * total;
+  #else
+  return sum + (w.scale[half] * x_scale) * products;
+  #end
+  #end
+}
 #end
 
 // The work of a workgroup for a tile of rows and one of tokens.
@@ -118,7 +115,7 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
   #end
   #for c in 0..COLS
   let token$c = token_of(token_tile, $c);
-  let from$c = input_of(token$c) * groups;
+  let from$c = input_of(token$c) * groups * X_VECTORS;
   #if DEFERRED_NORM
   var squares$c = 0.0;
   #end
@@ -144,7 +141,7 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
     #end
     #for j in 0..QUADS
     #for c in 0..COLS
-    let x$c_$j = x[8u * from$c + quad + $j * LANES];
+    let x$c_$j = x[from$c + quad + $j * LANES];
     #end
     #for s in 0..SIDES
     #for r in 0..ROWS
@@ -161,7 +158,7 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
   #if !WHOLE_TURNS
   for (; quad < quads; quad += LANES) {
     #for c in 0..COLS
-    let x$c = x[8u * from$c + quad];
+    let x$c = x[from$c + quad];
     #end
     #for s in 0..SIDES
     #for r in 0..ROWS
@@ -174,20 +171,23 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
   }
   #end
   #else
+  #if ADDED_PLACE
+  var x_group = X_VECTORS * lane;
+  #end
   for (var group = lane; group < groups; group += LANES) {
+    #if !ADDED_PLACE
+    let x_group = X_VECTORS * group;
+    #end
     #for c in 0..COLS
-    let at$c = from$c + group;
+    let at$c = from$c + x_group;
     #if INTEGER
-    let low$c = x[at$c].low;
-    let high$c = x[at$c].high;
-    let scales$c = x[at$c].scales;
+    #if SIDES_APART
+    let low$c = x[at$c];
+    let high$c = x[at$c + 1u];
+    #end
+    let scales$c = bitcast<vec4<f32>>(x[at$c + 2u]);
     #if DEFERRED_NORM
     squares$c += scales$c.w;
-    #end
-    #if UNIFORM_GROUP
-    let total$c = scales$c.y + scales$c.z;
-    #else
-    let total$c = scales$c.yz;
     #end
     #end
     #end
@@ -206,55 +206,116 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
     #else
     let w$s_$r = unpack_group(packed$s_$r, from_row$s_$r + group);
     #end
-    #if INTEGER
+    #if SIDES_APART
     #for c in 0..COLS
     #if UNIFORM_GROUP
-    let products$s_$r_$c = f32(dot32(w$s_$r, low$c, high$c));
+    let products$s_$r_$c = dot16(dot16(0, w$s_$r.low, low$c), w$s_$r.high, high$c);
+    sum$s_$r_$c = add_scaled(
+      sum$s_$r_$c, w$s_$r, 0, scales$c.x, f32(products$s_$r_$c), scales$c.y + scales$c.z,
+    );
     #else
-    let products$s_$r_$c =
-      vec2(f32(dot16(w$s_$r.low, low$c)), f32(dot16(w$s_$r.high, high$c)));
-    #end
-    sum$s_$r_$c = add_group(sum$s_$r_$c, w$s_$r, products$s_$r_$c, scales$c.x, total$c);
-    #end
-    #end
+    let first$s_$r_$c = f32(dot16(0, w$s_$r.low, low$c));
+    let second$s_$r_$c = f32(dot16(0, w$s_$r.high, high$c));
+    sum$s_$r_$c = add_scaled(sum$s_$r_$c, w$s_$r, 0, scales$c.x, first$s_$r_$c, scales$c.y);
+    sum$s_$r_$c = add_scaled(sum$s_$r_$c, w$s_$r, 1, scales$c.x, second$s_$r_$c, scales$c.z);
     #end
     #end
-    #if !INTEGER
+    #end
+    #end
+    #end
+    #if !SIDES_APART
+    // One half after the other, so that x takes half the registers.
     #for c in 0..COLS
-    var total$c = Halves(0.0);
+    #if !INTEGER
+    var total$c = 0.0;
+    #end
     #for s in 0..SIDES
     #for r in 0..ROWS
-    var products$s_$r_$c = Halves(0.0);
+    var products$s_$r_$c = Products();
     #end
     #end
     #end
-    #for j in 0..4
+    #for h in 0..2
+    #for t in 0..TURNS
     {
+      #if INTEGER
       #for c in 0..COLS
-      let x$c = x[8u * at$c + $j];
-      let z$c = x[8u * at$c + 4u + $j];
+      let x$c = x[at$c + $h];
+      #for s in 0..SIDES
+      #for r in 0..ROWS
+      products$s_$r_$c = dot16(products$s_$r_$c, codes_of(w$s_$r, $h), x$c);
+      #end
+      #end
+      #end
+      #else
+      #for j in 0..AT_ONCE
+      #for c in 0..COLS
+      let x$c_$j = x[at$c + 4u * $h + $t * AT_ONCE + $j];
+      #end
+      #end
+      #for j in 0..AT_ONCE
       #if NEEDS_TOTAL
-      total$c = add_to_halves(total$c, vec4(1.0), x$c, vec4(1.0), z$c);
+      #for c in 0..COLS
+      total$c = add_products(total$c, vec4(1.0), x$c_$j);
       #end
       #end
       #for s in 0..SIDES
       #for r in 0..ROWS
-      let a$s_$r = code_floats(w$s_$r.low[$j]);
-      let b$s_$r = code_floats(w$s_$r.high[$j]);
+      #if WHOLE_WEIGHTS
+      let w$s_$r_$j = weight_floats(w$s_$r, $h, $t * AT_ONCE + $j);
       #for c in 0..COLS
-      products$s_$r_$c = add_to_halves(products$s_$r_$c, a$s_$r, x$c, b$s_$r, z$c);
+      sum$s_$r_$c = add_products(sum$s_$r_$c, w$s_$r_$j, x$c_$j);
+      #end
+      #else
+      let w$s_$r_$j = code_floats(w$s_$r, $h, $t * AT_ONCE + $j);
+      #for c in 0..COLS
+      products$s_$r_$c = add_products(products$s_$r_$c, w$s_$r_$j, x$c_$j);
+      #end
+      #end
+      #end
       #end
       #end
       #end
     }
     #end
+    #if ADD_HALVES
+    #for c in 0..COLS
     #for s in 0..SIDES
     #for r in 0..ROWS
+    #if INTEGER
+    sum$s_$r_$c = add_scaled(
+      sum$s_$r_$c, w$s_$r, $h, scales$c.x, f32(products$s_$r_$c), scales$c[1 + $h],
+    );
+    #else
+    sum$s_$r_$c = add_scaled(sum$s_$r_$c, w$s_$r, $h, 1.0, products$s_$r_$c, total$c);
+    #end
+    products$s_$r_$c = Products();
+    #end
+    #end
+    #if !INTEGER
+    total$c = 0.0;
+    #end
+    #end
+    #end
+    #end
+    #if ADD_GROUPS
     #for c in 0..COLS
-    sum$s_$r_$c = add_group(sum$s_$r_$c, w$s_$r, products$s_$r_$c, 1.0, total$c);
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    #if INTEGER
+    sum$s_$r_$c = add_scaled(
+      sum$s_$r_$c, w$s_$r, 0, scales$c.x, f32(products$s_$r_$c), scales$c.y + scales$c.z,
+    );
+    #else
+    sum$s_$r_$c = add_scaled(sum$s_$r_$c, w$s_$r, 0, 1.0, products$s_$r_$c, total$c);
     #end
     #end
     #end
+    #end
+    #end
+    #end
+    #if ADDED_PLACE
+    x_group += X_VECTORS * LANES;
     #end
   }
   #end

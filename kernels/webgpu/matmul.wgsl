@@ -61,9 +61,9 @@ fn load(is_w: bool, at: u32, buffer: u32) -> Loaded {
     #end
   } else {
     #if INTEGER
-    loaded.vector0 = x[at].low;
-    loaded.vector1 = x[at].high;
-    loaded.vector2 = bitcast<vec4<u32>>(x[at].scales);
+    #for j in 0..3
+    loaded.vector$j = x[3u * at + $j];
+    #end
     #else
     #for j in 0..4
     loaded.vector$j = bitcast<vec4<u32>>(x[8u * at + 4u * buffer + $j]);
@@ -173,10 +173,10 @@ fn main(
         let scales = x_scale[$b][$c][column];
         #for r in 0..4
         #if UNIFORM_GROUP
-        sum$r_$c += (scale$r.x * scales.x) * f32(dot16(low$r, low) + dot16(high$r, high));
+        sum$r_$c += (scale$r.x * scales.x) * f32(dot16(dot16(0, low$r, low), high$r, high));
         #else
         sum$r_$c += scales.x *
-          (scale$r.x * f32(dot16(low$r, low)) + scale$r.y * f32(dot16(high$r, high)));
+          (scale$r.x * f32(dot16(0, low$r, low)) + scale$r.y * f32(dot16(0, high$r, high)));
         #end
         #if HAS_MINIMUM
         #if UNIFORM_GROUP

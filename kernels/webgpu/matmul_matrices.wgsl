@@ -52,8 +52,8 @@ fn stage(row: u32, quad: u32, values: vec4<f32>) {
 fn load(row: u32, group: u32, of_x: bool) -> Group {
   let at = row * params.groups + group;
   if (of_x) {
-    let codes = x[at];
-    return Group(codes.low, codes.high, vec2(INPUT_FACTOR * codes.scales.x), vec2(0.0));
+    let scale = bitcast<f32>(x[3u * at + 2u].x);
+    return Group(x[3u * at], x[3u * at + 1u], vec2(INPUT_FACTOR * scale), vec2(0.0));
   }
   let w = load_group(at);
   return Group(w.low, w.high, WEIGHT_FACTOR * w.scale, WEIGHT_FACTOR * w.minimum);

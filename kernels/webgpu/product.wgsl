@@ -37,7 +37,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 #if !FURTHER
 #if INTEGER
-@group(0) @binding(1) var<storage, read> x: array<QuantizedGroup>;    // [tokens, groups]
+@group(0) @binding(1) var<storage, read> x: array<vec4<u32>>;         // [tokens, groups, 3], QuantizedGroup
 #else
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;         // [tokens, groups, 8]
 #end
@@ -143,15 +143,10 @@ fn deferred_scale(squares: f32) -> f32 {
 #end
 
 #if INTEGER
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
-  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) +
+// One product after the other: each adds to the one before it.
+fn dot16(sum: i32, a: vec4<u32>, b: vec4<u32>) -> i32 {
+  return sum + dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) +
     dot4I8Packed(a.w, b.w);
-}
-
-// Of a whole group, one product after the other: each adds to the one before it.
-fn dot32(w: Group, low: vec4<u32>, high: vec4<u32>) -> i32 {
-  return dot16(w.low, low) + dot4I8Packed(w.high.x, high.x) + dot4I8Packed(w.high.y, high.y) +
-    dot4I8Packed(w.high.z, high.z) + dot4I8Packed(w.high.w, high.w);
 }
 #end
 
