@@ -75,11 +75,29 @@ const MOST_INSTRUCTIONS: Readonly<Record<string, number>> = {
   "gate and up Q4_K, 256 rows": 1750,
 };
 
-/** Most instructions for 32 weights of products of one row, by GPU. */
-const MOST_FOR_GROUP: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  navi31: { Q4_K: 58, Q6_K: 74, Q8_0: 30, F16: 66, MXFP4: 138 },
-  vega10: { Q4_K: 128, Q6_K: 141, Q8_0: 92, F16: 98, MXFP4: 208 },
+/** Most instructions for 32 weights of products of 1, 2, 4 and 8 rows, by GPU. */
+const MOST_FOR_GROUP: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>> = {
+  navi31: {
+    Q4_K: [58, 72, 102, 194],
+    Q6_K: [74, 90, 125, 229],
+    Q8_0: [30, 42, 69, 154],
+    F16: [66, 103, 183, 404],
+    MXFP4: [138, 150, 178, 266],
+  },
+  vega10: {
+    Q4_K: [128, 173, 260, 490],
+    Q6_K: [141, 189, 276, 497],
+    Q8_0: [92, 128, 209, 415],
+    F16: [98, 135, 214, 433],
+    MXFP4: [208, 243, 323, 534],
+  },
 };
+
+/** Least subgroups that a SIMD runs at once, of products of few rows, by GPU. */
+const LEAST_SUBGROUPS: Readonly<Record<string, number>> = { navi31: 12, vega10: 2 };
+
+/** The product that runs fewer where products are in f32: of four rows of both sides, and two tokens. */
+const LARGEST_PAIR = "gate and up Q6_K, 2 rows";
 
 for (const [family, mostForGroup] of Object.entries(MOST_FOR_GROUP)) {
   const why = typeof gpu === "string" ? `: ${gpu}` : "";
@@ -94,14 +112,18 @@ for (const [family, mostForGroup] of Object.entries(MOST_FOR_GROUP)) {
       });
       const kernels = parseKernels(stderr);
       for (const one of kernels) {
-        const { name, kernel, registers, spilled, loadsInFlight, instructions } = one;
+        const { name, kernel, registers, spilled, occupancy, loadsInFlight, instructions } = one;
         const what = `${name} (${kernel})`;
         if (/, [124] rows$/.test(name)) assertEquals(spilled, 0, `${what} spills registers`);
         // Of products in one kernel, that of the second format has more instructions.
-        const format = / (?:\w+\+)?(\w+), 1 rows$/.exec(name)?.[1] ?? "";
-        if (one.groups !== undefined && format in mostForGroup) {
-          assert(one.perGroup! <= mostForGroup[format]!, `${what} has ${one.perGroup} for 32`);
+        const [, format = "", rows = ""] = / (?:\w+\+)?(\w+), (\d+) rows$/.exec(name) ?? [];
+        if (one.groups !== undefined && Number(rows) <= 16) {
+          const most = mostForGroup[format]?.[Math.min(3, Math.log2(Number(rows)))] ?? Infinity;
+          assert(one.perGroup! <= most, `${what} has ${one.perGroup} for 32`);
           assert(loadsInFlight >= 8, `${what} has ${loadsInFlight} loads under way`);
+          if (family === "navi31" || name !== LARGEST_PAIR) {
+            assert(occupancy >= LEAST_SUBGROUPS[family]!, `${what} runs ${occupancy} subgroups`);
+          }
         }
         if (name === "attention, 1 rows") {
           assert(loadsInFlight >= 8, `${what} has ${loadsInFlight} loads under way`);
