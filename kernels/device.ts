@@ -263,7 +263,7 @@ export interface Device extends Allocator, Disposable {
    * the rows of the step.
    */
   embed(table: Matrix, step: StepRows, x: FloatRows, options?: EmbedOptions): Operation;
-  /** y = norm(x), or y += norm(x), for `rows` rows of y; x may be y. */
+  /** y = norm(x), or y += norm(x) and then a norm of y, for `rows` rows of y; x may be y. */
   norm(x: FloatRows, y: Activation, norm: Norm, options?: NormOptions): Operation;
   /** y = x as int8 groups, for `rows` rows. */
   quantize(x: FloatRows, y: QuantizedRows): Operation;

@@ -136,14 +136,14 @@ export const operands = {
     x: FloatRows,
     y: Activation,
     _norm: Norm,
-    { accumulate, source, vectors }: NormOptions = {},
+    { accumulate, source, vectors, next }: NormOptions = {},
   ) {
     const values = vectors ? vectors.count * vectors.columns : x.columns;
     const reads = [x, ...source ? [source] : [], ...accumulate ? [y] : []];
-    return described("norm", reads, [y], {
+    return described("norm", reads, next ? [y, next.y] : [y], {
       reads: values * FLOAT + (accumulate ? valueBytes(y, values) : 0),
-      writes: valueBytes(y, values),
-      flops: NORM_FLOPS * values,
+      writes: valueBytes(y, values) + (next ? valueBytes(next.y) : 0),
+      flops: (next ? 2 : 1) * NORM_FLOPS * values,
     });
   },
   quantize(x: FloatRows, y: QuantizedRows) {

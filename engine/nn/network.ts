@@ -46,6 +46,14 @@ interface RowSum {
   readonly y: FloatRows;
 }
 
+/** A norm that was added to whole rows, with which a norm of these rows can be taken. */
+interface NormSum {
+  readonly operation: StepOperation;
+  readonly x: FloatRows;
+  readonly y: FloatRows;
+  readonly norm: Norm;
+}
+
 /** A model's forward step, built once and replayed. */
 export class Network extends OperationList {
   readonly images = new ImageRows(
@@ -56,6 +64,8 @@ export class Network extends OperationList {
   #finalStates: FloatRows | undefined;
   /** The latest such product. */
   #sum: RowSum | undefined;
+  /** The latest norm that was added to whole rows. */
+  #normSum: NormSum | undefined;
 
   /** The hidden states of a step before the head: [rows, width]. Undefined where they are not kept. */
   get finalStates(): FloatRows | undefined {
@@ -78,8 +88,31 @@ export class Network extends OperationList {
       label,
       x.columns,
       readers,
-      (y) => overRows(this.make.norm(x, y, norm)),
+      (y) => this.#nextNorm(x, y, norm) ?? overRows(this.make.norm(x, y, norm)),
     );
+  }
+
+  /**
+   * The norm of rows to which the operation before this one added a norm, as at the end of a block in
+   * Gemma: that operation computes it, too, and this one only where steps are observed.
+   */
+  #nextNorm(x: FloatRows, y: Activation, norm: Norm): StepOperation | undefined {
+    const sum = this.#normSum;
+    if (!sum || sum.operation !== this.last || sum.y !== x) return undefined;
+    if (norm.kind !== "rms" || norm.bias || !norm.weight) return undefined;
+    if (sum.operation.device !== this.device) return undefined;
+    const alone = this.make.norm(sum.x, x, sum.norm, { accumulate: true });
+    const both = this.make.norm(sum.x, x, sum.norm, { accumulate: true, next: { norm, y } });
+    this.replaceLast({
+      ...overRows(both),
+      encodeAlone: (pass, step) => alone.encode(pass, step.rows),
+    });
+    const own = this.make.norm(x, y, norm);
+    return {
+      ...overRows(own),
+      encode: () => {},
+      encodeAlone: (pass, step) => own.encode(pass, step.rows),
+    };
   }
 
   /**
@@ -157,7 +190,8 @@ export class Network extends OperationList {
 
   /** y = norm(x), also in place; or y += norm(x). */
   normInto(x: FloatRows, y: FloatRows, norm: Norm, { accumulate = false } = {}): void {
-    this.addRows(this.make.norm(x, y, norm, { accumulate }));
+    const operation = this.addRows(this.make.norm(x, y, norm, { accumulate }));
+    if (accumulate && x.columns === y.columns) this.#normSum = { operation, x, y, norm };
   }
 
   /** The norm of vectors within each row, such as heads, in place. */

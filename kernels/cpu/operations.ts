@@ -67,10 +67,13 @@ export abstract class CpuOperations implements OperationMakers {
   }
 
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
-    return this.#bound(
-      operands.norm(x, y, norm, options),
-      norms.norm(this.core, x, y, norm, options),
-    );
+    const { next } = options;
+    const run = norms.norm(this.core, x, y, norm, options);
+    const runNext = next && norms.norm(this.core, y as FloatRows, next.y, next.norm, {});
+    return this.#bound(operands.norm(x, y, norm, options), (rows) => {
+      run(rows);
+      runNext?.(rows);
+    });
   }
 
   quantize(x: FloatRows, y: QuantizedRows): Operation {

@@ -1,6 +1,7 @@
 // RMSNorm and LayerNorm of whole rows or of the heads within them, and their plain reference.
 
 import type { Buffer } from "../operation.ts";
+import type { Activation } from "./activation.ts";
 
 /** The options of a norm. */
 export interface Norm {
@@ -26,6 +27,16 @@ export interface NormOptions {
   vectors?: { first: number; count: number; columns: number };
   /** Whether to add to y instead of replacing it. */
   accumulate?: boolean;
+  /** An RMSNorm of the sum, as rows of its own; with `accumulate`, of whole rows. */
+  next?: NextNorm;
+}
+
+/** A norm of rows to which another one was just added. */
+export interface NextNorm {
+  /** Without a bias, and with weights. */
+  readonly norm: Norm;
+  /** Its result, with as many columns. */
+  readonly y: Activation;
 }
 
 /** The plain reference, summed in f64. x: vectors of `columns`, one after the other. */

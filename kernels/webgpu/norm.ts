@@ -21,10 +21,11 @@ export class Normalize {
 
   /** @param x [rows, columns] @param y the same shape, f32 or int8 groups, or x itself */
   constructor(device: Gpu, x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}) {
-    const { source, vectors } = options;
+    const { source, vectors, next } = options;
     const { constants, snippet } = reduction(device);
     const { weight, bias } = norm;
     const QUANTIZED_OUTPUT = isQuantized(y);
+    const QUANTIZED_NEXT = next !== undefined && isQuantized(next.y);
     const IN_PLACE = !isQuantized(y) && y.floats === x.floats;
     const squares = isQuantized(y) ? undefined : y.squares;
     this.#count = vectors?.count ?? 1;
@@ -40,15 +41,18 @@ export class Normalize {
         WEIGHT: weight !== undefined,
         BIAS: bias !== undefined,
         ADD: Boolean(options.accumulate),
+        NEXT: next !== undefined,
+        QUANTIZED_NEXT,
         SQUARES: squares !== undefined,
       },
-      snippets: QUANTIZED_OUTPUT ? [snippet, quantizeGroupSource] : [snippet],
+      snippets: QUANTIZED_OUTPUT || QUANTIZED_NEXT ? [snippet, quantizeGroupSource] : [snippet],
     }).bind({
       ...(IN_PLACE ? {} : { x: x.floats }),
       ...(weight ? { weight } : {}),
       ...(bias ? { bias } : {}),
       ...(source ? { source } : {}),
       y: bufferOf(y),
+      ...(next ? { next_weight: next.norm.weight!, next: bufferOf(next.y) } : {}),
     }, {
       columns: vectors?.columns ?? x.columns,
       width: (vectors?.columns ?? x.stride) / 4,
@@ -57,6 +61,7 @@ export class Normalize {
       y_stride: y.stride,
       weight_step: vectors && norm.weightPerVector ? vectors.columns : 0,
       epsilon: norm.epsilon,
+      next_epsilon: next?.norm.epsilon ?? 0,
       squares: (squares ?? 0) / 4,
       square_quads: squareQuads(y.columns),
     });

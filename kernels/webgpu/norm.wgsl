@@ -3,7 +3,8 @@
 // its row of x, i from 0 on: heads within a row, or whole rows.
 // WEIGHT: times a factor per column (weight_step apart for each i). BIAS: plus a term per column.
 // GATHER: row r of y is row source[r] of x. IN_PLACE: y is x. ADD: y += the result.
-// QUANTIZED_OUTPUT: y as int8 groups of 32. SQUARES: sums of squares come after the rows of y, zeros, as
+// QUANTIZED_OUTPUT: y as int8 groups of 32. NEXT: next = RMSNorm of the sum, times next_weight, as f32 or
+// with QUANTIZED_NEXT as int8 groups. SQUARES: sums of squares come after the rows of y, zeros, as
 // the rows are whole. Columns past `columns` are padding, zero in x and in y.
 struct Params {
   columns: u32,
@@ -13,6 +14,9 @@ struct Params {
   y_stride: u32,     // floats in a row of y
   weight_step: u32,  // 0 where all vectors of a row share their weights
   epsilon: f32,
+  #if NEXT
+  next_epsilon: f32,
+  #end
   #if SQUARES
   squares: u32,       // quad of y at which they begin
   square_quads: u32,  // quads of them for each row
@@ -35,6 +39,15 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> y: array<QuantizedGroup>;  // [rows, width / 8]
 #else
 @group(0) @binding(5) var<storage, read_write> y: array<vec4<f32>>;         // [rows, y_stride / 4]
+#end
+
+#if NEXT
+@group(0) @binding(6) var<storage, read> next_weight: array<vec4<f32>>;
+#if QUANTIZED_NEXT
+@group(0) @binding(7) var<storage, read_write> next: array<QuantizedGroup>;  // [rows, width / 8]
+#else
+@group(0) @binding(7) var<storage, read_write> next: array<vec4<f32>>;      // [rows, width]
+#end
 #end
 
 fn input(at: u32) -> vec4<f32> {
@@ -104,6 +117,9 @@ fn main(
     y[at] = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
   }
   #else
+  #if NEXT
+  var next_squares = 0.0;
+  #end
   for (var i = thread; i < width; i += WORKGROUP) {
     var value = input(from_row + i);
     #if LAYER
@@ -117,11 +133,32 @@ fn main(
     value += bias[i];
     #end
     #if ADD
-    y[to_row + i] += value;
-    #else
+    value += y[to_row + i];
+    #end
     y[to_row + i] = value;
+    #if NEXT
+    next_squares += dot(value, value);
     #end
   }
+  #end
+  #if NEXT
+  let next_mean = workgroup_sum(next_squares, thread) / f32(params.columns);
+  let next_scale = inverseSqrt(next_mean + params.next_epsilon);
+  let next_row = workgroup.x * width;
+  #if QUANTIZED_NEXT
+  storageBarrier();
+  for (var group = thread; group < width / 8u; group += WORKGROUP) {
+    #for j in 0..8
+    let i$j = group * 8u + $j;
+    let x$j = y[to_row + i$j] * next_scale * next_weight[i$j];
+    #end
+    next[next_row / 8u + group] = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
+  }
+  #else
+  for (var i = thread; i < width; i += WORKGROUP) {
+    next[next_row + i] = y[to_row + i] * next_scale * next_weight[i];
+  }
+  #end
   #end
   #if SQUARES
   for (var i = thread; i < params.square_quads; i += WORKGROUP) {

@@ -1,5 +1,6 @@
 // RMSNorm and LayerNorm against the reference: rows within one group of columns and over many, both
-// outputs, rows picked by number, heads within a row in place, sums onto another activation.
+// outputs, rows picked by number, heads within a row in place, sums onto another activation, and the
+// norms of these sums.
 
 import { type Device, type FloatRows, normReference } from "../../kernels/mod.ts";
 import { deviceTest, submit, upload } from "../gpu.ts";
@@ -101,6 +102,48 @@ deviceTest("Normalize works on the heads of a row in place", async (device) => {
       }
     }
     await assertRows(device, x, expected, relative(expected, 13));
+  }
+});
+
+deviceTest("Normalize norms the sum as well, in floats and int8 groups", async (device) => {
+  const rows = 3;
+  for (const columns of [1, 33, 577]) {
+    for (const quantized of [false, true]) {
+      const values = randomFloats(rows * columns, 1);
+      const before = randomFloats(rows * columns, 2);
+      const [weight, nextWeight] = [3, 4].map((seed) => randomFloats(columns, seed));
+      const y = uploadRows(device, before, columns);
+      const norm = { kind: "rms", epsilon: EPSILON } as const;
+      const next = outputRows(device, rows, columns, quantized);
+      const weightOf = (values: Float32Array) => uploadRows(device, values, columns).floats;
+      const operation = device.norm(
+        uploadRows(device, values, columns),
+        y,
+        { ...norm, weight: weightOf(weight) },
+        { accumulate: true, next: { norm: { ...norm, weight: weightOf(nextWeight) }, y: next } },
+      );
+      submit(device, (pass) => operation.encode(pass, rows));
+      const normed = normReference(values, columns, { ...norm, weight });
+      const sum = normed.map((value, i) => value + before[i]);
+      const error = relative(normed, columns / 4 + 8);
+      const errors = sum.map((value, i) => error(i) + ULP * Math.abs(value));
+      await assertRows(device, y, sum, (i) => errors[i]);
+      const expected = normReference(sum, columns, { ...norm, weight: nextWeight });
+      const own = relative(expected, columns / 4 + 8);
+      // The sum's errors pass through the factor of its norm, and change that factor by their share.
+      await assertRows(device, next, expected, (i) => {
+        const row = i - i % columns;
+        let [squares, off] = [0, 0];
+        for (let at = row; at < row + columns; at++) {
+          squares += sum[at] ** 2;
+          off += Math.abs(sum[at]) * errors[at];
+        }
+        const scale = 1 / Math.sqrt(squares / columns + EPSILON);
+        const share = off / (squares + EPSILON * columns);
+        return own(i) + errors[i] * scale * Math.abs(nextWeight[i % columns]) +
+          share * Math.abs(expected[i]);
+      });
+    }
   }
 });
 
