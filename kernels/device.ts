@@ -265,7 +265,7 @@ export interface Device extends Allocator, Disposable {
   embed(table: Matrix, step: StepRows, x: FloatRows, options?: EmbedOptions): Operation;
   /** y = norm(x), or y += norm(x) and then a norm of y, for `rows` rows of y; x may be y. */
   norm(x: FloatRows, y: Activation, norm: Norm, options?: NormOptions): Operation;
-  /** y = x as int8 groups, for `rows` rows. */
+  /** y = x as int8 groups, for `rows` rows; both may lack the same division, see `FloatRows`. */
   quantize(x: FloatRows, y: QuantizedRows): Operation;
   /** y = x W^T, or y += x W^T, or f(gate) * up for a pair, for `rows` rows: y [rows, columns]. */
   linear(matrix: Matrix, x: Activation, y: Activation, options?: LinearOptions): Operation;

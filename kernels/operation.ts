@@ -22,7 +22,7 @@ export interface FloatRows {
   readonly floats: Buffer;
   /**
    * The epsilon of an RMSNorm that linear() may have written into these rows without the division by
-   * the root mean square; see `LinearOptions.norm`. Only linear() reads such rows.
+   * the root mean square; see `LinearOptions.norm`. Only products and quantize() read such rows.
    */
   readonly deferredEpsilon?: number;
   /**

@@ -60,7 +60,6 @@ const GATINGS: readonly Gating[] = ["softmax", "softmax", "sigmoid", "softmax of
 /** A mixture of experts with its weights. */
 export class ExpertsBlock {
   readonly readers: readonly Matrix[];
-  readonly readsGroups = true;
 
   constructor(
     readonly network: Network,

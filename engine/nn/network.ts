@@ -34,8 +34,6 @@ export interface Reader {
   readonly readers: readonly Matrix[];
   /** Whether it reads f32 besides, for something other than a product. */
   readonly readsFloats?: boolean;
-  /** Whether it reads them for something other than linear(), such as products of experts. */
-  readonly readsGroups?: boolean;
 }
 
 /** A product that was added to whole rows, with which a norm of these rows can be taken. */
@@ -131,13 +129,9 @@ export class Network extends OperationList {
     const { device } = sum.operation;
     const most = device === this.device ? this.device.mostFusedNormRows(sum.matrix) : 0;
     const { integer, float } = this.#formsFor(readers);
-    if (most === 0 || (integer && float)) return undefined;
-    const areProducts = [readers].flat().every((reader) =>
-      !reader.readsGroups && !reader.readsFloats
-    );
-    if (!areProducts) return undefined;
+    if (most === 0 || [readers].flat().some(({ readsFloats }) => readsFloats)) return undefined;
     const { columns } = x;
-    const y = this.normedScratch(label, columns, norm.epsilon, integer);
+    const y = this.normedScratch(label, columns, norm.epsilon, integer && !float);
     const { matrix, x: input } = sum;
     const options = { accumulate: true };
     const alone = this.make.linear(matrix, input, x, options);
@@ -152,7 +146,12 @@ export class Network extends OperationList {
       encode: (pass, step) => step.rows > most && own.encode(pass, step.rows),
       encodeAlone: (pass, step) => own.encode(pass, step.rows),
     });
-    return isQuantized(y) ? { columns, quantized: y } : { columns, floats: y };
+    if (isQuantized(y)) return { columns, quantized: y };
+    if (!integer) return { columns, floats: y };
+    const rows = this.quantizedScratch(label, columns);
+    const quantized = { ...rows, deferredEpsilon: norm.epsilon };
+    this.addRows(this.make.quantize(y, quantized));
+    return { columns, floats: y, quantized };
   }
 
   /** Appends an operation that writes new rows, in the forms that their readers take. */

@@ -291,8 +291,6 @@ export function productKernel(
       ? "int8 groups cannot be added to"
       : norm && isStaged(tile)
       ? "no norm is fused with them"
-      : epsilon !== undefined && more.constants.GATHER
-      ? "experts do not finish norms"
       : undefined);
   if (fault) {
     throw new GpuError(

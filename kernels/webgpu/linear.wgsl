@@ -325,7 +325,7 @@ fn multiply(tile: u32, token_tile: u32, thread: u32) {
   let square_quads = (groups + 3u) / 4u;
   for (var quad = lane; quad < square_quads; quad += LANES) {
     #for c in 0..COLS
-    squares$c += dot(x[params.squares + token$c * square_quads + quad], vec4(1.0));
+    squares$c += dot(x[params.squares + input_of(token$c) * square_quads + quad], vec4(1.0));
     #end
   }
   #end

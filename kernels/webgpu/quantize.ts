@@ -2,7 +2,7 @@
 
 import quantizeSource from "./quantize.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
-import { type FloatRows, GROUP, type QuantizedRows } from "../ops/activation.ts";
+import { type FloatRows, GROUP, type QuantizedRows, squareQuads } from "../ops/activation.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 
@@ -19,9 +19,13 @@ export class Quantize {
     this.#dispatch = device.kernel({
       name: "quantize",
       source: quantizeSource,
-      constants: { WORKGROUP },
+      constants: { WORKGROUP, SQUARES: x.squares !== undefined },
       snippets: [quantizeGroupSource],
-    }).bind({ x: x.floats, y: y.groups }, { groups: this.#groups });
+    }).bind({ x: x.floats, y: y.groups }, {
+      groups: this.#groups,
+      squares: (x.squares ?? 0) / 4,
+      square_quads: squareQuads(x.columns),
+    });
   }
 
   /** Records the first `rows` rows. */

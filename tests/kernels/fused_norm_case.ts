@@ -4,17 +4,22 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   type Activation,
+  allocateRouting,
+  expertLinearReference,
   type FloatRows,
   floatRows,
   GROUP,
   isQuantized,
   linearReference,
   padTo,
+  type QuantizedRows,
   quantizedRows,
   ROW_PADDING,
   squareQuads,
 } from "../../kernels/mod.ts";
 import {
+  ExpertLinear,
+  GpuExpertPairs,
   Linear,
   mostFusedNormRows,
   Normalize,
@@ -45,6 +50,10 @@ export interface FusedNormCase {
   affine?: boolean;
   /** Whether the product that reads the norm is by a pair of matrices. */
   paired?: boolean;
+  /** Whether it is by two experts, both of which every row has. */
+  experts?: boolean;
+  /** Whether it reads int8 groups that are made of the f32 rows. */
+  converted?: boolean;
 }
 
 /** Every kind of format, with what products by it read. */
@@ -63,13 +72,19 @@ const READER_ROWS = 36;
 /** Fails unless the sum, its norm, and the product that reads the norm are right. */
 export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase): Promise<void> {
   const { tokens, width, columns, paired = false, integer, quantized = integer } = shape;
+  const experts = shape.experts ? 2 : 1;
   const format = formatNamed(shape.format);
   const { matrix, weights } = randomMatrix(device, format, { rows: width, columns });
   const scale = shape.affine ? randomFloats(width, 8) : new Float32Array(width).fill(1);
   const bias = shape.affine ? randomFloats(width, 9) : new Float32Array(width);
   if (shape.affine) setAffine(device, matrix, { scale, bias });
   const sides = paired ? 2 : 1;
-  const reader = randomMatrix(device, format, { rows: READER_ROWS, columns: width, sides });
+  const reader = randomMatrix(device, format, {
+    rows: experts * READER_ROWS,
+    columns: width,
+    sides,
+    unit: READER_ROWS,
+  });
 
   const values = activations(tokens, columns);
   const before = randomFloats(tokens * width, 10);
@@ -89,17 +104,31 @@ export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase
   const allocate = quantized ? quantizedRows : floatRows;
   const normed = allocate(device, "normed", tokens, width, { deferredEpsilon: EPSILON });
   if (!isQuantized(normed)) writeStale(device, normed, padTo(tokens, ROW_PADDING));
-  const result = uploadRows(device, new Float32Array(tokens * READER_ROWS).fill(9), READER_ROWS);
+  const options = { deferredEpsilon: EPSILON };
+  const read = shape.converted ? quantizedRows(device, "read", tokens, width, options) : normed;
+  const ids = Uint32Array.from(
+    { length: tokens * experts },
+    (_, i) => (i + Math.floor(i / experts)) % experts,
+  );
+  const stale = new Float32Array(ids.length * READER_ROWS).fill(9);
+  const result = uploadRows(device, stale, READER_ROWS);
   const product = new Linear(device, matrix, x, y, {
     accumulate: true,
     norm: { norm, y: normed },
   });
-  const reading = new Linear(device, reader.matrix, normed, result);
+  const chosen = pairsOf(device, ids, tokens, experts);
+  const reading = shape.experts
+    ? new ExpertLinear(device, reader.matrix, chosen, read, result, { share: experts })
+    : new Linear(device, reader.matrix, read, result);
   const isFused = tokens <= mostFusedNormRows(matrix);
   submit(device, (pass) => {
     if (isQuantized(x)) new Quantize(device, floats, x).encode(pass, tokens);
     product.encode(pass, tokens);
     if (!isFused) new Normalize(device, y, normed, norm).encode(pass, tokens);
+    if (read !== normed) {
+      new Quantize(device, normed as FloatRows, read as QuantizedRows).encode(pass, tokens);
+    }
+    chosen.encode(pass, tokens);
     reading.encode(pass, tokens);
   });
 
@@ -121,7 +150,7 @@ export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase
   );
 
   // Its norm: the sum times the weights, with the sum of squares, or whole.
-  const { values: known, steps, squares: told } = await readNormed(device, normed, tokens);
+  const { values: known, steps, squares: told } = await readNormed(device, read, tokens);
   const finished = new Float32Array(tokens * width);
   for (let token = 0; token < tokens; token++) {
     const row = sum.subarray(token * width, (token + 1) * width);
@@ -139,18 +168,33 @@ export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase
   }
 
   // The product that reads it.
-  const rows = sides * READER_ROWS;
-  const options = { rows, columns: width, tokens };
-  const magnitudes = linearReference(reader.weights.map(Math.abs), finished.map(Math.abs), options);
-  const read = {
-    values: linearReference(reader.weights, finished, options),
+  const multiply = (w: Float32Array, x: Float32Array) =>
+    shape.experts
+      ? expertLinearReference(w, x, ids, { rows: READER_ROWS, columns: width, share: experts })
+      : linearReference(w, x, { rows: sides * READER_ROWS, columns: width, tokens });
+  const magnitudes = multiply(reader.weights.map(Math.abs), finished.map(Math.abs));
+  const products = {
+    values: multiply(reader.weights, finished),
     errors: magnitudes.map((sum) => ULP * (productUlps(format, width) + width + 16) * sum),
   };
-  const last = paired ? swiglu(read, READER_ROWS) : read;
-  const actual = await readRows(device, result, tokens);
+  const last = paired ? swiglu(products, READER_ROWS) : products;
+  const actual = await readRows(device, result, ids.length);
   assertClose(actual, last.values, (i) => last.errors[i] + 1e-30);
   assertEquals(sum.some((value, i) => zeros(i) && !shape.affine && value !== 0), false);
   assert(actual.every(Number.isFinite));
+}
+
+/** The pairs of rows and their experts. */
+function pairsOf(
+  device: WebGpuDevice,
+  ids: Uint32Array,
+  tokens: number,
+  experts: number,
+): GpuExpertPairs {
+  const routing = allocateRouting(device, tokens, { experts, topK: experts });
+  write(device, routing.ids, ids);
+  write(device, routing.count, Uint32Array.of(ids.length));
+  return new GpuExpertPairs(device, routing, tokens);
 }
 
 /** Rows of what is normed, the step between neighbouring values of each, and each row's sum of squares. */

@@ -52,6 +52,22 @@ webGpuTest("what a product norms may have another form than what it reads", asyn
   await assertFusedNorm(device, { ...shape, integer: false, quantized: true });
 });
 
+webGpuTest("f32 rows that lack a norm's division can become int8 groups that lack it", async () => {
+  const device = await (opened ??= WebGpuDevice.open());
+  const shape = { format: "Q8_0", width: 160, columns: 64, integer: false, converted: true };
+  for (const tokens of [3, 9]) await assertFusedNorm(device, { ...shape, tokens });
+});
+
+for (const integer of [true, false]) {
+  webGpuTest(`experts finish a norm in ${integer ? "int8" : "f32"}`, async () => {
+    using device = await openPretended(profileNamed("subgroups of 32,64, 32 KiB"));
+    const shape = { format: "Q8_0", width: 160, columns: 64, integer, experts: true };
+    for (const tokens of integer ? [1, 7, 9] : [1, 7]) {
+      await assertFusedNorm(device, { ...shape, tokens });
+    }
+  });
+}
+
 for (
   const profile of [
     "subgroups of 32,64, 32 KiB",
