@@ -9,6 +9,14 @@ import { DISTINCT_PROFILES } from "../profiles.ts";
 const STEPS = [1, 2, 4, 7];
 
 for (const profile of DISTINCT_PROFILES) {
+  for (const integer of [true, false]) {
+    const name = `experts finish norms in ${integer ? "int8" : "f32"}`;
+    Deno.test(`${name}, on ${profile.name}`, async () => {
+      using device = await openPretended(profile);
+      const shape = { format: "Q8_0", width: 160, columns: 96, integer, experts: true };
+      for (const tokens of [1, 7]) await assertFusedNorm(device, { ...shape, tokens });
+    });
+  }
   for (const { format, integer } of fusedNormKinds()) {
     const name = `${format} in ${integer ? "int8" : "f32"}`;
     Deno.test(`${name} with fused norms, on ${profile.name}`, async () => {
