@@ -229,15 +229,19 @@ export function shapeOf(product: Product): ProductShape {
   return { format: format.name, rows, columns, ...useOf(product) };
 }
 
-/** Records a product over `rowTiles` (rounded up) times `tokenTiles` tiles. */
+/**
+ * Records a product over `rowTiles` (rounded up) times `tokenTiles` tiles. All token tiles of a row tile
+ * follow each other, because weights are more than a cache holds: the first reads them from memory,
+ * the others from the cache.
+ */
 export function encodeTiles(
   pass: GPUComputePassEncoder,
   dispatch: Dispatch,
   rowTiles: number,
   tokenTiles: number,
 ): void {
-  const x = Math.min(Math.ceil(rowTiles), 32768);
-  encodeDispatch(pass, dispatch, [x, tokenTiles, Math.ceil(rowTiles / x)]);
+  const y = Math.min(Math.ceil(rowTiles), 32768);
+  encodeDispatch(pass, dispatch, [tokenTiles, y, Math.ceil(rowTiles / y)]);
 }
 
 /** The caller's own constants, bindings and parameters of a product's kernel. */

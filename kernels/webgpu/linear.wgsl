@@ -1,7 +1,7 @@
 // y[token, row] = sum over k of x[token, k] * w[row, k], then scaled and biased per row.
 // A team of LANES invocations splits the groups of 32 columns; it keeps ROWS rows and COLS tokens in
 // registers. The partial sums of a team are added up by its subgroup (SUBGROUPS), or else by shuffles
-// among SHUFFLED neighbours and then in workgroup memory. Grid: x (then z) over row tiles, y over token
+// among SHUFFLED neighbours and then in workgroup memory. Grid: x over token tiles, y (then z) over row
 // tiles. Activations are padded to whole token tiles with rows, and to whole groups with columns of
 // zeros.
 // SIDES = 2: w has two sides. Row i of the first is a gate, row i of the second an up projection, and
@@ -524,15 +524,15 @@ fn main(
   @builtin(num_workgroups) workgroups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,
 ) {
-  var tile = workgroup.x + workgroup.z * workgroups.x;
+  var tile = workgroup.y + workgroup.z * workgroups.y;
   // Tiles of joined products come before those of the first one.
   #for i in 1..PRODUCTS
   if (tile < params_$i.tiles) {
-    multiply_$i(tile, workgroup.y, thread);
+    multiply_$i(tile, workgroup.x, thread);
     return;
   }
   tile -= params_$i.tiles;
   #end
-  multiply(tile, workgroup.y, thread);
+  multiply(tile, workgroup.x, thread);
 }
 #end

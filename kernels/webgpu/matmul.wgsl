@@ -1,7 +1,7 @@
 // y = x W^T for many tokens (prefill on a GPU): tiles of 64 rows by 64 tokens, staged in workgroup
 // memory, 4 by 4 outputs in the registers of each of 256 invocations. Bindings, epilogue and SIDES are
 // those of linear.wgsl; with two sides a tile has 32 gate rows and the 32 up rows that belong to them.
-// Grid: x over row tiles, y over token tiles.
+// Grid: x over token tiles, y (then z) over row tiles.
 // A buffer holds a piece of the columns: a group of 32 of int8, half a group of floats. While one of
 // two buffers is multiplied the other one is filled, and what comes into it next is being loaded
 // already: an invocation fills one buffer, with one row or token. With one buffer (BUFFERS), for which
@@ -117,9 +117,9 @@ fn main(
   @builtin(num_workgroups) workgroups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,
 ) {
-  let tile = workgroup.x + workgroup.z * workgroups.x;
+  let tile = workgroup.y + workgroup.z * workgroups.y;
   #if GATHER
-  let expert = expert_of(workgroup.y);
+  let expert = expert_of(workgroup.x);
   if (expert >= params.experts) {
     return;
   }
@@ -132,7 +132,7 @@ fn main(
   let is_w = thread < 2u * TILE;
   let filled = thread / TILE % 2u;
   let staged = thread % TILE;
-  let staged_token = token_of(workgroup.y, staged);
+  let staged_token = token_of(workgroup.x, staged);
   let origin = select(input_of(staged_token), row_of(expert, tile, staged), is_w) * groups;
   #if INTEGER
   var own = filled;
@@ -237,7 +237,7 @@ fn main(
   let tokens = arrayLength(&y) / params.stride;
   #end
   #for c in 0..4
-  let token$c = token_of(workgroup.y, column + 16u * $c);
+  let token$c = token_of(workgroup.x, column + 16u * $c);
   #end
   #for r in 0..OUTPUT_ROWS
   {
@@ -262,6 +262,6 @@ fn main(
 
   #if QUANTIZED_OUTPUT
   workgroupBarrier();
-  write_groups(workgroup.y, tile, thread);
+  write_groups(workgroup.x, tile, thread);
   #end
 }

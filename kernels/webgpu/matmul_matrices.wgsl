@@ -98,9 +98,9 @@ fn main(
   @builtin(local_invocation_index) thread: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  let tile = workgroup.x + workgroup.z * workgroups.x;
+  let tile = workgroup.y + workgroup.z * workgroups.y;
   #if GATHER
-  let expert = expert_of(workgroup.y);
+  let expert = expert_of(workgroup.x);
   if (expert >= params.experts) {
     return;
   }
@@ -109,7 +109,7 @@ fn main(
   #end
   let of_x = thread >= TILE;
   let row = select(
-    row_of(expert, tile, thread % TILE), input_of(token_of(workgroup.y, thread % TILE)), of_x);
+    row_of(expert, tile, thread % TILE), input_of(token_of(workgroup.x, thread % TILE)), of_x);
   // The place of the outputs of this subgroup in the tile.
   let first_row = subgroup % SUBGROUP_ROWS * ROW_BLOCKS * M;
   let first_token = subgroup / SUBGROUP_ROWS * TOKEN_BLOCKS * N;
@@ -168,7 +168,7 @@ fn main(
   for (var i = thread; i < COLS * OUTPUTS; i += WORKGROUP) {
     let in_tile = i % OUTPUTS;
     let output = tile * OUTPUTS + in_tile;
-    let token = token_of(workgroup.y, i / OUTPUTS);
+    let token = token_of(workgroup.x, i / OUTPUTS);
     var value = results[i];
     #if AFFINE
     let of_row = affine[row_of(expert, tile, in_tile)];
@@ -197,6 +197,6 @@ fn main(
   }
   #if QUANTIZED_OUTPUT
   workgroupBarrier();
-  write_groups(workgroup.y, tile, thread);
+  write_groups(workgroup.x, tile, thread);
   #end
 }
