@@ -4,7 +4,9 @@
 // is set: nearly all of their kernels are equal. Models come from the conformance data.
 
 import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { assert } from "@std/assert";
+import { type QuantizationName, quantizeModel } from "../../../engine/create/mod.ts";
 import { loadModel, type LocalLoadOptions } from "../../../engine/mod.ts";
 import { conformanceTest, DATA } from "../../conformance/logits.ts";
 import { nmse } from "../../numbers.ts";
@@ -17,6 +19,7 @@ const MODELS = [
   "quantizations/Q8_0",
   "quantizations/Q4_K_M",
   "architectures/qwen3moe-moe",
+  "architectures/qwen3moe-moe in Q8_0",
   "architectures/qwen35-dense",
   "architectures/falcon-h1-dense",
   "architectures/gemma3-dense",
@@ -39,13 +42,29 @@ function tokensFor(step: number): number[] {
   return TOKENS.slice(0, 2 * step + Math.ceil(step / 2));
 }
 
+/** Models that were made from others, by their names. */
+const made = new Map<string, Promise<string>>();
+
+/** The file of a model; "NAME in TYPE" is made. */
+function fileOf(name: string): URL | Promise<string> {
+  const [plain, type] = name.split(" in ");
+  const from = new URL(`${plain}.gguf`, DATA);
+  if (type === undefined) return from;
+  return made.getOrInsertComputed(name, async () => {
+    const to = await Deno.makeTempFile({ suffix: ".gguf" });
+    globalThis.addEventListener("unload", () => Deno.removeSync(to));
+    await quantizeModel({ from: fileURLToPath(from), to, type: type as QuantizationName });
+    return to;
+  });
+}
+
 /** Logits in steps of so many rows, of {@linkcode tokensFor}. */
 async function logitsOf(
   name: string,
   options: LocalLoadOptions,
   steps: readonly number[],
 ): Promise<Float32Array[]> {
-  await using model = await loadModel(new URL(`${name}.gguf`, DATA), {
+  await using model = await loadModel(await fileOf(name), {
     contextLength: 128,
     maxSequences: 2,
     prefillChunk: 72,
