@@ -8,9 +8,10 @@ import type { GpuExpertPairs } from "./expert_pairs.ts";
 import type { Gpu } from "./gpu.ts";
 import type { Dispatch } from "./kernel.ts";
 import type { ExpertsShape } from "./choices.ts";
-import { bindProduct, encodeTiles, type Product, shapeOf, Variants } from "./linear.ts";
+import { bindProduct, encodeTiles, type Product, shapeOf } from "./linear.ts";
 import type { GpuMatrix, MatrixPart } from "./matrix.ts";
 import { columnsOf, rowsOf, type Tile } from "./tile.ts";
+import { Variants } from "./variants.ts";
 
 /** How pairs read x, and the options of the product. */
 export interface GpuExpertOptions extends ExpertLinearOptions {

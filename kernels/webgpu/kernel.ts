@@ -5,7 +5,7 @@
 import type { Buffer, BufferRange } from "../operation.ts";
 import { GpuError } from "../errors.ts";
 import type { Platform } from "./platform.ts";
-import { type Constants, expandTemplate, renamed } from "./template.ts";
+import { type Constants, expandTemplate, type Parts, renamed } from "./template.ts";
 
 /** The part of a device that compiling a kernel needs; {@linkcode Gpu} has it. */
 export interface KernelHost {
@@ -21,6 +21,8 @@ export interface KernelSource {
   readonly name: string;
   /** Text of the .wgsl file; its entry point is `main`. */
   readonly source: string;
+  /** Parts of the text that have files of their own. */
+  readonly parts?: Parts;
   /** Extensions of WGSL that it enables, besides that of subgroups. */
   readonly extensions?: readonly string[];
   /** Compile-time constants of this variant. */
@@ -184,8 +186,8 @@ interface Params {
   members: Member[];
 }
 
-function expand({ source, constants = {}, snippets = [] }: KernelSource): string {
-  return expandTemplate([...snippets, source].join("\n"), constants);
+function expand({ source, constants = {}, snippets = [], parts }: KernelSource): string {
+  return expandTemplate([...snippets, source].join("\n"), constants, parts);
 }
 
 /** Whether a number can be a value of an integer type. */

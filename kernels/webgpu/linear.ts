@@ -3,6 +3,10 @@
 // kernels for expert matrices.
 
 import linearSource from "./linear.wgsl" with { type: "text" };
+import codesSource from "./linear_codes.wgsl" with { type: "text" };
+import floatsSource from "./linear_floats.wgsl" with { type: "text" };
+import outputSource from "./linear_output.wgsl" with { type: "text" };
+import sumsSource from "./linear_sums.wgsl" with { type: "text" };
 import matmulSource from "./matmul.wgsl" with { type: "text" };
 import matricesSource from "./matmul_matrices.wgsl" with { type: "text" };
 import productSource from "./product.wgsl" with { type: "text" };
@@ -30,12 +34,29 @@ import {
   tileFault,
   tileName,
   type TileUse,
-  tokenClass,
-  tokenClasses,
   usesSubgroups,
 } from "./tile.ts";
 import type { ProductShape } from "./choices.ts";
+import { Variants } from "./variants.ts";
 import { weightBuffers, weightConstants, weightReading, weightSnippets } from "./weight_code.ts";
+
+/** The parts of linear.wgsl. */
+const LINEAR_PARTS = {
+  codes: codesSource,
+  floats: floatsSource,
+  output: outputSource,
+  sums: sumsSource,
+};
+
+/** All that kernels of products consist of, besides the formats. */
+export const PRODUCT_TEXTS: readonly string[] = [
+  linearSource,
+  ...Object.values(LINEAR_PARTS),
+  matmulSource,
+  matricesSource,
+  productSource,
+  quantizeSource,
+];
 
 /** The options of a product. */
 export interface GpuLinearOptions extends LinearOptions {
@@ -124,56 +145,6 @@ export class Linear {
       resources: {},
       params: { rows: part.rows, first: (this.#options.first ?? 0) + part.first },
     });
-  }
-}
-
-/** A product bound with one tile: a dispatch per part of the matrix. */
-export interface Variant {
-  readonly tile: Tile;
-  readonly dispatches: readonly Dispatch[];
-}
-
-/** Makes the variants of a product. */
-export interface VariantMaker {
-  /** A version, which changes when choose() may give another result. Missing: it never does. */
-  version?(): number;
-  /** The tile for a number of tokens. */
-  choose(tokens: number): Tile;
-  bind(tile: Tile): readonly Dispatch[];
-}
-
-/** The variants of a product: one for each class of token counts, bound once for each tile. */
-export class Variants {
-  readonly #maker: VariantMaker;
-  readonly #byTile = new Map<string, Variant>();
-  #byClass: Variant[] = [];
-  #version: number | undefined;
-
-  constructor(maker: VariantMaker) {
-    this.#maker = maker;
-  }
-
-  /** The variant for a number of tokens. */
-  for(tokens: number): Variant {
-    const version = this.#maker.version?.();
-    if (version !== this.#version) {
-      this.#byClass = [];
-      this.#version = version;
-    }
-    return this.#byClass[tokenClass(tokens)] ??= this.#make(tokens);
-  }
-
-  /** Binds those for up to `most` tokens, from `least` on. */
-  prepare(most: number, least = 1): void {
-    for (const tokens of tokenClasses(most)) if (tokens >= least) this.for(tokens);
-  }
-
-  #make(tokens: number): Variant {
-    const tile = this.#maker.choose(tokens);
-    const name = tileName(tile);
-    let variant = this.#byTile.get(name);
-    if (!variant) this.#byTile.set(name, variant = { tile, dispatches: this.#maker.bind(tile) });
-    return variant;
   }
 }
 
@@ -302,7 +273,7 @@ export function productKernel(
     );
   }
   const { format, sides } = matrix;
-  const { text, constants, extensions } = kernelOf(device, tile, use, matrix);
+  const { text, parts, constants, extensions } = kernelOf(device, tile, use, matrix);
   const gate = sides === 2 ? activationFunction(activation) : undefined;
   // Many tokens, for which a tile is staged, come from norm(), which defers nothing.
   const DEFERRED_NORM = epsilon !== undefined && !isStaged(tile);
@@ -318,6 +289,7 @@ export function productKernel(
   const source = {
     name: `${text === linearSource ? "linear" : "matmul"} ${format.name}`,
     source: text,
+    parts,
     extensions,
     constants: {
       ...weightConstants(format),
@@ -376,12 +348,13 @@ function kernelOf(device: Gpu, tile: Tile, use: TileUse, { format }: GpuMatrix) 
   if (tile === MATRICES) {
     const matrices = device.profile.matrices!;
     const constants = matrixConstants(matrices, matrixSize(matrices, use)!);
-    return { text: matricesSource, constants, extensions: MATRIX_EXTENSIONS };
+    return { text: matricesSource, parts: {}, constants, extensions: MATRIX_EXTENSIONS };
   }
   return tile === STAGED
-    ? { text: matmulSource, constants: stagedConstants(device, use), extensions: [] }
+    ? { text: matmulSource, parts: {}, constants: stagedConstants(device, use), extensions: [] }
     : {
       text: linearSource,
+      parts: LINEAR_PARTS,
       constants: {
         ...weightReading(format, tile, use, device.capabilities.software),
         ...tileConstants(device, tile, use),

@@ -17,11 +17,11 @@ import {
   type Product,
   productKernel,
   shapeOf,
-  Variants,
 } from "./linear.ts";
 import type { GpuMatrix } from "./matrix.ts";
 import { renamedName } from "./template.ts";
 import { columnsOf, MOST_COLS, rowsOf, type Tile } from "./tile.ts";
+import { Variants } from "./variants.ts";
 import { weightBuffers } from "./weight_code.ts";
 
 /** The options of stacked products. */

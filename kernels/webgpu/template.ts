@@ -1,7 +1,7 @@
-// From a .wgsl file to the WGSL of one variant: adds constants at the beginning, and expands three
+// From a .wgsl file to the WGSL of one variant: adds constants at the beginning, and expands four
 // line directives that WGSL lacks. `#if NAME` / `#else` / `#end` keeps lines depending on a
 // constant. `#for r in 0..ROWS` / `#end` repeats lines with `$r` replaced, which unrolls inner
-// loops (naga adds a guard to each loop).
+// loops (naga adds a guard to each loop). `#insert NAME` stands for a part that has a file of its own.
 
 /** Compile-time values of a kernel: numbers become `const NAME`, booleans are for `#if`. */
 export type Constants = Readonly<Record<string, number | boolean>>;
@@ -18,11 +18,14 @@ interface Block {
   range?: [number, number];
 }
 
+/** Parts of a source by the names that it inserts them by. */
+export type Parts = Readonly<Record<string, string>>;
+
 /** Expands the directives and adds `const` declarations at the beginning. Errors: SyntaxError. */
-export function expandTemplate(source: string, constants: Constants): string {
+export function expandTemplate(source: string, constants: Constants, parts: Parts = {}): string {
   const root: Block = { kind: "if", lines: [], keep: true };
   const stack: Block[] = [root];
-  for (const line of source.split("\n")) {
+  for (const line of withParts(source, parts).split("\n")) {
     const top = stack[stack.length - 1];
     const directive = /^\s*#(if|for|else|end)\b\s*(.*?)\s*$/.exec(line);
     if (!directive) top.lines.push(line);
@@ -47,6 +50,14 @@ export function expandTemplate(source: string, constants: Constants): string {
     typeof value === "boolean" ? "" : `const ${name} = ${number(value)};\n`
   );
   return declarations.join("") + root.lines.join("\n");
+}
+
+/** A source with its parts in their places. Parts have none in turn. */
+function withParts(source: string, parts: Parts): string {
+  return source.replace(/^[ ]*#insert[ ]+(\w+)[ ]*$/gm, (_, name) => {
+    if (!(name in parts)) throw new SyntaxError(`Cannot expand WGSL: there is no part "${name}"`);
+    return parts[name];
+  });
 }
 
 /** What {@linkcode renamed} makes of the name of a declaration. */

@@ -9,6 +9,15 @@ function expand(lines: string[], constants: Constants = {}): string[] {
   return text.slice(text.indexOf("first")).split("\n").slice(1);
 }
 
+Deno.test("#insert puts a part in its place, whose directives are expanded with the rest", () => {
+  const source = "before\n#for i in 0..2\n  #insert middle\n#end\nafter";
+  const parts = { middle: "#if ON\nx$i\n#end" };
+  const lines = (on: boolean) => expandTemplate(source, { ON: on }, parts).split("\n");
+  assertEquals(lines(true), ["before", "x0", "x1", "after"]);
+  assertEquals(lines(false), ["before", "after"]);
+  assertThrows(() => expandTemplate(source, {}, {}), SyntaxError, 'there is no part "middle"');
+});
+
 Deno.test("expandTemplate() declares numbers as u32 or f32 and booleans not at all", () => {
   const constants = { ROWS: 4, ZERO: 0, HALF: 0.5, MINUS: -2, ON: true };
   assertEquals(

@@ -9,12 +9,8 @@ import mergeSource from "../attention_merge.wgsl" with { type: "text" };
 import quadsSource from "../cached_quads.wgsl" with { type: "text" };
 import pairsSource from "../expert_pairs.wgsl" with { type: "text" };
 import groupSource from "../group.wgsl" with { type: "text" };
-import linearSource from "../linear.wgsl" with { type: "text" };
-import matmulSource from "../matmul.wgsl" with { type: "text" };
-import matricesSource from "../matmul_matrices.wgsl" with { type: "text" };
-import productSource from "../product.wgsl" with { type: "text" };
-import quantizeSource from "../quantize_group.wgsl" with { type: "text" };
 import type { Gpu } from "../gpu.ts";
+import { PRODUCT_TEXTS } from "../linear.ts";
 import { tileName } from "../tile.ts";
 import { AttentionBench } from "./attention_bench.ts";
 import { attentionWays, expertWays, productTiles } from "../candidates.ts";
@@ -146,13 +142,9 @@ function identityOf({ profile }: Gpu, driver: string): string {
     attentionSource,
     mergeSource,
     quadsSource,
-    linearSource,
-    matmulSource,
-    matricesSource,
     pairsSource,
-    productSource,
+    ...PRODUCT_TEXTS,
     groupSource,
-    quantizeSource,
     ...quantFormats.map(({ snippet }) => snippet),
   ];
   return JSON.stringify({
