@@ -40,7 +40,7 @@ const DISPATCH_NANOSECONDS = 50_000;
 
 const LAYERS = 32;
 const TOKENS = 400;
-const IDLE_TOKENS = 80;
+const IDLE_TOKENS = 240;
 const WINDOW = 16;
 
 const SHAPE: LlamaShape = {
