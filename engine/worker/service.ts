@@ -28,6 +28,9 @@ import type { BlockKeeping, CallMessage, Method, ToClient, ToWorker } from "./pr
 /** Least time between two messages about what is taken while calls run, in milliseconds. */
 const OCCUPANCY_INTERVAL = 200;
 
+/** How often to look whether an aborted answer has given back what it took, in milliseconds. */
+const FREE_INTERVAL = 20;
+
 /** The function that loads the model of a file. */
 export type LoadModel = (path: string, options: LoadOptions) => Promise<ChatModel>;
 
@@ -187,6 +190,17 @@ export class ModelService {
       this.#running.delete(id);
       this.#answering.delete(id);
     }
+    await this.#tellWhenFree();
+  }
+
+  /** After the last answer: an aborted one ends at once, but has its slot until the step under way is read. */
+  async #tellWhenFree(): Promise<void> {
+    const isTaken = () =>
+      this.#running.size === 0 && !this.#closing.signal.aborted &&
+      (this.#model?.occupancy?.slots.used ?? 0) > 0;
+    if (!isTaken()) return;
+    while (isTaken()) await new Promise((resolve) => setTimeout(resolve, FREE_INTERVAL));
+    this.#tellOccupancy();
   }
 
   #tellOccupancy(): void {

@@ -408,9 +408,11 @@ function spoil(device: WebGpuDevice, rows: number): WebGpuDevice {
   const [kernel, share] = [device.kernel.bind(device), device.share.bind(device)];
   return Object.assign(device, {
     kernel: (source: KernelSource) => {
-      const isSpoilt = source.constants?.ROWS === rows;
-      const wrong = source.source.replace("y[at] = sum0_$r_$c;", "y[at] = 1.01 * sum0_$r_$c;");
-      return kernel({ ...source, ...(isSpoilt && { source: wrong }) });
+      if (source.constants?.ROWS !== rows) return kernel(source);
+      const { output } = source.parts!;
+      const wrong = output.replace("y[at] = sum0_$r_$c;", "y[at] = 1.01 * sum0_$r_$c;");
+      assert(wrong !== output);
+      return kernel({ ...source, parts: { ...source.parts, output: wrong } });
     },
     share: () => spoil(share(), rows),
   });
