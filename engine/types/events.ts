@@ -139,7 +139,7 @@ export interface DoneEvent {
   usage: Usage;
   /** The tokens of prompt and answer, to continue from, if the request asks for them. */
   context?: number[];
-  /** Differences from the request, as sentences for a log. */
+  /** What was done in another way than the request asks, as sentences for people. */
   notes?: string[];
   /** Number of messages that were left out because they did not fit the window. */
   droppedMessages?: number;

@@ -5,6 +5,7 @@ import type { BodyOf } from "../../body/schema.ts";
 import {
   anyOf,
   count,
+  deviations,
   empty,
   list,
   nothing,
@@ -50,7 +51,10 @@ const head = {
 } as const;
 
 /** Answer of POST /v1/messages. */
-export const messageSchema = record({ ...head, ...stop.properties, content: list(block) });
+export const messageSchema = record(
+  { ...head, ...stop.properties, content: list(block) },
+  deviations,
+);
 
 export type AnthropicAnswer = BodyOf<typeof messageSchema>;
 
@@ -105,7 +109,7 @@ export const messageEventSchema = anyOf(
   record({ type: { const: "content_block_start" }, index: count, content_block: block }),
   record({ type: { const: "content_block_delta" }, index: count, delta }),
   record({ type: { const: "content_block_stop" }, index: count }),
-  record({ type: { const: "message_delta" }, delta: stop, usage }),
+  record({ type: { const: "message_delta" }, delta: stop, usage }, deviations),
   record({ type: { const: "message_stop" } }),
   anthropicErrorSchema,
 );

@@ -4,6 +4,7 @@
 
 import type { DoneEvent, StartEvent } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, waitingComment } from "../../stream/stream.ts";
+import { type Deviations, toDeviations } from "../deviations.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
 import type {
   AnswerBeginning,
@@ -145,6 +146,7 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
       type: "message_delta",
       delta: this.#stopOf(done),
       usage: toUsage(promptTokens, cachedTokens, completionTokens),
+      ...toDeviations(done),
     }, { type: "message_stop" });
   }
 
@@ -165,7 +167,7 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
 class AnswerCollector {
   #beginning: AnswerBeginning | undefined;
   readonly #content: AnswerBlock[] = [];
-  #end: AnthropicStop & { usage: AnthropicUsage } | undefined;
+  #end: AnthropicStop & { usage: AnthropicUsage } & Deviations | undefined;
   #json = "";
 
   /** The answer, once all events have been added. */
@@ -191,8 +193,10 @@ class AnswerCollector {
         if (block.type === "tool_use" && isJson(this.#json)) block.input = JSON.parse(this.#json);
         break;
       }
-      case "message_delta":
-        this.#end = { ...event.delta, usage: event.usage };
+      case "message_delta": {
+        const { type: _, delta, ...counts } = event;
+        this.#end = { ...delta, ...counts };
+      }
     }
   }
 

@@ -4,8 +4,7 @@
 import type { BodyOf } from "../../body/schema.ts";
 import {
   count,
-  droppedIndexes,
-  droppedMessages,
+  deviations,
   flag,
   list,
   maskedLogprobSchema,
@@ -67,8 +66,7 @@ const others = {
     ...count,
     description: "How many requests come before this one, which waits for its turn.",
   },
-  dropped_messages: droppedMessages,
-  dropped_indexes: droppedIndexes,
+  ...deviations,
   prompt_progress: promptProgress,
   _debug_info: record({ rendered_template: text }, { image_count: count }),
   ...metrics,

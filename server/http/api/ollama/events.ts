@@ -12,6 +12,7 @@ import type {
   OllamaRecord,
   OllamaToolCall,
 } from "./answer_schema.ts";
+import { type Deviations, toDeviations } from "../deviations.ts";
 import { nanoseconds, toProgress } from "../options.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
 import { messageOf } from "../../../log.ts";
@@ -24,7 +25,7 @@ export type OllamaText =
 /** The facts that a final record has besides text. */
 type FinalExtras =
   & OllamaMetrics
-  & Pick<ChatRecord, "dropped_messages" | "dropped_indexes">
+  & Deviations
   & Pick<GenerateRecord, "context">;
 
 /** How an answer stands in a record: the difference between those of chat and generate. */
@@ -159,16 +160,12 @@ export function renderedRecord(
 }
 
 /** The figures of a final record. Times in milliseconds. */
-function toExtras(
-  { usage, context, droppedMessages, droppedIndexes }: DoneEvent,
-  total: number,
-  load: number,
-): FinalExtras {
+function toExtras(done: DoneEvent, total: number, load: number): FinalExtras {
+  const { context, usage } = done;
   return {
     ...(context && { context }),
     ...toMetrics(usage, total, load),
-    ...(droppedMessages && { dropped_messages: droppedMessages }),
-    ...(droppedIndexes && { dropped_indexes: droppedIndexes }),
+    ...toDeviations(done),
   };
 }
 

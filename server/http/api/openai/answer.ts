@@ -1,6 +1,6 @@
 // What the answers of OpenAI's endpoints have in common. Pure.
 
-import type { DoneEvent, Usage } from "../../../../engine/mod.ts";
+import type { Usage } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, type SseComment, waitingComment } from "../../stream/stream.ts";
 import { messageOf } from "../../../log.ts";
 import { openAiError } from "./errors.ts";
@@ -45,20 +45,5 @@ export function toUsage(usage: Usage): CompletionUsage {
         rejected_prediction_tokens: drafted - accepted,
       },
     }),
-  };
-}
-
-/** Members about messages that did not fit the window. OpenAI has no such members. */
-export interface Dropped {
-  dropped_messages?: number;
-  /** Of messages that the request has as a list. */
-  dropped_indexes?: number[];
-}
-
-/** The members that tell of messages that did not fit. */
-export function toDropped({ droppedMessages, droppedIndexes }: DoneEvent): Dropped {
-  return {
-    ...(droppedMessages && { dropped_messages: droppedMessages }),
-    ...(droppedIndexes && { dropped_indexes: droppedIndexes }),
   };
 }

@@ -6,8 +6,7 @@ import type { BodyOf } from "../../body/schema.ts";
 import {
   anyOf,
   count,
-  droppedIndexes,
-  droppedMessages,
+  deviations,
   list,
   logprobSchema,
   nothing,
@@ -17,8 +16,6 @@ import {
   text,
   textOrNull,
 } from "../openapi/answer_parts.ts";
-
-const dropped = { dropped_messages: droppedMessages, dropped_indexes: droppedIndexes } as const;
 
 /** The form of an error, also within a stream. */
 export const openAiErrorSchema = record({
@@ -78,7 +75,7 @@ export const chatCompletionSchema = record({
     finish_reason: chatFinish,
   })),
   usage,
-}, dropped);
+}, deviations);
 
 export type ChatCompletion = BodyOf<typeof chatCompletionSchema>;
 
@@ -102,7 +99,7 @@ const chatChunk = record({
     delta,
     finish_reason: anyOf(chatFinish, nothing),
   }, { logprobs })),
-}, { usage: anyOf(usage, nothing), prompt_progress: promptProgress, ...dropped });
+}, { usage: anyOf(usage, nothing), prompt_progress: promptProgress, ...deviations });
 
 export type ChatChunk = BodyOf<typeof chatChunk>;
 
@@ -139,12 +136,16 @@ function completionMembers<const Finish extends object>(finish: Finish) {
 }
 
 /** Answer of POST /v1/completions. */
-export const completionSchema = record({ ...completionMembers(completionFinish), usage });
+export const completionSchema = record(
+  { ...completionMembers(completionFinish), usage },
+  deviations,
+);
 
 export type Completion = BodyOf<typeof completionSchema>;
 
 const completionChunk = record(completionMembers(anyOf(completionFinish, nothing)), {
   usage: anyOf(usage, nothing),
+  ...deviations,
 });
 
 export type CompletionChunk = BodyOf<typeof completionChunk>;

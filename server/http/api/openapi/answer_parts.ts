@@ -92,15 +92,19 @@ export const maskedLogprobSchema = record(logprobSchema.properties, {
   },
 });
 
-/** How many of the oldest messages did not fit the window. Neither Ollama nor OpenAI tell of it. */
-export const droppedMessages = {
-  ...count,
-  description: "How many of the oldest messages did not fit the window.",
-} as const;
-
-/** The messages that did not fit the window, if an API has a list of them. */
-export const droppedIndexes = {
-  ...list(count),
-  description: "Which of `messages` did not fit the window, counted from 0. Those that the " +
-    "Modelfile begins a conversation with are in `dropped_messages` alone.",
+/** Members that tell how an answer differs from what was asked. No vendor has such members. */
+export const deviations = {
+  dropped_messages: {
+    ...count,
+    description: "How many of the oldest messages did not fit the window.",
+  },
+  dropped_indexes: {
+    ...list(count),
+    description: "Which of `messages` did not fit the window, counted from 0. Those that the " +
+      "Modelfile begins a conversation with are in `dropped_messages` alone.",
+  },
+  warnings: {
+    ...list(text),
+    description: "What was done in another way than it was asked for, a sentence each.",
+  },
 } as const;

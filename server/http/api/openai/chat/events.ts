@@ -6,10 +6,8 @@ import { toLogprobs } from "../../logprobs.ts";
 import {
   type CompletionEvent,
   type CompletionRecord,
-  type Dropped,
   failed,
   SYSTEM_FINGERPRINT,
-  toDropped,
   toSeconds,
   toUsage,
   waiting,
@@ -23,6 +21,7 @@ import type {
   ToolCall,
 } from "../answer_schema.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
+import { type Deviations, toDeviations } from "../../deviations.ts";
 import { toProgress } from "../../options.ts";
 
 /** A chat completion. */
@@ -94,7 +93,7 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
         finish_reason: this.#reasonOf(done),
       }],
       usage: toUsage(done.usage),
-      ...toDropped(done),
+      ...toDeviations(done),
     };
   }
 
@@ -128,16 +127,17 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
     delta: ChatDelta,
     finish: ChatFinish | null = null,
     told: { logprobs?: ChatLogprobs } = {},
+    extras: Deviations = {},
   ): CompletionEvent<ChatChunk> {
     const beginning: ChatDelta = this.#isBegun ? {} : { role: "assistant", content: "" };
     this.#isBegun = true;
     const whole = { ...beginning, ...delta };
-    return this.#event([{ index: 0, delta: whole, ...told, finish_reason: finish }]);
+    return this.#event([{ index: 0, delta: whole, ...told, finish_reason: finish }], extras);
   }
 
   #event(
     choices: ChatChunk["choices"],
-    extras: Pick<ChatChunk, "usage" | keyof Dropped | "prompt_progress"> = {},
+    extras: Pick<ChatChunk, "usage" | keyof Deviations | "prompt_progress"> = {},
   ): CompletionEvent<ChatChunk> {
     const data: ChatChunk = {
       ...this.#head,
@@ -150,9 +150,9 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
   }
 
   #end(done: DoneEvent): CompletionEvent<ChatChunk>[] {
-    const usage = { usage: toUsage(done.usage), ...toDropped(done) };
+    const usage = { usage: toUsage(done.usage) };
     return [
-      this.#chunk({}, this.#reasonOf(done)),
+      this.#chunk({}, this.#reasonOf(done), {}, toDeviations(done)),
       ...(this.#tellsUsage ? [this.#event([], usage)] : []),
       { data: "[DONE]" },
     ];

@@ -2,7 +2,7 @@
 // prompt; thinking and calls have no place here. Pure.
 // Format: https://platform.openai.com/docs/api-reference/completions/object
 
-import type { DoneReason, TokenLogprob, Usage } from "../../../../../engine/mod.ts";
+import type { DoneEvent, DoneReason, TokenLogprob, Usage } from "../../../../../engine/mod.ts";
 import {
   type CompletionEvent,
   type CompletionRecord,
@@ -12,6 +12,7 @@ import {
   toUsage,
   waiting,
 } from "../answer.ts";
+import { type Deviations, toDeviations } from "../../deviations.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
 import type { Completion, CompletionChunk } from "../answer_schema.ts";
 import { append, noLogprobs, toCompletionLogprobs } from "./logprobs.ts";
@@ -38,7 +39,8 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
   readonly #lengths: number[];
   /** The prompts that have yet to be repeated. */
   readonly #echo: string[];
-  #usage: Usage | undefined;
+  /** The last end of a choice. Each has the counts of all choices that have ended so far. */
+  #done: DoneEvent | undefined;
 
   constructor({ id, model, now }: AnswerHead, { choices, echo, tellsUsage }: CompletionOptions) {
     this.#head = {
@@ -59,9 +61,8 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
     const index = event.choice ?? 0;
     if (event.type === "text") return [this.#give(index, event.text, null, event.logprobs)];
     if (event.type !== "done") return [];
-    // Each `done` has the counts of all choices that have ended so far.
-    this.#usage = event.usage;
-    const last = this.#give(index, "", event.reason);
+    this.#done = event;
+    const last = this.#give(index, "", event.reason, undefined, toDeviations(event));
     const isLast = this.#choices.every((choice) => choice.finish_reason !== null);
     return isLast ? [last, ...this.#end(event.usage)] : [last];
   }
@@ -74,7 +75,8 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
     const choices = this.#choices.map(({ finish_reason: finish, ...choice }, index) => {
       return { ...choice, index, finish_reason: finish! };
     });
-    return { ...this.#head, choices, usage: toUsage(this.#usage!) };
+    const done = this.#done!;
+    return { ...this.#head, choices, usage: toUsage(done.usage), ...toDeviations(done) };
   }
 
   #give(
@@ -82,6 +84,7 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
     piece: string,
     finish: DoneReason | null = null,
     told?: readonly TokenLogprob[],
+    extras: Deviations = {},
   ): CompletionEvent<CompletionChunk> {
     const choice = this.#choices[index]!;
     const text = (this.#echo[index] ?? "") + piece;
@@ -91,15 +94,20 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
     choice.text += text;
     this.#lengths[index]! += [...text].length;
     choice.finish_reason = finish;
-    return this.#event([{ text, index, logprobs, finish_reason: finish }]);
+    return this.#event([{ text, index, logprobs, finish_reason: finish }], extras);
   }
 
-  #event(choices: CompletionChunk["choices"], usage?: Usage): CompletionEvent<CompletionChunk> {
-    const counts = this.#tellsUsage ? { usage: usage ? toUsage(usage) : null } : {};
-    return { data: { ...this.#head, choices, ...counts } };
+  #event(
+    choices: CompletionChunk["choices"],
+    extras: Pick<CompletionChunk, "usage" | keyof Deviations> = {},
+  ): CompletionEvent<CompletionChunk> {
+    const counts = this.#tellsUsage ? { usage: null } : {};
+    return { data: { ...this.#head, choices, ...counts, ...extras } };
   }
 
   #end(usage: Usage): CompletionEvent<CompletionChunk>[] {
-    return [...(this.#tellsUsage ? [this.#event([], usage)] : []), { data: "[DONE]" }];
+    return [...(this.#tellsUsage ? [this.#event([], { usage: toUsage(usage) })] : []), {
+      data: "[DONE]",
+    }];
   }
 }

@@ -6,7 +6,7 @@ import type { BodyOf } from "../../../body/schema.ts";
 import {
   anyOf,
   count,
-  droppedMessages,
+  deviations,
   empty,
   flag,
   list,
@@ -134,7 +134,7 @@ export const responseSchema = record({
   user: nothing,
   safety_identifier: nothing,
   prompt_cache_key: nothing,
-}, { dropped_messages: droppedMessages });
+}, deviations);
 
 export type WholeResponse = BodyOf<typeof responseSchema>;
 

@@ -4,7 +4,8 @@
 import { messageOf } from "../../../../log.ts";
 import type { DoneEvent, Usage } from "../../../../../engine/mod.ts";
 import type { ServerSentEvent, SseComment } from "../../../stream/stream.ts";
-import { toDropped, toSeconds, waiting } from "../answer.ts";
+import { toSeconds, waiting } from "../answer.ts";
+import { type Deviations, toDeviations } from "../../deviations.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
 import type {
   ItemStatus,
@@ -126,7 +127,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
       completed_at: status === "completed" ? toSeconds(this.#head.now()) : null,
       incomplete_details: status === "completed" ? null : { reason: "max_output_tokens" },
       usage: toResponseUsage(done.usage),
-      ...toDropped(done),
+      ...toDeviations(done),
     });
     this.#whole = response;
     return [...closed, { type: `response.${status}`, response }];
@@ -179,7 +180,7 @@ type Outcome =
   | "model"
   | "output"
   | "usage"
-  | "dropped_messages";
+  | keyof Deviations;
 
 type Settings = Omit<WholeResponse, Outcome>;
 

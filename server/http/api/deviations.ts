@@ -1,0 +1,20 @@
+// How an answer differs from what was asked, as members that the answers of all dialects have: messages
+// that did not fit, and sentences about the rest. Clients read past members that they do not know. Pure.
+
+import type { DoneEvent } from "../../../engine/mod.ts";
+import type { BodyOf } from "../body/schema.ts";
+import { deviations, record } from "./openapi/answer_parts.ts";
+
+const schema = record({}, deviations);
+
+/** The members. Those that would say "nothing" are left out. */
+export type Deviations = BodyOf<typeof schema>;
+
+/** The members for the end of an answer. */
+export function toDeviations({ droppedMessages, droppedIndexes, notes }: DoneEvent): Deviations {
+  return {
+    ...(droppedMessages && { dropped_messages: droppedMessages }),
+    ...(droppedIndexes && { dropped_indexes: droppedIndexes }),
+    ...(notes && notes.length > 0 && { warnings: notes }),
+  };
+}
