@@ -1,12 +1,13 @@
 // Chooses the device that computes: the one in QUERN_DEVICE, or else a GPU if the machine has one,
-// or else the CPU. WebGPU drivers that run on the CPU are slower than the CPU device, so they are
-// only used on request. On Linux WebGPU is not tried unless there is the device file of a GPU,
-// because trying loads the Vulkan and OpenGL libraries into the process.
+// or else the CPU. QUERN_GPU names one of several GPUs (webgpu/adapters.ts). WebGPU drivers that run
+// on the CPU are slower than the CPU device, so they are only used on request. On Linux WebGPU is not
+// tried unless there is the device file of a GPU, because trying loads the drivers into the process.
 
 import { DEVICE_KINDS, type DeviceKind, type DeviceOptions } from "./device.ts";
 import { GpuError } from "./errors.ts";
 import { mayRead, namesIn, readVariable } from "./process.ts";
-import { type AdapterFacts, findAdapter } from "./webgpu/platform.ts";
+import type { AdapterFacts } from "./webgpu/adapter_facts.ts";
+import { askedGpu, findAdapter } from "./webgpu/adapters.ts";
 
 /** The chosen device, and the reason as a clause for people. */
 export interface DeviceChoice {
@@ -20,16 +21,18 @@ export interface DeviceChoice {
 export interface Surroundings {
   /** The value of QUERN_DEVICE; empty if it is not set. */
   readonly asked: string;
+  /** The value of QUERN_GPU, the name of a GPU; empty if it is not set. */
+  readonly askedGpu: string;
   /** Device files of GPUs; undefined if the system has no such files or does not show them. */
   gpuFiles(): readonly string[] | undefined;
-  /** The adapter that WebGPU would take. */
+  /** The adapter that WebGPU would take. Errors: GpuError if `askedGpu` names none. */
   adapter(): Promise<AdapterFacts | undefined>;
 }
 
 /**
  * Chooses the device that {@linkcode openDevice} opens with the same options.
  *
- * @throws {GpuError} if QUERN_DEVICE is not the name of a device
+ * @throws {GpuError} if QUERN_DEVICE is not the name of a device, or QUERN_GPU not that of a GPU
  */
 export async function chooseDevice(
   options: DeviceOptions = {},
@@ -48,7 +51,10 @@ export async function chooseDevice(
   );
 }
 
-async function chooseFreely({ gpuFiles, adapter }: Surroundings): Promise<DeviceChoice> {
+async function chooseFreely(
+  { askedGpu, gpuFiles, adapter }: Surroundings,
+): Promise<DeviceChoice> {
+  if (askedGpu !== "" && await adapter()) return { kind: "webgpu", reason: "as QUERN_GPU says" };
   const files = gpuFiles();
   if (files?.length === 0) return { kind: "cpu", reason: "this machine has no GPU" };
   const found = await adapter();
@@ -62,6 +68,7 @@ async function chooseFreely({ gpuFiles, adapter }: Surroundings): Promise<Device
 function thisProcess({ gpu }: DeviceOptions): Surroundings {
   return {
     asked: readVariable("QUERN_DEVICE"),
+    askedGpu: askedGpu(),
     gpuFiles: findGpuFiles,
     adapter: () => findAdapter(gpu),
   };

@@ -6,6 +6,11 @@ export function readVariable(name: string): string {
   return mayUse({ name: "env", variable: name }) ? (Deno.env.get(name) ?? "").trim() : "";
 }
 
+/** Sets an environment variable of this process, where it may. */
+export function setVariable(name: string, value: string): void {
+  if (mayUse({ name: "env", variable: name })) Deno.env.set(name, value);
+}
+
 /** The text of a file; undefined if there is none. */
 export function readText(path: string): string | undefined {
   return attempt(path, () => Deno.readTextFileSync(path));

@@ -4,6 +4,7 @@
 // time. What a kernel demands of the GPU that is pretended is checked here, since the driver has more.
 
 import { assert } from "@std/assert";
+import { requestAdapter } from "../kernels/webgpu/mod.ts";
 import { demandsOf } from "./kernel_demands.ts";
 import { withMatricesOf } from "./pretended_matrices.ts";
 import { withSubgroupsOf } from "./pretended_subgroups.ts";
@@ -34,8 +35,8 @@ export function pretendGpu(
   const { wgslLanguageFeatures } = real as GPU & { wgslLanguageFeatures: ReadonlySet<string> };
   return {
     wgslLanguageFeatures,
-    async requestAdapter(options?: GPURequestAdapterOptions) {
-      const adapter = await real.requestAdapter(options);
+    async requestAdapter() {
+      const adapter = await requestAdapter(real);
       return adapter && pretendAdapter(adapter, profile, rewrite);
     },
   } as unknown as GPU;

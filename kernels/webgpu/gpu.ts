@@ -8,13 +8,9 @@ import type { Buffer } from "../operation.ts";
 import type { DeviceOptions } from "../device.ts";
 import { createDryGpu } from "./dry_gpu.ts";
 import { Kernel, type KernelSource } from "./kernel.ts";
-import {
-  adapterFacts,
-  implementation,
-  type Platform,
-  platformOf,
-  requestAdapter,
-} from "./platform.ts";
+import { adapterFacts } from "./adapter_facts.ts";
+import { requestAdapter } from "./adapters.ts";
+import { implementation, type Platform, platformOf } from "./platform.ts";
 import { TuningChoices } from "./choices.ts";
 import {
   MATRIX_FEATURES,

@@ -1,6 +1,8 @@
 // The device on WebGPU, and its parts for tests and benchmarks.
 
 export * from "./activate.ts";
+export * from "./adapter_facts.ts";
+export * from "./adapters.ts";
 export * from "./attention.ts";
 export { mostTileRows } from "./attention_shares.ts";
 export * from "./combine.ts";

@@ -56,6 +56,7 @@ export const VARIABLES: readonly Variable[] = [
     effect: `what computes: ${device.is} (auto)`,
     kind: device,
   },
+  { name: "QUERN_GPU", effect: "the GPU to use, by a part of its name (the fastest)" },
   {
     name: "QUERN_THREADS",
     effect: "threads that compute on the CPU (physical cores)",

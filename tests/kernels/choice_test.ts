@@ -9,13 +9,15 @@ import { adapterFacts } from "../../kernels/webgpu/mod.ts";
 /** A machine by what it shows; `adapters` is what WebGPU finds, if it may be asked. */
 interface Machine {
   asked?: string;
+  askedGpu?: string;
   files?: string[];
   adapter?: Partial<GPUAdapterInfo> | "must not be asked";
 }
 
-function surroundings({ asked = "", files, adapter }: Machine): Surroundings {
+function surroundings({ asked = "", askedGpu = "", files, adapter }: Machine): Surroundings {
   return {
     asked,
+    askedGpu,
     gpuFiles: () => files,
     adapter: () => {
       assert(adapter !== "must not be asked", "WebGPU was asked");
@@ -53,6 +55,17 @@ const CASES: [name: string, machine: Machine, kind: DeviceKind][] = [
     { asked: "webgpu", files: [], adapter: SOFTWARE[0]! },
     "webgpu",
   ],
+  [
+    "a software driver that QUERN_GPU names",
+    { askedGpu: "llvmpipe", files: [], adapter: SOFTWARE[0]! },
+    "webgpu",
+  ],
+  [
+    "a GPU that QUERN_GPU names, and the CPU is asked for",
+    { asked: "cpu", askedGpu: "RTX" },
+    "cpu",
+  ],
+  ["no OpenGL, though QUERN_GPU asks for it", { askedGpu: "opengl", files: [] }, "cpu"],
   ["a GPU, and the CPU is asked for", { asked: "CPU", adapter: "must not be asked" }, "cpu"],
   ["a GPU, and Dawn is asked for", { asked: "dawn", adapter: "must not be asked" }, "dawn"],
   ["a GPU, and auto", { asked: "auto", adapter: NVIDIA }, "webgpu"],

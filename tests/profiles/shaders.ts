@@ -4,6 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadModel } from "../../engine/mod.ts";
 import { DATA, hasData, namesIn } from "../conformance/logits.ts";
+import { requestAdapter } from "../../kernels/webgpu/mod.ts";
 import { DEVICES } from "../gpu.ts";
 import { KINDS, productKernels } from "../kernels/product_profiles.ts";
 import { DISTINCT_PROFILES, type Profile, PROFILES } from "../profiles.ts";
@@ -29,7 +30,7 @@ async function modelKernels(path: URL, profile: Profile): Promise<Kernels> {
 }
 
 async function nagaErrors(): Promise<Compile> {
-  const device = await (await navigator.gpu.requestAdapter())!.requestDevice({
+  const device = await (await requestAdapter(navigator.gpu))!.requestDevice({
     requiredFeatures: ["subgroups" as GPUFeatureName],
   });
   return async (code) => {

@@ -85,16 +85,11 @@ async function adapterFinding(
   { host, environment }: Place,
 ): Promise<Finding> {
   if (!capabilities.software) return ok("device", `${description}: ${reason}`);
-  // WebGPU takes OpenGL where Vulkan is missing. Its software driver has no subgroups, Vulkan's has.
-  const isOpenGl = host.os === "linux" && !capabilities.subgroups;
-  const advise = isOpenGl ? adviseMissingGpu : adviseHiddenGpu;
-  const todo = await advise(host, environment);
+  const todo = await adviseHiddenGpu(host, environment);
   return {
     mark: "warning",
     subject: "device",
-    text: isOpenGl
-      ? `${description}, by OpenGL since Vulkan is missing: slow, and models may fail; ${reason}`
-      : `${description}: a driver that runs on the CPU, slower than QUERN_DEVICE=cpu; ${reason}`,
+    text: `${description}: a driver that runs on the CPU, slower than QUERN_DEVICE=cpu; ${reason}`,
     ...(todo && { todo }),
   };
 }

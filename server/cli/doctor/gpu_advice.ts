@@ -15,13 +15,17 @@ const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
 const NVIDIA = "10de";
 const AMD = "1002";
 
-/** Variables that make a Vulkan loader, or Deno, look at some drivers only. */
-const HIDING = [
-  "VK_DRIVER_FILES",
-  "VK_ICD_FILENAMES",
-  "VK_LOADER_DRIVERS_SELECT",
-  "DENO_WEBGPU_BACKEND",
-];
+/** Matches no value of a variable that is set. */
+const NOTHING = /^$/;
+
+/** Variables that make a Vulkan loader, or Deno, look at some drivers only, and values that do not. */
+const HIDING: Readonly<Record<string, RegExp>> = {
+  VK_DRIVER_FILES: NOTHING,
+  VK_ICD_FILENAMES: NOTHING,
+  VK_LOADER_DRIVERS_SELECT: NOTHING,
+  // What the program looks for on each system.
+  DENO_WEBGPU_BACKEND: /\b(vulkan|dx12|metal)\b/,
+};
 
 /** How NVIDIA's driver is installed, and from where if that is no source of the system's own. */
 const NVIDIA_DRIVER: Record<string, { command: string; source?: string }> = {
@@ -66,7 +70,7 @@ export async function adviseUnusedGpu(
   environment: Environment,
 ): Promise<Todo | undefined> {
   const unhidden = { ...environment };
-  for (const name of HIDING) delete unhidden[name];
+  for (const name of Object.keys(HIDING)) delete unhidden[name];
   return await adviseHiddenGpu(host, unhidden) && await adviseHiddenGpu(host, environment);
 }
 
@@ -78,7 +82,9 @@ export async function adviseHiddenGpu(
   host: Host,
   environment: Environment,
 ): Promise<Todo | undefined> {
-  const variable = HIDING.find((name) => environment[name]);
+  const variable = Object.entries(HIDING).find(([name, harmless]) =>
+    environment[name] && !harmless.test(environment[name])
+  )?.[0];
   if (variable) {
     return {
       text: `${variable} says which drivers to use and may hide the right one: leave it out.`,

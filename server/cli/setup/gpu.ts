@@ -57,8 +57,8 @@ async function improve(host: Host, distribution: Distribution | undefined): Prom
 }
 
 async function assess(host: Host, distribution: Distribution | undefined): Promise<Assessment> {
-  // OpenGL's software adapter lacks what the kernels need, and hides that Vulkan is missing.
-  const env = host.os === "linux" ? { DENO_WEBGPU_BACKEND: "vulkan" } : {};
+  // OpenGL, which the program does not use either, would hide that Vulkan is missing.
+  const env = { DENO_WEBGPU_BACKEND: "vulkan,dx12,metal" };
   const probe = new URL("./probe.ts", import.meta.url).href;
   const command = [Deno.execPath(), "run", "--no-config", "--no-lock", "-A", probe];
   const { ok, output: adapter } = await host.run(command, { env, seconds: PROBE_SECONDS });

@@ -4,7 +4,7 @@
 import { assertEquals } from "@std/assert";
 import groupShader from "../../../kernels/webgpu/group.wgsl" with { type: "text" };
 import { weightConstants } from "../../../kernels/webgpu/weight_code.ts";
-import { expandTemplate } from "../../../kernels/webgpu/template.ts";
+import { expandTemplate, requestAdapter } from "../../../kernels/webgpu/mod.ts";
 import { type QuantFormat, quantFormats, repack } from "../../../kernels/quants/mod.ts";
 import { randomBlocks } from "./random_blocks.ts";
 
@@ -101,13 +101,13 @@ async function expand(
   return floats;
 }
 
-const adapter = await navigator.gpu?.requestAdapter() ?? null;
+const adapter = await requestAdapter(navigator.gpu);
 
 for (const format of quantFormats) {
   const loader = format.kind === "integer" ? "load_group()" : "load_floats()";
   Deno.test({
     name: `${loader} of ${format.name} equals dequantize() (on a WebGPU adapter)`,
-    ignore: adapter === null,
+    ignore: !adapter,
     async fn() {
       const device = await adapter!.requestDevice();
       for (const count of [1, 3, 37]) {

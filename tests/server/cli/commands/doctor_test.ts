@@ -98,9 +98,15 @@ const GPU_CASES: [name: string, machine: FakeMachine, code: number, todo: string
     "env -u VK_ICD_FILENAMES quern doctor",
   ],
   [
-    "software by OpenGL, since Vulkan is missing",
-    { gpu: { software: true, subgroups: false }, files: DEBIAN },
-    0,
+    "a variable that leaves nothing but OpenGL",
+    { gpu: NO_GPU, files: DEBIAN, environment: { DENO_WEBGPU_BACKEND: "gl" } },
+    1,
+    "env -u DENO_WEBGPU_BACKEND quern doctor",
+  ],
+  [
+    "no adapter, where only what the program looks for is looked for",
+    { gpu: NO_GPU, files: DEBIAN, environment: { DENO_WEBGPU_BACKEND: "vulkan,dx12,metal" } },
+    1,
     APT,
   ],
   ["a GPU that computes wrongly", { gpu: { wrong: 3 } }, 1, "Update the driver of the GPU"],
