@@ -66,8 +66,10 @@ export {
   type Grammar,
   GrammarError,
   type GrammarRules,
+  type JsonGrammar,
   type Matcher,
   SchemaError,
+  type SchemaWarning,
 } from "./grammar/mod.ts";
 export {
   type AcquireOptions,

@@ -58,9 +58,10 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
       } else if (value.type !== "done") this.#events.push(value);
       else {
         await this.#give(parser.end());
+        const notes = [...this.#notes, ...value.notes ?? []];
         this.#events.push({
           ...value,
-          ...(this.#notes.length > 0 && { notes: this.#notes }),
+          ...(notes.length > 0 && { notes }),
           ...(dropped.length > 0 && droppedOf(dropped)),
         });
       }

@@ -6,7 +6,7 @@ import type { Tokenizer } from "../../tokenizer/mod.ts";
 import type { ValidateFunction } from "../dependencies.ts";
 import { RequestError } from "../errors.ts";
 import { compileFormat } from "../generate/mod.ts";
-import { SchemaError } from "../grammar/mod.ts";
+import { type CompiledSchema, SchemaError, warningText } from "../grammar/mod.ts";
 import type { FormatOptions, Tool } from "../types/mod.ts";
 import type { CallableTool } from "./answers/types.ts";
 
@@ -19,7 +19,7 @@ type Schema = Record<string, unknown>;
 export class ChatTools {
   /** The tools with the schemas that the mask enforces. */
   readonly callable: CallableTool[] = [];
-  /** Parts of the schemas that were left out, as sentences for a log. */
+  /** What of the schemas is not enforced, as sentences. */
   readonly notes: string[] = [];
   /**
    * Complete schemas of tools that are enforced in part, and the functions that check them, made on
@@ -67,18 +67,20 @@ export class ChatTools {
     name: string,
     whole: Schema,
     strict = false,
-    compile: (schema: Schema) => unknown,
+    compile: (schema: Schema) => CompiledSchema,
   ): Schema {
+    const subject = `the schema of tool "${name}"`;
     let schema = whole;
     for (let attempt = 0; attempt <= MOST_LEFT_OUT; attempt++) {
       try {
-        compile(schema);
+        const { warnings } = compile(schema);
+        this.notes.push(...warnings.map((warning) => warningText(warning, subject)));
         if (schema !== whole) this.#wholes.set(name, whole);
         return schema;
       } catch (error) {
         if (!(error instanceof SchemaError)) throw error;
         const { pointer, keyword, reason } = error;
-        const named = new SchemaError(pointer, keyword, reason, `the schema of tool "${name}"`);
+        const named = new SchemaError(pointer, keyword, reason, subject);
         if (strict) throw named;
         this.notes.push(`${named.message}; that is left out, and checked when it is called`);
         const wider = without(schema, pointer, keyword);

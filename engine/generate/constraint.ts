@@ -12,6 +12,7 @@ import {
   forcedTokens,
   type Matcher,
   SchemaError,
+  warningText,
 } from "../grammar/mod.ts";
 import type { ConstraintFork, TokenConstraint } from "../run/mod.ts";
 import type { FormatOptions, OutputFormat } from "../types/mod.ts";
@@ -74,6 +75,11 @@ export class Constraint implements TokenConstraint {
   /** The failure, if there was one: a document can exceed the limits of its format. */
   get failure(): Error | undefined {
     return this.#failure;
+  }
+
+  /** What of the format is not enforced, as sentences. */
+  get warnings(): string[] {
+    return this.#compiled.warnings.map((warning) => warningText(warning));
   }
 
   mask(remaining: number): Uint32Array<ArrayBuffer> {

@@ -160,11 +160,13 @@ export function generate(
       promptMilliseconds: (count > 0 ? first : now) - started,
       completionMilliseconds: count > 0 ? now - first : 0,
     };
+    const notes = constraint?.warnings ?? [];
     events.push({
       type: "done",
       reason: stopString !== undefined ? "stop" : reason,
       usage,
       ...(stopString !== undefined && { stopString }),
+      ...(notes.length > 0 && { notes }),
       ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),
     });
   };

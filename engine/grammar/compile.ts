@@ -5,7 +5,13 @@ import { LanguageError } from "./language/mod.ts";
 import { createMachine, MachineError } from "./machine/mod.ts";
 import { TokenTable } from "./machine/tokens/token_table.ts";
 import { NumberError } from "./number/mod.ts";
-import { readSchema, SchemaError, type SchemaOptions, schemaValue } from "./schema/mod.ts";
+import {
+  readSchema,
+  SchemaError,
+  type SchemaOptions,
+  schemaValue,
+  type SchemaWarning,
+} from "./schema/mod.ts";
 
 /** Options: how documents are written, and which keywords bind. */
 export interface CompileOptions {
@@ -73,6 +79,8 @@ export interface CompiledSchema {
   matcher(): Matcher;
   /** Steps of work, of some 300 ns each, that compiling and all documents have taken so far. */
   readonly steps: number;
+  /** What of its schemas is not enforced, such as formats that nobody knows. */
+  readonly warnings: readonly SchemaWarning[];
 }
 
 /**
@@ -94,14 +102,14 @@ export function compileSchema(
   options: CompileOptions = {},
 ): CompiledSchema {
   try {
-    const { types, languages, integersAsSpelled } = readSchema(
+    const { types, languages, integersAsSpelled, warnings } = readSchema(
       schemaValue(schema),
       schemaOptions(options),
     );
     const table = tokenTableOf(tokenizer);
     const machine = createMachine(types, languages, { ...options, integersAsSpelled, table });
     machine.tryOut();
-    return machine;
+    return Object.assign(machine, { warnings });
   } catch (error) {
     const isLimit = error instanceof MachineError || error instanceof NumberError ||
       error instanceof LanguageError;

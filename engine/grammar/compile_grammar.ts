@@ -38,11 +38,11 @@ export function compileGrammar(
     const program = makeProgram(parsed.grammar, {
       languages,
       table,
-      documentOf: (schema) => documents.add(schema),
+      documentOf: (node) => documents.add(node),
     });
     const machine = createMachine(documents.types, languages, { ...options, table, program });
     machine.tryOut();
-    return machine;
+    return Object.assign(machine, { warnings: documents.warnings });
   } catch (error) {
     if (error instanceof GrammarError) {
       throw new GrammarError(error.reason, parsed.placeOf(error.rule ?? "root"), error.rule);

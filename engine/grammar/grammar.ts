@@ -32,8 +32,17 @@ export type Grammar =
    * A text that an ECMA-262 pattern matches: anywhere, as in JSON Schema, unless it has anchors.
    */
   | { readonly type: "pattern"; readonly source: string }
-  /** A JSON document that fits a schema. */
-  | { readonly type: "json"; readonly schema: unknown };
+  | JsonGrammar;
+
+/** A JSON document that fits a schema. */
+export interface JsonGrammar {
+  /** Tells it from other grammars. */
+  readonly type: "json";
+  /** The schema, as a value or as JSON text. */
+  readonly schema: unknown;
+  /** Whether to keep quiet about what of it is not enforced, because that was told before. */
+  readonly isQuiet?: boolean;
+}
 
 /** A grammar and the rules that it names. */
 export interface GrammarRules {
@@ -74,6 +83,6 @@ export function textWithout(...without: readonly string[]): Grammar {
 }
 
 /** A JSON document of a schema. */
-export function json(schema: unknown): Grammar {
+export function json(schema: unknown): JsonGrammar {
   return { type: "json", schema };
 }

@@ -12,6 +12,7 @@ export {
   type Grammar,
   type GrammarRules,
   json,
+  type JsonGrammar,
   literal,
   optional,
   repeat,
@@ -19,5 +20,5 @@ export {
   textWithout,
 } from "./grammar.ts";
 export { GrammarError } from "./grammar_error.ts";
-export { SchemaError } from "./schema/mod.ts";
+export { SchemaError, type SchemaWarning, warningText } from "./schema/mod.ts";
 export { forcedTokens } from "./jump_forward.ts";

@@ -1,7 +1,8 @@
 // The documents in a grammar: the types of several schemas, over the same languages.
 
 import type { Languages } from "../language/mod.ts";
-import { readSchema, type SchemaOptions, schemaValue } from "../schema/mod.ts";
+import type { JsonGrammar } from "../grammar.ts";
+import { readSchema, type SchemaOptions, schemaValue, type SchemaWarning } from "../schema/mod.ts";
 import type { SchemaTypes, TypeId, ValueType } from "../types.ts";
 
 /** Collects the types of schemas. */
@@ -10,6 +11,9 @@ export class Documents {
   readonly #options: SchemaOptions;
   readonly #types: ValueType[] = [];
   readonly #known = new Map<unknown, TypeId>();
+
+  /** What is not enforced of the schemas that are not quiet. */
+  readonly warnings: SchemaWarning[] = [];
 
   /** @param languages the languages of strings */
   constructor(languages: Languages, options: SchemaOptions) {
@@ -27,10 +31,12 @@ export class Documents {
    *
    * @throws {SchemaError} if the schema cannot be enforced
    */
-  add(schema: unknown): TypeId {
+  add({ schema, isQuiet = false }: JsonGrammar): TypeId {
     let root = this.#known.get(schema);
     if (root === undefined) {
-      const { types } = readSchema(schemaValue(schema), this.#options, this.#languages);
+      const read = readSchema(schemaValue(schema), this.#options, this.#languages);
+      const { types, warnings } = read;
+      if (!isQuiet) this.warnings.push(...warnings);
       const offset = this.#types.length;
       for (const type of types.types) this.#types.push(shift(type, offset));
       root = types.root + offset;

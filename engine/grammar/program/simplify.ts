@@ -1,7 +1,7 @@
 // Makes parts of a grammar's nodes: rules that do not recur are inserted where they are named,
 // control tokens are separated from text, and everything regular becomes languages.
 
-import type { Grammar, GrammarRules } from "../grammar.ts";
+import type { Grammar, GrammarRules, JsonGrammar } from "../grammar.ts";
 import { GrammarError } from "../grammar_error.ts";
 import type { Languages } from "../language/mod.ts";
 import type { TokenTable } from "../machine/tokens/token_table.ts";
@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly languages: Languages;
   readonly table: TokenTable;
   /** The type of a schema's documents. */
-  readonly documentOf: (schema: unknown) => TypeId;
+  readonly documentOf: (document: JsonGrammar) => TypeId;
 }
 
 /** Largest text of a rule that is inserted wherever it is named. */
@@ -75,7 +75,7 @@ export class Simplifier {
       case "pattern":
         return parts.text(languages.pattern(grammar.source), grammar.source.length);
       case "json":
-        return { type: "document", root: documentOf(grammar.schema) };
+        return { type: "document", root: documentOf(grammar) };
     }
   }
 

@@ -1,5 +1,5 @@
 // JSON Schema as types that can be enforced while a text is written. Knows no tokens.
 
 export { type ReadSchema, readSchema } from "./read.ts";
-export { SchemaError } from "./schema_error.ts";
+export { SchemaError, type SchemaWarning, warningText } from "./schema_error.ts";
 export { type SchemaOptions, schemaValue } from "./schema_input.ts";

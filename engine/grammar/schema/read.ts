@@ -10,7 +10,7 @@ import { collectShapes } from "./collect.ts";
 import { Inhabited } from "./emptiness.ts";
 import { explainEmptiness } from "./explain.ts";
 import { lowerTypes } from "./lower.ts";
-import { isLimit, SchemaError } from "./schema_error.ts";
+import { isLimit, SchemaError, type SchemaWarning } from "./schema_error.ts";
 import type { SchemaOptions } from "./schema_input.ts";
 import { SchemaReader } from "./schema_reader.ts";
 import { TypeGraph } from "./type_graph.ts";
@@ -21,11 +21,13 @@ export interface ReadSchema {
   readonly languages: Languages;
   /** Whether 1.0 is not an integer, because draft 4 defines integers by their spelling. */
   readonly integersAsSpelled: boolean;
+  /** What is not enforced. */
+  readonly warnings: readonly SchemaWarning[];
 }
 
 /**
  * Reads a JSON Schema of drafts 4 to 2020-12. Unknown keywords are annotations. Known ones are
- * enforced, or the schema is refused.
+ * enforced, or the schema is refused; unknown formats are told as warnings.
  *
  * @param languages receives the languages of strings
  * @throws {SchemaError} if the schema is malformed, unsupported, too large or cannot be satisfied
@@ -53,7 +55,8 @@ export function readSchema(
         for (const { keys } of others) languages.automaton(keys);
       }
     }
-    return { types, languages, integersAsSpelled: reader.draft === 4 };
+    const { draft, warnings } = reader;
+    return { types, languages, integersAsSpelled: draft === 4, warnings };
   } catch (error) {
     throw isLimit(error) ? new SchemaError("", "", error.message) : error;
   }

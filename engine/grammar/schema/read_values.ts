@@ -8,6 +8,7 @@ import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";
 import { canonical } from "./canonical.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
+import type { SchemaWarning } from "./schema_error.ts";
 import type { SchemaOptions } from "./schema_input.ts";
 import { stringType } from "./strings.ts";
 
@@ -22,8 +23,10 @@ const ABOUT: Readonly<Record<string, readonly string[]>> = {
 /** Keywords that restrict all JSON types. */
 const ABOUT_ALL = ["const", "enum", "not", "anyOf", "oneOf", "if", "then", "else"];
 
-/** Formats of numbers (OpenAPI); "float" and "double" take any number. */
+/** Formats of numbers (OpenAPI). */
 const NUMBER_FORMATS: ReadonlyMap<string, numbers.NumberSet> = new Map([
+  ["double", numbers.allNumbers()],
+  ["float", numbers.allNumbers()],
   ["int32", signedIntegers(32)],
   ["int64", signedIntegers(64)],
 ]);
@@ -133,6 +136,20 @@ function formatOf(
   const format = keywords.get("format");
   if (!formats || typeof format !== "string") return undefined;
   return formats === "standard" && !STANDARD_FORMATS.has(format) ? undefined : format;
+}
+
+/** The warning about a format that nobody defines, which JSON Schema takes as an annotation. */
+export function formatWarning(
+  keywords: KeywordReader,
+  languages: Languages,
+  formats: SchemaOptions["formats"],
+): SchemaWarning | undefined {
+  const name = formats === true ? formatOf(keywords, formats) : undefined;
+  const isKnown = name === undefined || NUMBER_FORMATS.has(name) ||
+    languages.format(name) !== undefined;
+  if (isKnown) return undefined;
+  const reason = `no format ${brief(name)} is known, so it restricts nothing; a "pattern" would`;
+  return { pointer: keywords.pointer, keyword: "format", reason };
 }
 
 /** The language of a regular expression. @throws {SchemaError} with the keyword if it is not supported */

@@ -23,9 +23,27 @@ export class SchemaError extends EngineError {
     readonly reason: string,
     readonly subject = "the schema",
   ) {
-    const place = pointer === "" ? "its root" : pointer;
-    super(`Cannot enforce ${subject} at ${place}${keyword && ` ("${keyword}")`}: ${reason}`);
+    super(warningText({ pointer, keyword, reason }, subject));
   }
+}
+
+/** A keyword that is not enforced, although the schema as a whole is. */
+export interface SchemaWarning {
+  /** JSON pointer into the schema; "" is its root. */
+  readonly pointer: string;
+  /** The keyword. */
+  readonly keyword: string;
+  /** Why. */
+  readonly reason: string;
+}
+
+/** A warning in the words of errors. @param subject whose schema it is */
+export function warningText(
+  { pointer, keyword, reason }: SchemaWarning,
+  subject = "the schema",
+): string {
+  const place = pointer === "" ? "its root" : pointer;
+  return `Cannot enforce ${subject} at ${place}${keyword && ` ("${keyword}")`}: ${reason}`;
 }
 
 /**

@@ -11,9 +11,9 @@ import { type KeywordReader, textList } from "./keyword_reader.ts";
 import { CONSTRAINTS, type Draft } from "./keywords.ts";
 import { readArrays } from "./read_arrays.ts";
 import { readObjects } from "./read_objects.ts";
-import { readNumbers, readStrings, readTypes } from "./read_values.ts";
+import { formatWarning, readNumbers, readStrings, readTypes } from "./read_values.ts";
 import type { SchemaOptions } from "./schema_input.ts";
-import { isLimit, SchemaError } from "./schema_error.ts";
+import { isLimit, SchemaError, type SchemaWarning } from "./schema_error.ts";
 import { ANY, NONE } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 import { UnevaluatedReader } from "./unevaluated.ts";
@@ -40,6 +40,7 @@ export class SchemaReader {
   /** By the scope of the path that leads to them. */
   readonly #ids = new Map<DynamicScope, Map<JsonObject, TypeId>>();
   readonly #keywords = new Map<TypeId, KeywordReader>();
+  readonly #warnings = new Map<string, SchemaWarning>();
   #schemas = 0;
 
   /** @param graph receives the types of the schemas of the document with this root */
@@ -82,6 +83,11 @@ export class SchemaReader {
   /** The edition of JSON Schema that the document uses. */
   get draft(): Draft {
     return this.#document.draft;
+  }
+
+  /** What is not enforced of the schemas that were read. */
+  get warnings(): SchemaWarning[] {
+    return [...this.#warnings.values()];
   }
 
   /** The keywords of a type that is one schema. */
@@ -127,6 +133,8 @@ export class SchemaReader {
   #own({ keywords, typeOf }: Visit): TypeId {
     const { graph } = this;
     const types = readTypes(keywords);
+    const warning = formatWarning(keywords, graph.languages, this.options.formats);
+    if (warning) this.#warnings.set(`${warning.pointer} ${warning.keyword}`, warning);
     return graph.constant({
       null: types.has("null"),
       booleans: types.has("boolean") ? [false, true] : [],

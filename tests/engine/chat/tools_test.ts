@@ -144,6 +144,23 @@ Deno.test("what is left out of a tool's schema leaves the rest as it was", () =>
   assertEquals(parameters.properties.a.pattern, pattern);
 });
 
+Deno.test("formats that nobody knows are told with the answer, by tool and place", async () => {
+  const when = { type: "string", format: "stardate", maxLength: 4 };
+  const parameters = { type: "object", properties: { when }, required: ["when"] };
+  const tool: Tool = { type: "function", function: { name: "dial", parameters } };
+  const format = { schema: { ...parameters, properties: { when: { ...when, format: "ray" } } } };
+  const called = await ask(1, { tools: [tool], toolChoice: "required" });
+  assertEquals(called.done?.notes, [
+    'Cannot enforce the schema of tool "dial" at /properties/when ("format"): ' +
+    'no format "stardate" is known, so it restricts nothing; a "pattern" would',
+  ]);
+  // A document is told about itself, beside tools, too.
+  const { done } = await ask(1, { tools: [tool], format });
+  assertEquals(done?.notes?.length, 2);
+  assertMatch(done!.notes![1]!, /^Cannot enforce the schema at \/properties\/when .*"ray"/);
+  assertEquals((await ask(1, { tools: [weather], format: "json" })).done?.notes, undefined);
+});
+
 Deno.test("what a tool asks for beyond the mask is left out and told, unless it is strict", async () => {
   const parameters = {
     type: "object",

@@ -50,6 +50,17 @@ Deno.test("answers of a schema are its documents, and end where nothing may foll
   }
 });
 
+Deno.test("an answer tells which formats of its schema nobody knows", async () => {
+  const known = { type: "string", format: "date" };
+  const odd = { type: "string", format: "stardate", maxLength: 3 };
+  const format = { schema: { type: "array", prefixItems: [known, odd, odd], minItems: 3 } };
+  const { done } = await readAnswer(model.generate({ prompt: "hi", format, maxTokens: 200 }));
+  const told = (place: string) =>
+    `Cannot enforce the schema at ${place} ("format"): no format "stardate" is known, ` +
+    'so it restricts nothing; a "pattern" would';
+  assertEquals(done?.notes, [told("/prefixItems/1"), told("/prefixItems/2")]);
+});
+
 Deno.test("an answer that runs out of tokens is led to its end, unless that is turned off", async () => {
   // The shortest document has 31 bytes, which are as many tokens.
   const shortest = '{"name":"","age":0,"tags":[]}'.length;

@@ -1,12 +1,12 @@
 // Functionary of MeetKai. Version 3.1 writes <function=NAME>{JSON}</function>. Version 3.2 writes
 // messages, each with a line that names its recipient: ">>>all", or ">>>NAME" before a call's JSON.
 
-import { choice, json, literal, sequence } from "../../../grammar/mod.ts";
+import { choice, literal, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
 import { messageFormat } from "./messages.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf } from "./tool_schema.ts";
+import { argumentsOf, toolJson } from "./tool_schema.ts";
 
 export const FUNCTIONARY_3_1: AnswerFamily = {
   name: "functionary-v3.1",
@@ -30,7 +30,7 @@ export const FUNCTIONARY_3_1: AnswerFamily = {
         ...tools.map((tool) =>
           sequence(
             literal(`<function=${tool.name}>`),
-            json(argumentsOf(tool)),
+            toolJson(argumentsOf(tool)),
             literal("</function>"),
           )
         ),
@@ -54,7 +54,7 @@ export const FUNCTIONARY_3_2: AnswerFamily = {
     },
     read: readArguments,
     isJson: true,
-    body: (tool) => json(argumentsOf(tool)),
+    body: (tool) => toolJson(argumentsOf(tool)),
     headers: { thinking: [], note: ["all"], text: ["all"], call: (name) => [name] },
     next: ">>>",
     nextCall: ">>>",

@@ -2,12 +2,11 @@
 // (calls, and text before them) and final. The recipient of a message may be before or after the
 // channel. Specified in OpenAI's cookbook, "OpenAI harmony response format".
 
-import { json } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
 import type { MessageKind } from "./message_syntax.ts";
 import { messageFormat } from "./messages.ts";
-import { argumentsOf } from "./tool_schema.ts";
+import { argumentsOf, toolJson } from "./tool_schema.ts";
 
 const HEADER = /^\s*(?:<\|start\|>)?(?:assistant)?\s*(?:to=|<\||$)/;
 
@@ -27,7 +26,7 @@ export const HARMONY: AnswerFamily = {
     kindOf,
     read: readArguments,
     isJson: true,
-    body: (tool) => json(argumentsOf(tool)),
+    body: (tool) => toolJson(argumentsOf(tool)),
     headers: {
       thinking: [ANALYSIS],
       note: ["<|channel|>commentary"],

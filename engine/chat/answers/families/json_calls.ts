@@ -1,10 +1,10 @@
 // Calls that are JSON objects with a name and arguments, alone or in a list, between marks. Each
 // family gives its marks and the names of the keys.
 
-import { choice, type Grammar, json, literal, sequence } from "../../../grammar/mod.ts";
+import { choice, type Grammar, literal, sequence } from "../../../grammar/mod.ts";
 import type { CallableTool, CallSyntax, ReadCall } from "../types.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf, isObject } from "./tool_schema.ts";
+import { argumentsOf, isObject, toolJson } from "./tool_schema.ts";
 import { parseJson } from "./typed_text.ts";
 
 /** How a family writes JSON calls. */
@@ -41,7 +41,7 @@ export function jsonCalls(syntax: JsonCallSyntax): CallSyntax {
 
 /** The grammar of one call. */
 export function jsonCall(tool: CallableTool, head = headOf(tool.name)): Grammar {
-  return sequence(head, json(argumentsOf(tool)), literal("}"));
+  return sequence(head, toolJson(argumentsOf(tool)), literal("}"));
 }
 
 /** The calls in a JSON text: an object, a list of objects, or one object after another. */

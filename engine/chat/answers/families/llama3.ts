@@ -2,12 +2,12 @@
 // <|python_tag|>; several with semicolons between. Built-in tools are called as
 // NAME.call(query="..."). Specified by Meta, "Llama 3.1 | Model Cards and Prompt formats".
 
-import { choice, json, literal, optional, sequence } from "../../../grammar/mod.ts";
+import { choice, literal, optional, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily, CallableTool, LocatedArguments, ReadCall } from "../types.ts";
 import { readJsonCalls } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
 import { readPythonCalls } from "./python_call.ts";
-import { argumentsOf, isObject } from "./tool_schema.ts";
+import { argumentsOf, isObject, toolJson } from "./tool_schema.ts";
 import { parseJson } from "./typed_text.ts";
 
 const PYTHON_TAG = "<|python_tag|>";
@@ -43,7 +43,7 @@ export const LLAMA3: AnswerFamily = {
         sequence(
           choice(...headsOf(tool.name).map(literal)),
           literal(`, "parameters": `),
-          json(argumentsOf(tool)),
+          toolJson(argumentsOf(tool)),
           literal("}"),
         )
       );

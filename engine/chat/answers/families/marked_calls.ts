@@ -1,11 +1,11 @@
 // Calls with JSON arguments between marks of their own, within marks around all calls. Each family
 // defines the text before the arguments.
 
-import { choice, type Grammar, json, literal, sequence } from "../../../grammar/mod.ts";
+import { choice, type Grammar, literal, sequence } from "../../../grammar/mod.ts";
 import type { CallSyntax, ReadCall } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf } from "./tool_schema.ts";
+import { argumentsOf, toolJson } from "./tool_schema.ts";
 
 /** How a family writes such calls. */
 export interface MarkedSyntax {
@@ -50,7 +50,7 @@ export function markedCalls(syntax: MarkedSyntax): CallSyntax {
         sequence(
           literal(begin),
           syntax.write(tool.name),
-          json(argumentsOf(tool)),
+          toolJson(argumentsOf(tool)),
           literal(tail + end),
         )
       ));

@@ -4,7 +4,6 @@
 import {
   choice,
   type Grammar,
-  json,
   literal,
   repeat,
   sequence,
@@ -18,6 +17,7 @@ import {
   propertiesOf,
   propertyOf,
   type Schema,
+  toolJson,
   toolOf,
   typesOf,
 } from "./tool_schema.ts";
@@ -126,7 +126,7 @@ function value(schema: Schema, depth: number): Grammar {
   else {
     const scalars = (["null", "boolean", "number"] as const).filter((type) => types.has(type));
     const type = schema.type === "integer" ? "integer" : scalars;
-    if (scalars.length > 0) options.push(json({ ...schema, type }));
+    if (scalars.length > 0) options.push(toolJson({ ...schema, type }));
   }
   if (types.has("object")) options.push(members(schema, depth));
   if (types.has("array")) {

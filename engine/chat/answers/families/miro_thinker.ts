@@ -1,11 +1,11 @@
 // MiroThinker: a tool of a server of the Model Context Protocol, named in tags, with JSON
 // arguments. The server's name does not matter to the caller.
 
-import { choice, json, literal, sequence, textWithout } from "../../../grammar/mod.ts";
+import { choice, literal, sequence, textWithout } from "../../../grammar/mod.ts";
 import type { AnswerFamily, ReadCall } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf } from "./tool_schema.ts";
+import { argumentsOf, toolJson } from "./tool_schema.ts";
 
 const CALL = /^([^<]+)<\/tool_name>\s*<arguments>([^]*)<\/arguments>/;
 
@@ -26,7 +26,7 @@ export const MIRO_THINKER: AnswerFamily = {
           literal("<server_name>"),
           textWithout("<", "\n"),
           literal(`</server_name>\n<tool_name>${tool.name}</tool_name>\n<arguments>\n`),
-          json(argumentsOf(tool)),
+          toolJson(argumentsOf(tool)),
           literal("\n</arguments>\n"),
         )
       ));

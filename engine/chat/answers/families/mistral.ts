@@ -3,19 +3,11 @@
 // 3.2), in which each call has its mark. Specified by Mistral's package mistral-common, tokenizers
 // v3 to v13.
 
-import {
-  choice,
-  type Grammar,
-  json,
-  literal,
-  optional,
-  repeat,
-  sequence,
-} from "../../../grammar/mod.ts";
+import { choice, type Grammar, literal, optional, repeat, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily, CallSyntax, LocatedArguments } from "../types.ts";
 import { readArguments, readJsonCalls } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf } from "./tool_schema.ts";
+import { argumentsOf, toolJson } from "./tool_schema.ts";
 
 const OPENING = "[TOOL_CALLS]";
 
@@ -40,7 +32,7 @@ export const MISTRAL: AnswerFamily = {
     const calls = tools.map((tool) =>
       sequence(
         literal(`{"name": ${JSON.stringify(tool.name)}, "arguments": `),
-        json(argumentsOf(tool)),
+        toolJson(argumentsOf(tool)),
         optional(sequence(literal(', "id": "'), ID, literal('"'))),
         literal("}"),
       )
@@ -92,7 +84,7 @@ function locate(body: string): LocatedArguments | undefined {
 function markedCalls(beforeArguments: Grammar): CallSyntax["grammar"] {
   return (tools, { parallel }) => {
     const calls = tools.map((tool) =>
-      sequence(literal(OPENING + tool.name), beforeArguments, json(argumentsOf(tool)))
+      sequence(literal(OPENING + tool.name), beforeArguments, toolJson(argumentsOf(tool)))
     );
     return separated(choice(...calls), "", parallel);
   };

@@ -13,7 +13,14 @@ import {
 import type { CallableTool, ReadCall } from "../types.ts";
 import { LiteralReader } from "./literals.ts";
 import { ordered } from "./ordered.ts";
-import { argumentsOf, listedTexts, propertiesOf, type Schema, typesOf } from "./tool_schema.ts";
+import {
+  argumentsOf,
+  listedTexts,
+  propertiesOf,
+  type Schema,
+  toolJson,
+  typesOf,
+} from "./tool_schema.ts";
 
 const NAME = /[^\s()[\]{},='"]+/y;
 
@@ -58,10 +65,10 @@ function value(schema: Schema): Grammar {
   const types = typesOf(schema);
   if (types.size === 1 && types.has("string")) {
     const text = listedTexts(schema)?.map(literal) ?? [textWithout("'", "\\")];
-    return choice(json(schema), sequence(literal("'"), choice(...text), literal("'")));
+    return choice(toolJson(schema), sequence(literal("'"), choice(...text), literal("'")));
   }
   const isAnyBoolean = types.size === 1 && types.has("boolean") && !listsValues(schema);
-  return isAnyBoolean ? choice(literal("True"), literal("False")) : json(schema);
+  return isAnyBoolean ? choice(literal("True"), literal("False")) : toolJson(schema);
 }
 
 function listsValues(schema: Schema): boolean {

@@ -2,6 +2,7 @@
 // its keys and the types of their values. What it does not understand counts as "anything"; the
 // grammar's own compiler implements all of JSON Schema (draft 2020-12).
 
+import { json, type JsonGrammar } from "../../../grammar/mod.ts";
 import type { CallableTool } from "../types.ts";
 
 /** A schema with the definitions that it refers to. */
@@ -35,6 +36,11 @@ export function argumentsOf(tool: CallableTool): Schema {
 /** The tool with a name. An unknown tool may have any arguments. */
 export function toolOf(name: string, tools: readonly CallableTool[]): CallableTool {
   return tools.find((tool) => tool.name === name) ?? { name, parameters: {} };
+}
+
+/** JSON of a tool's schema, or of one within it. What is not enforced was told with the tool. */
+export function toolJson(schema: Schema): JsonGrammar {
+  return { ...json(schema), isQuiet: true };
 }
 
 /** The keys that a schema declares, in its order; undefined if it declares none. */

@@ -1,9 +1,16 @@
 // Arguments that are plain text between marks: the value of a text by the tool's schema, and the
 // grammar of such texts.
 
-import { choice, type Grammar, json, literal, textWithout } from "../../../grammar/mod.ts";
+import { choice, type Grammar, literal, textWithout } from "../../../grammar/mod.ts";
 import { readLiteral } from "./literals.ts";
-import { type JsonType, jsonTypeOf, listedTexts, type Schema, typesOf } from "./tool_schema.ts";
+import {
+  type JsonType,
+  jsonTypeOf,
+  listedTexts,
+  type Schema,
+  toolJson,
+  typesOf,
+} from "./tool_schema.ts";
 
 /**
  * The value of a text: the text itself if the schema wants a string, else its JSON, or the nearest
@@ -20,7 +27,7 @@ export function valueOfText(text: string, schema: Schema): unknown {
 
 /** The texts for the values of a schema, without the mark that ends them. */
 export function textGrammar(schema: Schema, closing: string): Grammar {
-  return typesOf(schema).has("string") ? stringGrammar(schema, closing) : json(schema);
+  return typesOf(schema).has("string") ? stringGrammar(schema, closing) : toolJson(schema);
 }
 
 /** The texts of strings. */
@@ -35,7 +42,7 @@ export function jsonOfTypes(schema: Schema, types: readonly JsonType[]): Grammar
   const { type } = schema;
   const isInteger = type === "integer" || Array.isArray(type) && type.includes("integer");
   const wanted = types.map((one) => one === "number" && isInteger ? "integer" : one);
-  return json({ ...schema, type: wanted });
+  return toolJson({ ...schema, type: wanted });
 }
 
 /** The JSON value of a text; undefined if it is not JSON. */
