@@ -3,6 +3,7 @@
 import { type FittedLoad, totalOf } from "../memory/mod.ts";
 import type { ModelSource, StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadProgress } from "../types/mod.ts";
+import { Claim } from "./claim.ts";
 import type { AskedLoad } from "./types.ts";
 
 /** A model that is loading, loaded or closing. */
@@ -19,6 +20,9 @@ export class ManagedModel {
   users = 0;
   cancelTimer?: () => void;
   closing?: Promise<void>;
+  /** The window in tokens of a load that names none; undefined if it is not known. */
+  automaticWindow: number | undefined;
+  readonly claim: Claim;
 
   constructor(
     /** The entry that was requested last. */
@@ -27,7 +31,12 @@ export class ManagedModel {
     readonly asked: AskedLoad,
     public keepAlive: number,
     public lastUsed: number,
-  ) {}
+    /** The same model with other options, whose place it takes. */
+    before?: ManagedModel,
+  ) {
+    this.automaticWindow = before?.automaticWindow;
+    this.claim = new Claim(lastUsed, before?.claim);
+  }
 
   /** Bytes that it takes, or will take, of the device that models are on. */
   get bytes(): number {

@@ -10,8 +10,10 @@ import { untilAborted } from "../async.ts";
 import { BusyWorkers } from "./busy_workers.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { Loader } from "./loader.ts";
+import { compareOptions, demandsOf, namesOptions, windowFor } from "./demands.ts";
 import { chooseEvictions } from "./eviction.ts";
 import { keyOf, ManagedModel } from "./managed_model.ts";
+import { WindowedModel } from "./windowed_model.ts";
 import type {
   AcquireOptions,
   AskedLoad,
@@ -55,14 +57,17 @@ export class ModelManager {
     const { keepAlive, signal } = options;
     const started = this.#clock.now();
     const entry = await this.#options.store.find(name);
-    const asked = await this.#withDraft(entry, askedOf(options));
+    const asked = await this.#demandsOf(entry, options);
+    let before: ManagedModel | undefined;
     for (;;) {
-      const managed = this.#current.get(keyOf(entry.source)) ?? this.#load(entry, asked);
+      const managed = this.#current.get(keyOf(entry.source)) ?? this.#load(entry, asked, before);
       this.#take(managed, entry, keepAlive);
       try {
         const model = await untilAborted(managed.ready, signal);
-        if (suffices(managed, model, asked)) {
-          return this.#lease(managed, entry, this.#clock.now() - started);
+        const window = await untilAborted(this.#windowOf(managed, asked), signal);
+        if (window !== undefined && this.#hasOptions(managed, asked)) {
+          const lent = window < model.contextLength ? new WindowedModel(model, window) : model;
+          return this.#lease(managed, { entry, model: lent, asked }, started);
         }
         // The loaded model is closed only if the wanted one can be loaded instead of it.
         await untilAborted(this.#loader.fit(entry, asked), signal);
@@ -72,6 +77,7 @@ export class ModelManager {
       }
       this.#release(managed);
       void this.#retire(managed);
+      before = managed;
     }
   }
 
@@ -96,8 +102,7 @@ export class ModelManager {
    */
   async estimate(name: string, request: AskedLoad = {}): Promise<LoadEstimate | undefined> {
     const entry = await this.#options.store.find(name);
-    const asked = { ...askedOf(this.#options.load ?? {}), ...askedOf(request) };
-    const fitted = await this.#loader.fit(entry, await this.#withDraft(entry, asked));
+    const fitted = await this.#loader.fit(entry, await this.#demandsOf(entry, request));
     if (!fitted) return undefined;
     const { bytes, systemBytes } = await this.#loader.totalMemory();
     return {
@@ -144,10 +149,11 @@ export class ModelManager {
   }
 
   /**
-   * The demands of a request, with the path of the draft model that it or the model's creator
-   * names.
+   * The demands of a request, or the server's where it has none, with the path of the draft model
+   * that it or the model's creator names.
    */
-  async #withDraft({ source }: StoreEntry, asked: AskedLoad): Promise<AskedLoad> {
+  async #demandsOf({ source }: StoreEntry, request: AskedLoad): Promise<AskedLoad> {
+    const asked = { ...demandsOf(this.#options.load ?? {}), ...demandsOf(request) };
     if (source.kind === "remote") {
       const { draft: _, ...others } = asked;
       return others;
@@ -162,11 +168,11 @@ export class ModelManager {
     throw new RequestError(`Cannot draft with "${draft}": it runs on another server`);
   }
 
-  #load(entry: StoreEntry, request: AskedLoad): ManagedModel {
-    const asked = { ...askedOf(this.#options.load ?? {}), ...request };
-    const keepAlive = this.#options.keepAlive ?? 5 * 60_000;
+  /** @param before the same model with other options, whose place it takes */
+  #load(entry: StoreEntry, asked: AskedLoad, before: ManagedModel | undefined): ManagedModel {
+    const keepAlive = before?.keepAlive || (this.#options.keepAlive ?? 5 * 60_000);
     const key = keyOf(entry.source);
-    const managed = new ManagedModel(entry, key, asked, keepAlive, this.#clock.now());
+    const managed = new ManagedModel(entry, key, asked, keepAlive, this.#clock.now(), before);
     this.#current.set(key, managed);
     managed.ready = this.#openInto(managed);
     // Each waiting request gets the failure through its own await. This one is for the case that no
@@ -253,13 +259,43 @@ export class ModelManager {
     if (keepAlive !== undefined) managed.keepAlive = keepAlive;
   }
 
-  #lease(managed: ManagedModel, entry: StoreEntry, loadMilliseconds: number): Lease {
+  /** The window that a request gets of a loaded model; undefined if it is too small. */
+  async #windowOf(managed: ManagedModel, request: AskedLoad): Promise<number | undefined> {
+    const { entry, asked, model } = managed;
+    if (asked.contextLength === undefined) {
+      managed.automaticWindow = model!.contextLength;
+    } else if (request.contextLength === undefined && entry.source.kind !== "remote") {
+      managed.automaticWindow ??= (await this.#loader.fit(entry, request))?.estimate.contextLength;
+    }
+    return windowFor(managed, request, managed.automaticWindow);
+  }
+
+  /** Whether a request gets the other options of a loaded model. */
+  #hasOptions(managed: ManagedModel, request: AskedLoad): boolean {
+    const { claim } = managed;
+    const agreement = compareOptions(managed, request);
+    if (agreement !== "unnamed") return agreement === "same";
+    const now = this.#clock.now();
+    if (claim.stays(now)) return true;
+    claim.giveWay(now);
+    return false;
+  }
+
+  #lease(
+    managed: ManagedModel,
+    { entry, model, asked }: Pick<Lease, "entry" | "model"> & { asked: AskedLoad },
+    started: number,
+  ): Lease {
+    const now = this.#clock.now();
+    const claim = namesOptions(asked) ? managed.claim.enter(now) : undefined;
     let released = false;
     const release = (cause?: unknown) => {
-      if (!released) this.#release(managed, cause);
+      if (released) return;
       released = true;
+      claim?.[Symbol.dispose]();
+      this.#release(managed, cause);
     };
-    return { entry, model: managed.model!, loadMilliseconds, release };
+    return { entry, model, loadMilliseconds: now - started, release };
   }
 
   #release(managed: ManagedModel, cause?: unknown): void {
@@ -322,33 +358,4 @@ export class ModelManager {
     this.#change = Promise.withResolvers();
     resolve();
   }
-}
-
-/** The demands of a request on a load. Automatic values are no demand. */
-function askedOf({ contextLength, gpuLayers = -1, prefillChunk, draft }: AskedLoad): AskedLoad {
-  return {
-    ...(contextLength !== undefined && { contextLength }),
-    ...(gpuLayers >= 0 && { gpuLayers }),
-    ...(prefillChunk !== undefined && { prefillChunk }),
-    ...(draft !== undefined && { draft }),
-  };
-}
-
-/** Whether a model is loaded as a request demands, or as near to that as possible. */
-function suffices(
-  { entry, asked, fitted }: ManagedModel,
-  model: ChatModel,
-  request: AskedLoad,
-): boolean {
-  const { source, info } = entry;
-  if (source.kind === "remote") return true;
-  const wanted = Math.min(request.contextLength ?? 0, info.trainedContextLength);
-  if (wanted > Math.max(model.contextLength, asked.contextLength ?? 0)) return false;
-  if (request.draft !== undefined && request.draft !== (asked.draft ?? "")) return false;
-  const { prefillChunk } = request;
-  if (prefillChunk !== undefined && prefillChunk !== asked.prefillChunk) return false;
-  const layers = fitted?.estimate.layout?.layers;
-  if (request.gpuLayers === undefined || layers === undefined) return true;
-  const loaded = fitted?.options.gpuLayers ?? layers;
-  return Math.min(request.gpuLayers, layers) === Math.min(loaded, layers);
 }

@@ -44,26 +44,30 @@ export interface ManagerOptions {
   clock?: Clock;
 }
 
-/** Demands that a request may make of its model's load. */
+/**
+ * Demands that a request may make of its model's load. What it does not name is the server's default,
+ * whatever the model was loaded for. Options besides the window are an exception: while others name
+ * some again and again, it gets those (claim.ts).
+ */
 export interface AskedLoad {
   /**
-   * Window in tokens that it needs. A loaded model with a smaller window is replaced, one with a
-   * larger window is used.
+   * Window in tokens. A loaded model with a smaller window is replaced, of one with a larger window
+   * the request gets as much as it named. Default: the server's, or what a load chooses.
    */
   contextLength?: number;
   /**
-   * Layers on the GPU. A model loaded with another number is replaced. Below 0, and by default, any
-   * number will do.
+   * Layers on the GPU. A model loaded with another number is replaced. Below 0, and by default, as many as
+   * fit.
    */
   gpuLayers?: number;
   /**
-   * Most prompt tokens per step, at least 1. A model that was loaded with another number is replaced. By
-   * default any number will do.
+   * Most prompt tokens per step, at least 1. A model that was loaded with another number is replaced.
+   * Default: the device's.
    */
   prefillChunk?: number;
   /**
-   * Name of the draft model; "" for none. A model loaded with another one is replaced. By default the
-   * one that the model's creator chose; where there is none, any will do.
+   * Name of the draft model; "" for none. A model loaded with another one is replaced. Default: the
+   * one that the model's creator chose, or none.
    */
   draft?: string;
 }
@@ -80,6 +84,7 @@ export interface AcquireOptions extends AskedLoad {
 export interface Lease {
   /** The requested entry. Other entries with the same files share the model. */
   readonly entry: StoreEntry;
+  /** The model, with the window of the request. */
   readonly model: ChatModel;
   /** How long the request waited for the model, in milliseconds. */
   readonly loadMilliseconds: number;

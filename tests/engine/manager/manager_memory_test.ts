@@ -217,3 +217,23 @@ Deno.test("a load that stands still fails, one that goes on does not, and what c
   await settle();
   assert(opened[0]!.model.closed);
 });
+
+Deno.test("a request that names no layers on the GPU has as many as fit, whatever another named", async () => {
+  const onGpu: Estimate = ({ gpuLayers = 33 }) =>
+    Promise.resolve({
+      memory: { weights: 4 * GIB, keyValueCache: 0, scratch: 0, onCpu: (33 - gpuLayers) * 2 ** 20 },
+      contextLength: 4096,
+      maxSequences: 2,
+      layout: { layers: 33, expertLayers: 0 },
+    });
+  const { manager, opened } = createGpu(20, { estimate: () => Promise.resolve(onGpu) });
+  const layersFor = async (options = {}) => {
+    await use(manager, "a", options);
+    return [opened.length, opened.at(-1)!.options.gpuLayers];
+  };
+  assertEquals(await layersFor({ gpuLayers: 0 }), [1, 0]);
+  assertEquals(await layersFor(), [2, undefined]);
+  // All layers are where they were.
+  assertEquals(await layersFor({ gpuLayers: 99 }), [2, undefined]);
+  assertEquals(await layersFor({ gpuLayers: 5 }), [3, 5]);
+});

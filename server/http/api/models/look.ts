@@ -2,14 +2,16 @@
 // Ollama has neither.
 
 import { Hono } from "../../../dependencies.ts";
+import type { AskedLoad } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { readJson } from "../../body/json_body.ts";
 import { createValidator } from "../../body/validate.ts";
 import { HttpError } from "../../errors.ts";
 import { withModel } from "../../generation/lease.ts";
 import { json, longJson } from "../../stream/json.ts";
+import { withParameters } from "../defaults.ts";
 import { requireModelName } from "../model_name.ts";
-import { readOptions } from "../options.ts";
+import { type OllamaOptions, readOptions } from "../options.ts";
 import type { OllamaPlan, OllamaTokens } from "./answer_schema.ts";
 import { planSchema, tokenizeSchema } from "./schema.ts";
 
@@ -35,7 +37,7 @@ export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> 
     const tokens = await withModel(
       dependencies,
       model,
-      { signal },
+      { ...await loadingOf(dependencies, model), signal },
       (loaded) => loaded.tokenize(text ?? ""),
     );
     return longJson<OllamaTokens>({ model, tokens });
@@ -45,7 +47,8 @@ export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> 
     const body = await validatePlan(await readJson(context));
     const model = requireModelName(body.model || body.name);
     context.set("model", model);
-    const estimate = await dependencies.manager.estimate(model, readOptions(body.options).loading);
+    const loading = await loadingOf(dependencies, model, body.options);
+    const estimate = await dependencies.manager.estimate(model, loading);
     if (!estimate) {
       throw new HttpError(400, `nothing is known of the memory that "${model}" takes`, "model");
     }
@@ -65,4 +68,13 @@ export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> 
     });
   });
   return app;
+}
+
+/** How a model is loaded for these options, and for its own where they say nothing. */
+async function loadingOf(
+  { store }: AppDependencies,
+  model: string,
+  options?: OllamaOptions | null,
+): Promise<AskedLoad> {
+  return readOptions(withParameters({ options }, await store.find(model)).options).loading;
 }

@@ -1,5 +1,5 @@
-// num_ctx in every dialect, where a larger window is loaded already: it bounds the request that names
-// it, and no other.
+// num_ctx in every dialect, where a larger or a smaller window is loaded already: it bounds the request
+// that names it, and no other.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createTinyApp } from "../../tiny_app.ts";
@@ -39,6 +39,27 @@ for (const [path, body] of dialects) {
     assertEquals(cut.status, 400);
     assertMatch(JSON.stringify(cut.body), /the window 512|> 512 maximum/);
   });
+}
+
+for (const [path, body] of [...dialects, ["/api/embed", { input: LONG }] as const]) {
+  Deno.test(`POST ${path} of ${Object.keys(body)} has the default window after a smaller num_ctx`, async () => {
+    await post("/api/generate", { model: "tools", keep_alive: 0 });
+    const small = await post("/api/generate", { ...limits, options: { num_ctx: SMALL } });
+    assertEquals([small.status, await loadedWindow()], [200, SMALL]);
+    const options = { temperature: 0, num_predict: 3 };
+    const whole = await post(path, { ...limits, ...body, options });
+    assertEquals(whole.status, 200, JSON.stringify(whole.body));
+    const { prompt_eval_count: read } = whole.body;
+    assert(read === undefined || read > SMALL, `${read} tokens were read`);
+    // The small window fits into it.
+    await post("/api/generate", { ...limits, options: { num_ctx: SMALL } });
+    assertEquals(await loadedWindow(), LARGE);
+  });
+}
+
+async function loadedWindow(): Promise<number> {
+  const { models } = await (await app.request("/api/ps")).json();
+  return models[0].context_length;
 }
 
 Deno.test("a conversation is cut at num_ctx with a notice, and refused with truncate false", async () => {
