@@ -154,9 +154,3 @@ function readPort(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d+$/.test(text)) return undefined;
   return Number(text) <= 65535 ? Number(text) : undefined;
 }
-
-/** A pattern for a text in which `*` stands for any text; the case of letters does not matter. */
-export function wildcardPattern(text: string): RegExp {
-  const parts = text.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "i");
-}

@@ -6,7 +6,8 @@
 import { isIP } from "node:net";
 import type { MiddlewareHandler } from "../../dependencies.ts";
 import { HttpError } from "../errors.ts";
-import { isLocalAddress, isLoopback, wildcardPattern } from "../../network/host.ts";
+import { isLocalAddress, isLoopback } from "../../network/host.ts";
+import { hostPattern, isHostName } from "../../network/patterns.ts";
 
 const LOCAL_DOMAIN = /\w\.(localhost|local|internal)$/;
 
@@ -30,15 +31,15 @@ export const wellFormedHost: MiddlewareHandler = async (context, next) => {
 export function hostGuard({ boundTo, ownNames, hosts }: HostGuardOptions): MiddlewareHandler {
   const names = new Set(["localhost", ...ownNames.map(withoutPort).flatMap(withShortName)]);
   const patterns = hosts.map((host) => {
-    return wildcardPattern(withoutPort(host.replace(/^https?:\/\//i, "")));
+    return hostPattern(withoutPort(host.replace(/^https?:\/\//i, "")));
   });
   const isOwnAddress = isLoopback(boundTo) ? isLocalAddress : isAddress;
   return async (context, next) => {
     const host = context.req.header("host") ?? new URL(context.req.url).host;
     const name = withoutPort(host);
     const isAllowed = names.has(name) || LOCAL_DOMAIN.test(name) || isOwnAddress(name) ||
-      patterns.some((pattern) => pattern.test(name));
-    if (!isAllowed) {
+      patterns.some((matches) => matches(name));
+    if (!isAllowed || !isHostName(name)) {
       throw new HttpError(
         403,
         `host "${host}" is not allowed: this server answers to addresses, localhost and names of ` +

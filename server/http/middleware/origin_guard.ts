@@ -3,7 +3,7 @@
 // not be enough, because a page can send a request even if it may not read the answer.
 
 import { cors, type MiddlewareHandler } from "../../dependencies.ts";
-import { wildcardPattern } from "../../network/host.ts";
+import { originPattern } from "../../network/patterns.ts";
 import { HttpError } from "../errors.ts";
 
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"];
@@ -32,17 +32,16 @@ const PREFLIGHT_SECONDS = 12 * 60 * 60;
 /**
  * Middleware that answers pages of other origins with 403 and all others with CORS headers.
  *
- * @param extra further origins, `*` standing for any text
+ * @param extra patterns of further origins
  */
 export function originGuard(extra: string[]): MiddlewareHandler[] {
-  const allowed = [...extra, ...APP_ORIGINS, ...LOCAL_HOSTS.flatMap(localOrigins)].map(
-    wildcardPattern,
-  );
+  const allowed = [...extra, ...APP_ORIGINS, ...LOCAL_HOSTS.flatMap(localOrigins)]
+    .map(originPattern);
   const guard: MiddlewareHandler = async (context, next) => {
     const origin = context.req.header("origin");
     const host = context.req.header("host") ?? new URL(context.req.url).host;
     const own = origin === `http://${host}` || origin === `https://${host}`;
-    if (origin && !own && !allowed.some((pattern) => pattern.test(origin))) {
+    if (origin && !own && !allowed.some((matches) => matches(origin))) {
       throw new HttpError(403, `origin "${origin}" is not allowed: add it to OLLAMA_ORIGINS`);
     }
     await next();
