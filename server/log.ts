@@ -1,6 +1,8 @@
 // The server's log: lines with time and level, or a JSON object per line for machines, written
 // through a given function. No global state and no configuration file; `serve` writes to stderr.
 
+import { bounded } from "./bounded.ts";
+
 /** Facts of an entry beside its text; only the JSON form shows them. */
 export type LogFields = Record<string, string | number | boolean | undefined>;
 
@@ -26,6 +28,9 @@ export interface LogOptions {
   now?: () => Date;
 }
 
+/** Most characters of an entry's text, and of each of its fields. */
+const [MAX_TEXT, MAX_FIELD] = [4096, 512];
+
 type Level = "debug" | "info" | "warn" | "error";
 
 /**
@@ -37,7 +42,7 @@ export function createLog(
 ): Log {
   const encode = format === "json" ? jsonLine : plainLine;
   const at = (level: Level) => (text: string, fields?: LogFields) =>
-    write(encode(now().toISOString(), level, text, fields) + "\n");
+    write(encode(now().toISOString(), level, bounded(text, MAX_TEXT), fields) + "\n");
   return {
     debug: debug ? at("debug") : () => {},
     info: at("info"),
@@ -47,7 +52,11 @@ export function createLog(
 }
 
 function jsonLine(time: string, level: Level, message: string, fields?: LogFields): string {
-  return JSON.stringify({ time, level, message, ...fields });
+  const facts = Object.entries(fields ?? {}).map(([name, value]) => [
+    name,
+    typeof value === "string" ? bounded(value, MAX_FIELD) : value,
+  ]);
+  return JSON.stringify({ time, level, message, ...Object.fromEntries(facts) });
 }
 
 function plainLine(time: string, level: Level, text: string): string {

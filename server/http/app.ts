@@ -13,6 +13,7 @@ import { apiKeyGuard } from "./middleware/api_key.ts";
 import { bodyLimit } from "./middleware/body_limit.ts";
 import { hostGuard, wellFormedHost } from "./middleware/host_guard.ts";
 import { meter } from "./middleware/meter.ts";
+import { shownPath } from "./middleware/variables.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./generation/queue.ts";
 import { RunningRequests } from "./generation/running.ts";
@@ -66,7 +67,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     // A refusal because the server is busy is no error of the server: the access log has it.
     const isSentAway = error instanceof HttpError && status === 503;
     if (status >= 500 && !isSentAway) {
-      log.error(`${context.req.path}: ${error.stack ?? error.message}`);
+      log.error(`${shownPath(context)}: ${error.stack ?? error.message}`);
     }
     return errorResponse(dialectOf(context.req), status, error, headersOf(error));
   });

@@ -47,6 +47,8 @@ export interface AppOptions {
   /** The types of keys and values in the KV caches of models. Default: f16. */
   cacheTypes?: CacheTypes;
   log: Log;
+  /** How many lines of the log could not be written. Default: none. */
+  lostLogLines?: () => number;
   /** The version of Quern; /api/version tells that of Ollama's API as well. */
   version: string;
   /**

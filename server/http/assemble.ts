@@ -57,6 +57,7 @@ export interface PortOptions {
   boundTo: string;
   ownNames: string[];
   drain: Drain;
+  lostLogLines: () => number;
   /** Looks at the machine. */
   examine?: NonNullable<AppOptions["examine"]>;
 }

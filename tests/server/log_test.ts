@@ -50,6 +50,25 @@ Deno.test("a plain log indents further lines and shows control characters as tex
   ]);
 });
 
+Deno.test("a line is bounded in both forms, whatever a client sends", async () => {
+  for (const format of ["plain", "json"] as const) {
+    const { lines, log } = collect({ format });
+    log.warn("x".repeat(1e6), { path: "y".repeat(1e6) });
+    const { app } = createTestApp({}, { log, apiKey: "secret" });
+    const target = `/api/${"z".repeat(60_000)}`;
+    assertEquals((await app.request(target)).status, 401);
+    assertEquals(lines.length, 2);
+    for (const line of lines) assert(line.length < 5000, `${line.length} characters`);
+    // The path is cut, and what comes after it is not.
+    assert(
+      / GET \/api\/z{200,}… \(60005 characters\) 401 - /.test(
+        lines[1]!.replace('"message":"', " "),
+      ),
+      lines[1],
+    );
+  }
+});
+
 Deno.test("the log of requests has exact counts and rates as fields", async () => {
   const { lines, log } = collect({ format: "json" });
   const { post } = createTestApp({}, { log });

@@ -3,6 +3,7 @@
 import type { ModelStore } from "../../../engine/mod.ts";
 import { assemble, Drain, type Handler, HttpServer, isUrgent } from "../../http/mod.ts";
 import { createLog, type Log, messageOf } from "../../log.ts";
+import { LogWriter } from "../../log_writer.ts";
 import { clientUrl, type HostAddress } from "../../network/host.ts";
 import { readSettings } from "../../settings/settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
@@ -42,7 +43,11 @@ export async function serve(
   checkEnvironment(environment, "Cannot start the server");
   const settings = readSettings(environment);
   const { host, models, debug, logFormat: format } = settings;
-  const log = createLog({ write: ignoringReaders(terminal.writeError), debug, format });
+  const writer = new LogWriter(
+    terminal.writeErrorBytes,
+    (lines) => log.warn(`${lines} lines of the log before this one could not be written`),
+  );
+  const log = createLog({ write: (line) => writer.add(line), debug, format });
   const drain = new Drain();
   const server = listen(host, (request) => app.fetch(request), log);
   const { app, manager, store, responses } = assemble({
@@ -53,6 +58,7 @@ export async function serve(
       boundTo: server.addr.hostname,
       ownNames: machineNames(),
       drain,
+      lostLogLines: () => writer.lost,
       examine: () => Array.fromAsync(examine(dependencies, localMachine())),
     },
   });
@@ -74,6 +80,7 @@ export async function serve(
     await Promise.all([cleaning, server.shutdown()]);
   };
   await uponInterrupt(terminal, [[stop, settings.shutdownTimeout], [close, CLOSE_MILLISECONDS]]);
+  await writer.flush();
   return 0;
 }
 
@@ -98,17 +105,6 @@ async function openPage({ spawn }: CliDependencies, url: string, log: Log): Prom
   } catch (error) {
     log.warn(`cannot open the browser: ${messageOf(error)}; the page is at ${url}`);
   }
-}
-
-/** Writes a line of the log. The server keeps running if the reader of the log has ended. */
-function ignoringReaders(write: (text: string) => void): (text: string) => void {
-  return (text) => {
-    try {
-      write(text);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
-    }
-  };
 }
 
 type Step = [run: () => Promise<void>, milliseconds: number];

@@ -24,6 +24,8 @@ export interface Terminal {
   write(text: string): void;
   /** @throws {Deno.errors.BrokenPipe} if nobody reads it any more */
   writeError(text: string): void;
+  /** Writes to standard error while the program goes on. Resolves to how many bytes it took. */
+  writeErrorBytes(bytes: Uint8Array): Promise<number>;
   /** All of standard input. */
   readAll(): Promise<string>;
   /** One line typed after the prompt; undefined at the end of input or after Ctrl-C. */
@@ -43,6 +45,7 @@ export function systemTerminal(): Terminal {
     size,
     write: (text) => writeWhole(Deno.stdout, text),
     writeError: (text) => writeWhole(Deno.stderr, text),
+    writeErrorBytes: (bytes) => Deno.stderr.write(bytes),
     readAll: () => new Response(Deno.stdin.readable).text(),
     readLine,
     onInterrupt,

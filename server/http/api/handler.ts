@@ -20,6 +20,7 @@ import type { Given } from "../body/schema.ts";
 import type { Validator } from "../body/validate.ts";
 import { mergeChoices } from "../generation/choices.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../generation/generation.ts";
+import { shownPath } from "../middleware/variables.ts";
 import { json } from "../stream/json.ts";
 import type { StreamOptions } from "../stream/stream.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
@@ -149,7 +150,7 @@ export async function translateRequest<
     .map((name) => hasEffect(name) ? `${name} (an option: put it into "options")` : name);
   const ignored = [...unknown, ...translation.ignored];
   if (ignored.length > 0) {
-    log.warn(`${context.req.path}: ignored without effect: ${listed(ignored)}`);
+    log.warn(`${shownPath(context)}: ignored without effect: ${listed(ignored)}`);
   }
   return { model, entry, translation };
 }

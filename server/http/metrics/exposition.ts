@@ -100,6 +100,11 @@ export function createGauge(
   };
 }
 
+/** A count that is kept elsewhere and only grows, read when it is asked for. */
+export function createCount(name: string, help: string, read: () => number): Metric {
+  return { ...createGauge(name, help, () => [[{}, read()]]), type: "counter" };
+}
+
 function encodeLabels(labels: Labels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value)}"`);
   return pairs.length > 0 ? `{${pairs.join(",")}}` : "";

@@ -4,7 +4,7 @@
 import type { ModelManager, Occupancy, Usage } from "../../../engine/mod.ts";
 import type { WaitingQueue } from "../generation/queue.ts";
 import { RecentRequests } from "./recent_requests.ts";
-import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
+import { Counter, createCount, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 
 /** The sources of the gauges. */
 export interface MetricsSources {
@@ -15,6 +15,8 @@ export interface MetricsSources {
     readonly memory: { bytes: number; limit: number };
     readonly onDisk?: { bytes: number; limit: number } | undefined;
   };
+  /** How many lines of the log could not be written. */
+  lostLogLines?: () => number;
   version: string;
 }
 
@@ -141,7 +143,7 @@ export class Metrics {
   }
 }
 
-function gaugesOf({ manager, queue, blocks, version }: MetricsSources): Metric[] {
+function gaugesOf({ manager, queue, blocks, lostLogLines, version }: MetricsSources): Metric[] {
   return [
     createGauge(
       "quern_queue_length",
@@ -194,6 +196,11 @@ function gaugesOf({ manager, queue, blocks, version }: MetricsSources): Metric[]
         [{ kind: "used" }, blocks?.onDisk?.bytes ?? 0],
         [{ kind: "limit" }, blocks?.onDisk?.limit ?? 0],
       ],
+    ),
+    createCount(
+      "quern_log_lines_lost_total",
+      "Lines of the log that could not be written: its disk was full, or nobody read it.",
+      lostLogLines ?? (() => 0),
     ),
     createGauge("quern_info", "Always 1; tells the version.", () => [[{ version }, 1]]),
   ];

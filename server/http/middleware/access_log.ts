@@ -6,7 +6,7 @@ import type { Usage } from "../../../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, statusOf } from "../errors.ts";
 import { type Log, type LogFields, messageOf } from "../../log.ts";
 import type { Generation } from "../generation/generation.ts";
-import { type AccessVariables, whenAnswered } from "./variables.ts";
+import { type AccessVariables, shownPath, whenAnswered } from "./variables.ts";
 import { decodeRate, prefillRate } from "../metrics/metrics.ts";
 
 /** Middleware that logs every request. */
@@ -14,7 +14,8 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
   return async (context, next) => {
     const started = performance.now();
     await next();
-    const { method, path } = context.req;
+    const { method } = context.req;
+    const path = shownPath(context);
     const { generation, model, promptTokens } = context.var;
     whenAnswered(context, () => {
       const { status } = context.res;

@@ -2,7 +2,7 @@
 
 import { type MiddlewareHandler, routePath } from "../../dependencies.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { type AccessVariables, whenAnswered } from "./variables.ts";
+import { type AccessVariables, shownPath, whenAnswered } from "./variables.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -23,7 +23,7 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
       metrics.recent.add({
         at: new Date(Date.now() - 1000 * seconds),
         method,
-        path: context.req.path,
+        path: shownPath(context),
         status: context.res.status,
         seconds,
         ...(model !== undefined && { model }),

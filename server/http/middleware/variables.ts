@@ -1,6 +1,7 @@
 // What middleware and routes leave for each other in the context of a request, and when a request
 // is over.
 
+import { bounded } from "../../bounded.ts";
 import type { BodyAllowance } from "../body/bodies.ts";
 import type { Generation } from "../generation/generation.ts";
 
@@ -16,6 +17,14 @@ export interface AccessVariables {
 /** The parts with which routes read bodies. */
 export interface BodyVariables {
   body: BodyAllowance;
+}
+
+/** Most characters of a path that are kept and logged. */
+const MAX_PATH = 256;
+
+/** The path of a request as the log and lists of requests have it: a client may send 60 KB. */
+export function shownPath({ req }: { req: { path: string } }): string {
+  return bounded(req.path, MAX_PATH);
 }
 
 /**

@@ -23,6 +23,10 @@ export class FakeTerminal implements Terminal {
   size = (): TerminalSize => ({ columns: this.columns, rows: this.rows });
   write = (text: string): void => void (this.output += text);
   writeError = (text: string): void => void (this.errors += text);
+  writeErrorBytes = (bytes: Uint8Array): Promise<number> => {
+    this.writeError(new TextDecoder().decode(bytes));
+    return Promise.resolve(bytes.length);
+  };
   readAll = (): Promise<string> => Promise.resolve(this.#input.splice(0).join(""));
   readLine = (): Promise<string | undefined> => Promise.resolve(this.#input.shift());
 
