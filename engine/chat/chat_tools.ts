@@ -1,12 +1,17 @@
 // The tools of a chat, as far as the mask can enforce their schemas. A strict tool is enforced
 // completely or refused. For other tools, keywords that cannot be enforced are left out; then calls
-// are checked against the whole schema afterwards, and the log says so.
+// are checked against the whole schema afterwards, and the answer says so.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import type { ValidateFunction } from "../dependencies.ts";
 import { RequestError } from "../errors.ts";
 import { compileFormat } from "../generate/mod.ts";
-import { type CompiledSchema, SchemaError, warningText } from "../grammar/mod.ts";
+import {
+  type CompiledSchema,
+  DanglingReferenceError,
+  SchemaError,
+  warningText,
+} from "../grammar/mod.ts";
 import type { FormatOptions, Tool } from "../types/mod.ts";
 import type { CallableTool } from "./answers/types.ts";
 
@@ -29,8 +34,8 @@ export class ChatTools {
   readonly #checks = new Map<string, Promise<ValidateFunction | undefined>>();
 
   /**
-   * @throws SchemaError for a strict tool that cannot be enforced, RequestError for two tools with
-   *   the same name
+   * @throws SchemaError for a strict tool that cannot be enforced, and for a reference in any tool
+   *   that leads nowhere; RequestError for two tools with the same name
    */
   constructor(
     tools: readonly Tool[],
@@ -81,7 +86,8 @@ export class ChatTools {
         if (!(error instanceof SchemaError)) throw error;
         const { pointer, keyword, reason } = error;
         const named = new SchemaError(pointer, keyword, reason, subject);
-        if (strict) throw named;
+        // Without its reference a schema would allow anything, and nobody could check the calls.
+        if (strict || error instanceof DanglingReferenceError) throw named;
         this.notes.push(`${named.message}; that is left out, and checked when it is called`);
         const wider = without(schema, pointer, keyword);
         if (!wider) break;

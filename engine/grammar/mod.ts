@@ -20,5 +20,10 @@ export {
   textWithout,
 } from "./grammar.ts";
 export { GrammarError } from "./grammar_error.ts";
-export { SchemaError, type SchemaWarning, warningText } from "./schema/mod.ts";
+export {
+  DanglingReferenceError,
+  SchemaError,
+  type SchemaWarning,
+  warningText,
+} from "./schema/mod.ts";
 export { forcedTokens } from "./jump_forward.ts";

@@ -1,14 +1,14 @@
 // A schema document: the places of its schemas, their names ($id, $anchor), and the targets of
 // references (RFC 3986, RFC 6901, JSON Schema Core 8 and 9). Nothing is ever fetched; only the
-// metaschemas are known in addition. Documents are walked by recursion, because their reader limits
-// their depth.
+// metaschemas are known in addition, and a path such as "/$defs/x" may be a pointer without its "#".
+// Documents are walked by recursion, because their reader limits their depth.
 
 import { pollCancellation } from "../../cancellation.ts";
 import type { JsonObject, JsonValue } from "../json/mod.ts";
 import { KeywordReader } from "./keyword_reader.ts";
 import { type Draft, SUBSCHEMAS } from "./keywords.ts";
 import { metaschema } from "./metaschemas.ts";
-import { SchemaError } from "./schema_error.ts";
+import { DanglingReferenceError, SchemaError } from "./schema_error.ts";
 
 /** The place of a value: its container, and its key there. */
 interface Place {
@@ -121,24 +121,46 @@ export class SchemaDocument {
   }
 
   #resolve(schema: JsonObject, keyword: string, reference: string): JsonValue {
-    const fail = (reason: string) => new SchemaError(this.pointer(schema), keyword, reason);
-    const uri = absolute(reference, this.#places.get(schema)!.resource.uri);
-    if (uri === undefined) throw fail(`"${reference}" is not a URI reference`);
-    const hash = uri.indexOf("#");
-    const base = hash < 0 ? uri : uri.slice(0, hash);
-    const resource = this.#resources.get(base) ?? this.#addMetaschema(base);
-    if (resource === undefined) {
-      throw fail(
-        `"${reference}" is not in this document, and nothing is fetched: move it to "$defs"`,
-      );
+    const own = this.#places.get(schema)!.resource;
+    const target = this.#named(reference, own) ?? this.#atPath(reference, own);
+    if (typeof target === "boolean" || target instanceof Map) return target;
+    const pointer = this.pointer(schema);
+    if (target === undefined && isElsewhere(reference)) {
+      const reason = `"${reference}" is not in this document, and nothing is fetched`;
+      throw new SchemaError(pointer, keyword, `${reason}: move it to "$defs"`);
     }
-    const fragment = decode(hash < 0 ? "" : uri.slice(hash + 1));
-    if (fragment === undefined) throw fail(`"${reference}" is not a URI reference`);
-    const target = fragment === "" || fragment.startsWith("/")
-      ? follow(resource.root, fragment)
-      : resource.anchors.get(fragment);
-    if (target === undefined) throw fail(`"${reference}" leads nowhere in this document`);
-    return target;
+    const reason = target === undefined
+      ? `"${reference}" leads nowhere in this document${this.#advice(reference)}`
+      : `what "${reference}" leads to is no schema`;
+    throw new DanglingReferenceError(pointer, keyword, reason);
+  }
+
+  /** The target of a reference by its URI. */
+  #named(reference: string, own: Resource): JsonValue | undefined {
+    const uri = absolute(reference, own.uri);
+    if (uri === undefined) return undefined;
+    const [, base = "", fragment = ""] = /^([^#]*)#?([^]*)$/.exec(uri)!;
+    const resource = this.#resources.get(base) ?? this.#addMetaschema(base);
+    const name = decode(fragment);
+    if (resource === undefined || name === undefined) return undefined;
+    const isPointer = name === "" || name.startsWith("/");
+    return isPointer ? follow(resource.root, name) : resource.anchors.get(name);
+  }
+
+  /** The target of a reference that is a path, read as a pointer whose "#" was forgotten. */
+  #atPath(reference: string, { root }: Resource): JsonValue | undefined {
+    const pointer = decode(reference);
+    if (!pointer?.startsWith("/")) return undefined;
+    return follow(root, pointer) ?? follow(this.root, pointer);
+  }
+
+  /** The reference that was perhaps meant, for a message. */
+  #advice(reference: string): string {
+    const path = reference.replace(/^#?\/?/, "");
+    const last = path.split("/").at(-1)!;
+    const meant = [path, `$defs/${last}`, `definitions/${last}`]
+      .find((pointer) => follow(this.root, `/${pointer}`) !== undefined);
+    return last === "" || meant === undefined ? "" : `; "#/${meant}" is there`;
   }
 
   #add(root: JsonValue, uri: string): Resource {
@@ -225,6 +247,11 @@ export class SchemaDocument {
   }
 }
 
+/** Whether a reference is a whole URI, of something that is not here. */
+function isElsewhere(reference: string): boolean {
+  return URL.canParse(reference) && !reference.startsWith(DEFAULT_URI);
+}
+
 function absolute(reference: string, base: string): string | undefined {
   return URL.parse(reference, base)?.href;
 }
@@ -243,7 +270,7 @@ function follow(root: JsonValue, pointer: string): JsonValue | undefined {
   for (const part of pointer.split("/").slice(1)) {
     const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
     if (value instanceof Map) value = value.get(key);
-    else if (Array.isArray(value)) value = value[Number(key)];
+    else if (Array.isArray(value)) value = /^(?:0|[1-9]\d*)$/.test(key) ? value[+key] : undefined;
     else return undefined;
   }
   return value;

@@ -27,6 +27,9 @@ export class SchemaError extends EngineError {
   }
 }
 
+/** A reference to something that its own document would have to contain, which nobody can follow. */
+export class DanglingReferenceError extends SchemaError {}
+
 /** A keyword that is not enforced, although the schema as a whole is. */
 export interface SchemaWarning {
   /** JSON pointer into the schema; "" is its root. */

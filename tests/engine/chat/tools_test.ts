@@ -161,6 +161,32 @@ Deno.test("formats that nobody knows are told with the answer, by tool and place
   assertEquals((await ask(1, { tools: [weather], format: "json" })).done?.notes, undefined);
 });
 
+Deno.test("a tool's reference is a pointer without its #, or refused if it leads nowhere", async () => {
+  const parameters = (reference: string) => ({
+    properties: { list: { type: "array", items: { $ref: reference }, minItems: 1, maxItems: 2 } },
+    required: ["list"],
+    $defs: { bit: { type: "integer", minimum: 0, maximum: 1 } },
+  });
+  const tool = (reference: string): Tool => ({
+    type: "function",
+    function: { name: "flip", parameters: parameters(reference) },
+  });
+  const { calls, done } = await ask(1, { tools: [tool("/$defs/bit")], toolChoice: "required" });
+  assertMatch(JSON.stringify(calls[0]?.arguments), /^\{"list":\[[01](,[01])?\]\}$/);
+  assertEquals(done?.notes, undefined);
+  for (const reference of ["/$defs/none", "#/definitions/bit", "bit"]) {
+    const error = assertThrows(() => ask(1, { tools: [tool(reference)] }), SchemaError);
+    assertEquals([error.pointer, error.keyword], ["/properties/list/items", "$ref"]);
+    assertMatch(error.message, /^Cannot enforce the schema of tool "flip" at/);
+  }
+  // Somebody else may be able to fetch what is not in the document.
+  const elsewhere = await ask(1, {
+    tools: [tool("https://example.com/x")],
+    toolChoice: "required",
+  });
+  assertMatch(elsewhere.done!.notes!.join(), /"https:\/\/example.com\/x" is not in this document/);
+});
+
 Deno.test("what a tool asks for beyond the mask is left out and told, unless it is strict", async () => {
   const parameters = {
     type: "object",

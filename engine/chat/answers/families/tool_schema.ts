@@ -123,7 +123,7 @@ function part(root: Schema, value: unknown): Schema {
 /** The target of a schema that is only a reference to a definition. */
 function resolve(schema: Schema, steps = MAX_STEPS): Schema {
   const { $ref } = schema;
-  const match = typeof $ref === "string" && /^#\/(\$defs|definitions)\/([^/]*)$/.exec($ref);
+  const match = typeof $ref === "string" && /^#?\/(\$defs|definitions)\/([^/]*)$/.exec($ref);
   if (!match || steps === 0) return schema;
   const [, group = "", name = ""] = match;
   const definitions = schema[group];

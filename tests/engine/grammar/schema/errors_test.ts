@@ -1,9 +1,9 @@
 // Schemas that are refused: where, for which keyword, in which words.
 
-import { assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fromPlain } from "../../../../engine/grammar/json/mod.ts";
 import { readSchema } from "../../../../engine/grammar/schema/mod.ts";
-import { assertRefuses } from "./cases.ts";
+import { assertAllows, assertRefuses } from "./cases.ts";
 
 Deno.test("readSchema() says where a schema cannot be satisfied, and by what", () => {
   const schema = {
@@ -81,6 +81,64 @@ Deno.test("readSchema() refuses references that it cannot follow", () => {
     "/$defs/a/anyOf/0",
     "$ref",
   );
+});
+
+Deno.test("readSchema() reads a path to a definition as its pointer, under any $id", () => {
+  const $defs = { "a/b#": { type: "integer" }, list: { items: { $ref: "/$defs/a~1b#" } } };
+  for (const $id of [undefined, "https://example.com/schemas/one.json", "urn:one"]) {
+    const at = (keyword: string, reference: string) => ({
+      ...$id && { $id },
+      type: "array",
+      items: { [keyword]: reference },
+      $defs,
+    });
+    for (const reference of ["#/$defs/a~1b#", "/$defs/a~1b#", "/%24defs/a~1b%23"]) {
+      assertAllows(at("$ref", reference), [[1], []], [["x"], [null]]);
+      assertAllows(at("$dynamicRef", reference), [[1], []], [["x"], [null]]);
+    }
+    assertAllows({ ...at("$ref", "/$defs/list"), $defs }, [[[1]]], [[["x"]]]);
+  }
+  // Inside of a schema with an $id, the pointer may be from there, or from the root.
+  const inner = { $id: "https://example.com/inner", items: { $ref: "/$defs/own" } };
+  const own = { own: { type: "null" } };
+  assertAllows({ allOf: [{ ...inner, $defs: own }], $defs }, [[null]], [[1]]);
+  assertAllows({ allOf: [inner], $defs: own }, [[null]], [[1]]);
+  // What a URI names comes first.
+  const named = { $id: "https://example.com/$defs/own", type: "string" };
+  assertAllows(
+    { $id: "https://example.com/", items: { $ref: "/$defs/own" }, $defs: { ...own, named } },
+    [["x"]],
+    [[null]],
+  );
+});
+
+Deno.test("readSchema() refuses references that lead nowhere, with what was perhaps meant", () => {
+  const $defs = { X: { type: "integer" } };
+  const nowhere = [
+    "#/definitions/X",
+    "#X",
+    "X",
+    "$defs/X",
+    "#$defs/X",
+    "/$defs/Y",
+    "/X",
+    "#/$defs/X/0",
+  ];
+  for (const keyword of ["$ref", "$dynamicRef", "$recursiveRef"]) {
+    for (const reference of nowhere) {
+      const schema = { type: "array", items: { [keyword]: reference }, $defs };
+      const message = assertRefuses(schema, "/items", keyword);
+      assertStringIncludes(message, `"${reference}" leads nowhere`);
+      const isMeant = reference.endsWith("X");
+      assertEquals(message.includes('"#/$defs/X" is there'), isMeant, message);
+    }
+    assertRefuses({ items: { [keyword]: "#/title" }, title: "text" }, "/items", keyword);
+    assertRefuses({ items: { [keyword]: "#/prefixItems/" }, prefixItems: [{}] }, "/items", keyword);
+  }
+  for (const reference of ["https://example.com/x.json", "urn:x", "file:///x.json#/$defs/X"]) {
+    const message = assertRefuses({ items: { $ref: reference }, $defs }, "/items", "$ref");
+    assertStringIncludes(message, "nothing is fetched");
+  }
 });
 
 Deno.test("readSchema() refuses what is malformed or unsupported, with its keyword", () => {
