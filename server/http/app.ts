@@ -16,6 +16,7 @@ import { meter } from "./middleware/meter.ts";
 import { shownPath } from "./middleware/variables.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./generation/queue.ts";
+import { UnreadBudget } from "./generation/unread.ts";
 import { RunningRequests } from "./generation/running.ts";
 import { pullModel, pushModel } from "../registry/mod.ts";
 import { withoutCloud } from "../remote/mod.ts";
@@ -39,7 +40,8 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const metrics = new Metrics({ ...options, queue });
   const registry = options.registry ?? { pull: withoutCloud(pullModel), push: pushModel };
   const requests = new RunningRequests();
-  const dependencies = { ...options, queue, requests, drain, metrics, registry };
+  const unread = new UnreadBudget(options.unreadLimits);
+  const dependencies = { ...options, queue, requests, unread, drain, metrics, registry };
   const app = new Hono<AppEnvironment>();
 
   app.use(async (context, next) => {

@@ -6,6 +6,7 @@ import type { Log } from "../log.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { AccessVariables, BodyVariables } from "./middleware/variables.ts";
 import type { WaitingQueue } from "./generation/queue.ts";
+import type { UnreadBudget, UnreadLimits } from "./generation/unread.ts";
 import type { RunningRequests } from "./generation/running.ts";
 import type { ResponseStore } from "./response_store.ts";
 import type { pullModel, pushModel } from "../registry/mod.ts";
@@ -68,6 +69,8 @@ export interface AppOptions {
   maxBodyBytes?: number;
   /** Most bytes of all bodies together. Default 256 MiB. */
   maxHeldBytes?: number;
+  /** How much of answers may wait to be read. */
+  unreadLimits?: Partial<UnreadLimits>;
   /** The API key that requests must have. Default: none is needed. */
   apiKey?: string;
   /** Whether there is a server for cloud models. Default false. */
@@ -91,6 +94,7 @@ export interface AppOptions {
 /** The parts that the routes use. */
 export type AppDependencies = AppOptions & {
   queue: WaitingQueue;
+  unread: UnreadBudget;
   requests: RunningRequests;
   drain: Drain;
   metrics: Metrics;

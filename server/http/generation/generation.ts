@@ -1,8 +1,8 @@
-// One running generation: takes a place in the queue and a lease on the model, hands out the
-// events, and releases both however it ends: done, an error, an abort, or a reader that stops.
-// Knows no wire format. `start` returns once there is a first event, so that whatever is wrong with
-// a request is still answered by a status. That a request waits in the model's queue is such an
-// event, too.
+// One running generation: takes a place in the queue and a lease on the model, takes the events as
+// they come, and releases both when the model is done, whoever still reads the answer, or at an
+// error, an abort, or a reader that stops. Knows no wire format. `start` returns once there is a
+// first event, so that whatever is wrong with a request is still answered by a status. That a
+// request waits in the model's queue is such an event, too.
 
 import type {
   AskedLoad,
@@ -17,6 +17,7 @@ import type {
 import { CLIENT_CLOSED_REQUEST, HttpError } from "../errors.ts";
 import { HEARTBEAT, HEARTBEAT_MILLISECONDS, withHeartbeat } from "../stream/heartbeat.ts";
 import type { WaitingQueue } from "./queue.ts";
+import { type UnreadBudget, UnreadEvents } from "./unread.ts";
 
 /** The request to run, and its client. */
 export interface GenerationRequest extends AskedLoad {
@@ -32,6 +33,7 @@ export interface GenerationRequest extends AskedLoad {
 export interface GenerationResources {
   manager: Pick<ModelManager, "acquire">;
   queue: WaitingQueue;
+  unread: UnreadBudget;
 }
 
 /** The parts of an answer. */
@@ -46,7 +48,7 @@ export interface Waiting {
 
 /** The events of a generation that has begun, or is in the model's queue. */
 export class Generation implements AsyncIterableIterator<AnswerEvent> {
-  readonly #events: AsyncIterator<ChatEvent>;
+  readonly #unread: UnreadEvents;
   readonly #lease: Lease;
   readonly #abort: AbortController;
   readonly #signal: AbortSignal;
@@ -56,18 +58,24 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   #done: DoneEvent | undefined;
   #firstTokenAt: number | undefined;
   #failure: unknown;
+  #isOver = false;
 
-  private constructor(lease: Lease, request: GenerationRequest, place: Disposable) {
+  private constructor(
+    lease: Lease,
+    request: GenerationRequest,
+    { place, unread }: { place: Disposable; unread: UnreadBudget },
+  ) {
     this.#lease = lease;
     this.#place = place;
+    this.#unread = new UnreadEvents(unread);
     this.#abort = new AbortController();
     this.#signal = AbortSignal.any([request.signal, this.#abort.signal]);
-    this.#events = request.run(lease.model, this.#signal)[Symbol.asyncIterator]();
+    void this.#take(() => request.run(lease.model, this.#signal));
   }
 
   /** Begins a generation and waits for its first event, which may be that it is queued. */
   static async start(
-    { manager, queue }: GenerationResources,
+    { manager, queue, unread }: GenerationResources,
     request: GenerationRequest,
   ): Promise<Generation> {
     using waiting = new DisposableStack();
@@ -76,10 +84,10 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
       await manager.acquire(request.model, request),
       (lease) => lease.release(),
     );
-    const generation = new Generation(lease, request, place);
+    const generation = new Generation(lease, request, { place, unread });
     // From here on the generation releases both.
     waiting.move();
-    generation.#first = await generation.#read();
+    generation.#first = await generation.#unread.next();
     return generation;
   }
 
@@ -88,7 +96,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     return this.#lease.loadMilliseconds;
   }
 
-  /** The counts of the `done` event, once it has passed. */
+  /** The counts of the `done` event, once the model is done. */
   get usage(): Usage | undefined {
     return this.#done?.usage;
   }
@@ -99,8 +107,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   }
 
   /**
-   * What was done differently from what was asked for, as sentences, once the `done` event has
-   * passed.
+   * What was done differently from what was asked for, as sentences, once the model is done.
    */
   get notes(): readonly string[] {
     return this.#done?.notes ?? [];
@@ -111,7 +118,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     return this.#failure;
   }
 
-  /** Settles when the generation is over, whichever way. */
+  /** Settles when the generation is over, whichever way; its answer may still be read. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
@@ -141,26 +148,30 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   async #read(): Promise<IteratorResult<ChatEvent>> {
     const first = this.#first;
     this.#first = undefined;
-    if (first) return first;
+    return first ?? await this.#unread.next();
+  }
+
+  /** Takes all that the model says, at the pace of the model. */
+  async #take(run: () => AsyncIterable<ChatEvent>): Promise<void> {
     try {
-      const result = await this.#events.next();
-      if (!result.done) this.#note(result.value);
-      if (result.done && !this.#done) throw this.#cutShort();
-      if (result.done) this.#finish();
-      return result;
+      for await (const event of run()) {
+        this.#note(event);
+        this.#unread.push(event);
+      }
+      if (!this.#done) throw this.#cutShort();
+      this.#finish();
     } catch (error) {
-      this.#finish(error);
-      throw error;
+      this.#finish({ error });
     }
   }
 
   /** Ends the generation early. */
-  async return(): Promise<IteratorResult<AnswerEvent>> {
+  return(): Promise<IteratorResult<AnswerEvent>> {
     this.#abort.abort();
     this.#first = undefined;
-    await this.#events.return?.();
+    this.#unread.drop();
     this.#finish();
-    return { done: true, value: undefined };
+    return Promise.resolve({ done: true, value: undefined });
   }
 
   [Symbol.asyncIterator](): this {
@@ -182,10 +193,14 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
       : new HttpError(500, "Cannot answer: the model ended without a result");
   }
 
-  #finish(cause?: unknown): void {
-    this.#failure = cause;
+  #finish(end: { error?: unknown } = {}): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#failure = end.error;
     this.#place[Symbol.dispose]();
-    this.#lease.release(cause);
+    this.#lease.release(end.error);
+    // Only now, so that whoever has read the end finds the model given back.
+    this.#unread.close(end);
     this.#ended.resolve();
   }
 }
