@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { GgufError, RequestError } from "../errors.ts";
 import { type GgufFile, MetadataReader, parseShardName, readGguf } from "../gguf/mod.ts";
-import { canonicalDigest, MEDIA } from "../store/mod.ts";
+import { canonicalDigest, isFilePath, MEDIA } from "../store/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
 import { doFileWork } from "./file_work.ts";
 import type { MadeLayer } from "./layers.ts";
@@ -136,6 +136,7 @@ async function convert(context: CreateContext, files: NamedFiles): Promise<FileL
 async function checkFiles({ store: { blobs } }: CreateContext, files: NamedFiles): Promise<void> {
   for (const [name, digest] of Object.entries(files)) {
     if (!isRelative(name)) throw new RequestError(`file path must be relative: ${name}`);
+    if (!isFilePath(name)) throw new RequestError(`file path that no file can have: ${name}`);
     if (!canonicalDigest(digest)) throw new RequestError(`invalid digest format: "${digest}"`);
     if (await blobs.sizeOf(digest) === undefined) {
       throw new RequestError(`blob not found for "${name}" (digest ${digest}): upload it first`);

@@ -2,7 +2,7 @@
 // the store's own file system.
 
 import { dirname, join } from "node:path";
-import { type BlobStore, writingTo } from "../store/mod.ts";
+import { type BlobStore, writing } from "../store/mod.ts";
 
 /**
  * Ways to make a file available under another path, the cheapest first. Not every system supports
@@ -45,7 +45,7 @@ export async function withTemporaryFile<T>(
   work: (path: string) => Promise<T>,
 ): Promise<T> {
   const path = blobs.temporaryPath();
-  return await writingTo(blobs.folder, async () => {
+  return await writing(async () => {
     await Deno.mkdir(blobs.folder, { recursive: true });
     try {
       return await work(path);

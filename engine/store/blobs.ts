@@ -11,7 +11,7 @@ import {
   statIfThere,
   syncFolder,
   writeAll,
-  writingTo,
+  writing,
 } from "./file_system.ts";
 import type { StoreLock } from "./lock.ts";
 import { canonicalDigest } from "./manifest.ts";
@@ -144,7 +144,7 @@ export class BlobStore {
 
   #writing<T>(work: () => Promise<T>): Promise<T> {
     return this.#lock.share(() =>
-      writingTo(this.folder, async () => {
+      writing(async () => {
         await Deno.mkdir(this.folder, { recursive: true });
         return await work();
       })

@@ -2,7 +2,7 @@
 // only hides it, by a line in a file in the models' folder, until it is pulled again.
 
 import { dirname, join, resolve } from "node:path";
-import { readIfThere, removeIfThere, writingTo } from "./file_system.ts";
+import { readIfThere, removeIfThere, writing } from "./file_system.ts";
 import type { ModelFile } from "./model_files.ts";
 import { ModelName } from "./model_name.ts";
 
@@ -62,7 +62,7 @@ export class BuiltinModels {
 
   async #write(hidden: Set<string>): Promise<void> {
     const folder = dirname(this.#file);
-    await writingTo(folder, async () => {
+    await writing(async () => {
       if (hidden.size === 0) return void await removeIfThere(this.#file);
       await Deno.mkdir(folder, { recursive: true });
       await Deno.writeTextFile(this.#file, [...hidden].join("\n") + "\n");

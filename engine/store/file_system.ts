@@ -7,6 +7,15 @@ import { StoreError } from "./errors.ts";
 /** Error codes for folders that are read-only. */
 const READ_ONLY = ["EACCES", "EPERM", "EROFS"];
 
+/** Most bytes of a path and of each name in it, on the systems that have the least. */
+const [MAX_PATH, MAX_NAME] = [4096, 255];
+
+/** Whether files can have this path: no name in it is too long for them, and none has a NUL. */
+export function isFilePath(path: string): boolean {
+  if (path.length > MAX_PATH || path.includes("\0")) return false;
+  return path.split(/[\\/]/).every((name) => new TextEncoder().encode(name).length <= MAX_NAME);
+}
+
 /** Makes renames and removals in a folder durable, if the system supports it. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
@@ -74,16 +83,17 @@ export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<vo
 }
 
 /**
- * Runs work that writes to a folder. Errors: StoreError if the disk is full or the folder is
- * read-only.
+ * Runs work that writes to the folder of the models. Errors: StoreError if the disk is full or the
+ * folder is read-only; where the folder is, is in its cause.
  */
-export async function writingTo<T>(folder: string, work: () => Promise<T>): Promise<T> {
+export async function writing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (hasCode(error, "ENOSPC") || hasCode(error, "EDQUOT")) {
       throw new StoreError(
-        `Cannot write to "${folder}": the disk is full: make room, for example by removing a model`,
+        "Cannot write to the folder of the models: the disk is full: " +
+          "make room, for example by removing a model",
         { cause: error },
       );
     }
@@ -92,8 +102,8 @@ export async function writingTo<T>(folder: string, work: () => Promise<T>): Prom
       READ_ONLY.some((code) => hasCode(error, code))
     ) {
       throw new StoreError(
-        `Cannot write to "${folder}": this user may only read it: ` +
-          `give it the right to write, or set OLLAMA_MODELS to a folder of its own`,
+        "Cannot write to the folder of the models: this user may only read it: " +
+          "give it the right to write, or set OLLAMA_MODELS to a folder of its own",
         { cause: error },
       );
     }

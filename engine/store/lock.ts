@@ -4,7 +4,7 @@
 // With the exclusive lock, nobody can be about to name a listed blob.
 
 import { dirname } from "node:path";
-import { readIfThere, removeIfThere, writingTo } from "./file_system.ts";
+import { readIfThere, removeIfThere, writing } from "./file_system.ts";
 
 /** A lock on a file whose content does not matter. */
 export class StoreLock {
@@ -63,7 +63,7 @@ export class StoreLock {
 
   async #open(): Promise<Deno.FsFile> {
     const folder = dirname(this.#path);
-    return await writingTo(folder, async () => {
+    return await writing(async () => {
       await Deno.mkdir(folder, { recursive: true });
       return await Deno.open(this.#path, { read: true, write: true, create: true });
     });

@@ -11,7 +11,7 @@ import {
   statIfThere,
   syncFolder,
   writeAll,
-  writingTo,
+  writing,
 } from "./file_system.ts";
 import { ModelName } from "./model_name.ts";
 
@@ -79,7 +79,7 @@ export class ManifestFolder {
   async write(name: ModelName, bytes: Uint8Array): Promise<void> {
     const files = await this.#allOf(name);
     const path = files.find(({ root }) => root === this.root)?.path ?? join(this.root, name.path);
-    await writingTo(this.root, async () => {
+    await writing(async () => {
       await this.#replace(path, bytes);
       for (const other of files) if (other.path !== path) await this.#remove(other.path);
     });
@@ -87,7 +87,7 @@ export class ManifestFolder {
 
   /** Removes a name, in all spellings. */
   async remove(name: ModelName): Promise<void> {
-    await writingTo(this.root, async () => {
+    await writing(async () => {
       for (const { path } of await this.#allOf(name)) await this.#remove(path);
     });
   }

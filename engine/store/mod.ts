@@ -3,7 +3,7 @@
 export { BlobStore, type StoredBlob } from "./blobs.ts";
 export type { PruneResult } from "./collector.ts";
 export { DigestError, StoreError } from "./errors.ts";
-export { entriesOf, readIfThere, removeIfThere, writingTo } from "./file_system.ts";
+export { entriesOf, isFilePath, readIfThere, removeIfThere, writing } from "./file_system.ts";
 export { encodeDocument, encodeGoJson, sortedByName } from "./go_json.ts";
 export { configOf, formatCount } from "./import_files.ts";
 export {

@@ -5,7 +5,7 @@
 import { basename, join, resolve } from "node:path";
 import { parseShardName, shardPath } from "../gguf/mod.ts";
 import { StoreError } from "./errors.ts";
-import { entriesOf, isFile, statIfThere } from "./file_system.ts";
+import { entriesOf, isFile, isFilePath, statIfThere } from "./file_system.ts";
 
 /** Subfolders of the folder of models that have no single files. */
 const OWN_FOLDERS = ["blobs", "manifests", "manifests-v2"];
@@ -51,7 +51,7 @@ export async function listModelFiles(folder: string): Promise<ModelFile[]> {
  * @throws {StoreError} if a folder has several models, or one of another format
  */
 export async function modelAtPath(path: string): Promise<ModelFile | undefined> {
-  if (!isModelPath(path) && !isFolderPath(path)) return undefined;
+  if (!isModelPath(path) && !isFolderPath(path) || !isFilePath(path)) return undefined;
   const facts = await statIfThere(path);
   if (facts?.isFile) return isModelPath(path) ? { name: path, path: resolve(path) } : undefined;
   if (!facts?.isDirectory) return undefined;

@@ -1,13 +1,17 @@
 // Names of models, `[host/][namespace/]model[:tag]`, and their paths in the store. The rules are
 // Ollama's (types/model/name.go), except for `host/model`: a host has a dot or a colon, which a
-// namespace cannot have, so `localhost:5000/tiny` needs no namespace.
+// namespace cannot have, so `localhost:5000/tiny` needs no namespace. No part is longer than the name of
+// a file may be.
 
 import { StoreError } from "./errors.ts";
 
 const DEFAULTS = { host: "registry.ollama.ai", namespace: "library", tag: "latest" };
 
 /** Patterns of host, namespace, model and tag. None can be "..", which would leave the folder. */
-const RULES = [/^\w[\w.:-]{0,349}$/, /^\w[\w-]{0,79}$/, /^\w[\w.-]{0,79}$/, /^\w[\w.-]{0,79}$/];
+const RULES = [/^\w[\w.:-]{0,252}$/, /^\w[\w-]{0,79}$/, /^\w[\w.-]{0,79}$/, /^\w[\w.-]{0,79}$/];
+
+/** More characters than the parts of a name can have together. */
+const MAX_CHARACTERS = 512;
 
 /** The colon before a port; on Windows, file names cannot have one. */
 const COLON = Deno.build.os === "windows" ? "%3A" : ":";
@@ -34,6 +38,7 @@ export class ModelName {
 
   /** Parses a name; undefined if it is not one. */
   static tryParse(text: string): ModelName | undefined {
+    if (text.length > MAX_CHARACTERS) return undefined;
     const [, path = "", tag = DEFAULTS.tag] = /^(?:https?:\/\/)?(.*?)(?::([^/:]*))?$/s.exec(text)!;
     const parts = path.split("/");
     if (parts.length === 1) parts.unshift(DEFAULTS.namespace);

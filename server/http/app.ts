@@ -7,6 +7,7 @@ import { BodyBudget, MAX_BODY_BYTES, MAX_HELD_BYTES } from "./body/bodies.ts";
 import { dialectOf, errorResponse } from "./api/dialect.ts";
 import { Drain, drainGuard } from "./drain.ts";
 import { headersOf, HttpError, statusOf } from "./errors.ts";
+import { logFailure } from "./failure_log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { accessLog } from "./middleware/access_log.ts";
 import { apiKeyGuard } from "./middleware/api_key.ts";
@@ -65,13 +66,8 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     return errorResponse(dialectOf(context.req), 404, new HttpError(404, state));
   });
   app.onError((error, context) => {
-    const status = statusOf(error);
-    // A refusal because the server is busy is no error of the server: the access log has it.
-    const isSentAway = error instanceof HttpError && status === 503;
-    if (status >= 500 && !isSentAway) {
-      log.error(`${shownPath(context)}: ${error.stack ?? error.message}`);
-    }
-    return errorResponse(dialectOf(context.req), status, error, headersOf(error));
+    logFailure(log, shownPath(context), error);
+    return errorResponse(dialectOf(context.req), statusOf(error), error, headersOf(error));
   });
   return app;
 }

@@ -21,6 +21,9 @@ import {
 } from "../../engine/mod.ts";
 import { DiskFullError, RegistryError } from "../registry/mod.ts";
 import { RemoteError } from "../remote/mod.ts";
+import { bounded } from "../bounded.ts";
+import { messageOf } from "../log.ts";
+import { INSUFFICIENT_STORAGE, systemFault } from "./system_errors.ts";
 
 /** An error that the HTTP layer itself finds, with its status. */
 export class HttpError extends Error {
@@ -59,9 +62,6 @@ const FAULTS_OF_FILES = [
   UnsupportedModelError,
 ];
 
-/** Status where the disk has no room, or may not be written. */
-const INSUFFICIENT_STORAGE = 507 as ContentfulStatusCode;
-
 /** Status of a request whose client left before the answer, as proxies and Ollama log it. */
 export const CLIENT_CLOSED_REQUEST = 499 as ContentfulStatusCode;
 
@@ -83,7 +83,19 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   // An error with a cause is one of the disk. One without is about a name or a file, and the client's.
   if (error instanceof StoreError) return error.cause === undefined ? 400 : INSUFFICIENT_STORAGE;
   if (error instanceof DOMException && error.name === "AbortError") return CLIENT_CLOSED_REQUEST;
-  return 500;
+  return systemFault(error)?.status ?? 500;
+}
+
+/** Most characters of a sentence about an error, which may quote what a client has sent. */
+const MAX_SENTENCE = 4096;
+
+/**
+ * The sentence by which a client is told of an error: its message, but of the system's errors
+ * neither paths nor numbers. For the log there is messageOf().
+ */
+export function sentenceOf(error: unknown): string {
+  const sentence = systemFault(error)?.sentence ?? messageOf(error);
+  return bounded(sentence.replaceAll(/ \(os error \d+\)/g, ""), MAX_SENTENCE);
 }
 
 /**

@@ -30,7 +30,7 @@ export async function ensureSpace(
   if (missing === 0) return;
   await Deno.mkdir(blobs.folder, { recursive: true });
   const free = await freeBytes(blobs.folder);
-  if (missing > free) throw new DiskFullError(blobs.folder, missing, free);
+  if (missing > free) throw new DiskFullError(missing, free);
 }
 
 /** The error of a pull, or a DiskFullError with the sizes if the cause is a full disk. */
@@ -42,7 +42,7 @@ export async function explainDiskFull(
 ): Promise<unknown> {
   if (!isDiskFull(error)) return error;
   const missing = await missingBytes(blobs, wanted);
-  return new DiskFullError(blobs.folder, missing, await freeBytes(blobs.folder), { cause: error });
+  return new DiskFullError(missing, await freeBytes(blobs.folder), { cause: error });
 }
 
 /** Whether an error, or its cause, says that the disk or the user's quota is full. */

@@ -55,13 +55,12 @@ export class DiskFullError extends RegistryError {
   override name = "DiskFullError";
   /** Says how much is needed and free, both in bytes. */
   constructor(
-    folder: string,
     readonly needed: number,
     readonly free: number,
     options?: ErrorOptions,
   ) {
     super(
-      `Cannot pull the model: no space left on the disk of "${folder}": ` +
+      `Cannot pull the model: no space left on the disk of the models: ` +
         `${formatBytes(needed)} are needed (${needed} bytes), ` +
         `${
           formatBytes(free)

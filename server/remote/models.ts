@@ -14,6 +14,7 @@ import {
   type StoreEntry,
 } from "../../engine/mod.ts";
 import type { Resolve } from "../network/checked_fetch.ts";
+import { setBounded } from "../bounded.ts";
 import { RemoteAccess } from "./access.ts";
 import type { RemoteApi, RemoteFacts } from "./dialect.ts";
 import { RemoteError } from "./errors.ts";
@@ -37,6 +38,9 @@ export interface RemoteOptions {
   /** Default: as the system does. */
   resolve?: Resolve;
 }
+
+/** Servers that are kept: clients may create models with any host. */
+const MOST_SERVERS = 100;
 
 type RemoteSource = Extract<ModelSource, { kind: "remote" }>;
 
@@ -127,7 +131,7 @@ export class RemoteModels implements RemoteDirectory {
       ...(isCloud && key !== undefined && { key }),
       ...(isCloud && api && { api }),
     });
-    this.#servers.set(host, server);
+    setBounded(this.#servers, host, server, MOST_SERVERS);
     return server;
   }
 }

@@ -2,6 +2,7 @@
 // them. Facts that are not necessary are not waited for long.
 
 import { type ChatRequest, RequestError, untilAborted } from "../../engine/mod.ts";
+import { setBounded } from "../bounded.ts";
 import { RemoteClient, type RemoteClientOptions } from "./client.ts";
 import { detectApi } from "./detect.ts";
 import type {
@@ -18,6 +19,8 @@ import { toMessages } from "./openai_request.ts";
 
 /** How long facts and lists are valid, in milliseconds. */
 const FRESH_MILLISECONDS = 60_000;
+/** Models of which facts are kept: clients may ask for any names. */
+const MOST_MODELS = 1000;
 /** How long they are waited for, in milliseconds. */
 const PATIENCE_MILLISECONDS = 1000;
 /** How long a server has to tell its API, in milliseconds. */
@@ -72,7 +75,7 @@ export class RemoteServer {
       if (!(error instanceof RemoteError && error.status === 404)) this.#facts.delete(model);
       return { config: {} };
     });
-    this.#facts.set(model, { at: Date.now(), value });
+    setBounded(this.#facts, model, { at: Date.now(), value }, MOST_MODELS);
     return await value;
   }
 

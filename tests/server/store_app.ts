@@ -3,6 +3,7 @@
 
 import { createModel, inspectModel, ModelManager, ModelStore } from "../../engine/mod.ts";
 import type { ModelSource } from "../../engine/mod.ts";
+import type { StoreOptions } from "../../engine/store/types.ts";
 import { createApp } from "../../server/http/app.ts";
 import type { AppOptions } from "../../server/http/app_types.ts";
 import { writeTinyLlama } from "../tiny_model.ts";
@@ -33,12 +34,14 @@ export function tinyFile(name: "tiny" | "plain"): string {
   return `${files}/${name}.gguf`;
 }
 
-/** Builds an application. Its folder goes with the process. */
-export async function createStoreApp(options: Partial<AppOptions> = {}): Promise<StoreApp> {
-  const folder = await Deno.makeTempDir();
-  globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
-  const store = new ModelStore({ folder, inspect: inspectModel });
-  for (const model of ["plain", "tiny"] as const) {
+/** Builds an application. Its folder goes with the process, unless it is given one, as it is. */
+export async function createStoreApp(
+  options: Partial<AppOptions> = {},
+  storeOptions: Partial<StoreOptions> = {},
+): Promise<StoreApp> {
+  const folder = storeOptions.folder ?? await createFolder();
+  const store = new ModelStore({ folder, inspect: inspectModel, ...storeOptions });
+  for (const model of storeOptions.folder ? [] : ["plain", "tiny"] as const) {
     const { digest } = await store.blobs.put(await Deno.readFile(tinyFile(model)));
     const request = { model, files: { [`${model}.gguf`]: digest } };
     const { signal } = new AbortController();
@@ -64,4 +67,10 @@ export async function createStoreApp(options: Partial<AppOptions> = {}): Promise
     return text === "" ? {} : JSON.parse(text);
   };
   return { app, store, manager, folder, loads, send, ask };
+}
+
+async function createFolder(): Promise<string> {
+  const folder = await Deno.makeTempDir();
+  globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+  return folder;
 }

@@ -2,7 +2,7 @@
 // messages are the same in all of them (errors.ts).
 
 import type { ContentfulStatusCode } from "../../dependencies.ts";
-import { messageOf } from "../../log.ts";
+import { sentenceOf } from "../errors.ts";
 import { json } from "../stream/json.ts";
 import type { AnthropicError } from "./anthropic/answer_schema.ts";
 import { anthropicError } from "./anthropic/errors.ts";
@@ -38,7 +38,7 @@ export function errorResponse(
   error: unknown,
   headers: Record<string, string> = {},
 ): Response {
-  const message = messageOf(error);
+  const message = sentenceOf(error);
   if (dialect === "ollama") return json<OllamaError>({ error: message }, status, headers);
   if (dialect === "openai") {
     return json<OpenAiError>(openAiError(status, message, error), status, headers);

@@ -2,9 +2,12 @@
 // of which model and how long it took, never what was said.
 
 import type { Usage } from "../../../engine/mod.ts";
+import { bounded } from "../../bounded.ts";
 
 /** Requests that are remembered. */
 const MOST_KEPT = 100;
+/** Most characters of the name of a model that are remembered: it may be a path. */
+const MAX_NAME = 512;
 
 /** A request whose answer is complete. */
 export interface RecentRequest {
@@ -32,6 +35,7 @@ export class RecentRequests {
   /** Remembers a request; those that concern no model are left out. */
   add(request: RecentRequest): void {
     if (request.model === undefined) return;
-    this.#requests = [request, ...this.#requests].slice(0, MOST_KEPT);
+    const kept = { ...request, model: bounded(request.model, MAX_NAME) };
+    this.#requests = [kept, ...this.#requests].slice(0, MOST_KEPT);
   }
 }

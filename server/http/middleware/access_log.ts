@@ -3,11 +3,15 @@
 
 import type { MiddlewareHandler } from "../../dependencies.ts";
 import type { Usage } from "../../../engine/mod.ts";
+import { bounded } from "../../bounded.ts";
 import { CLIENT_CLOSED_REQUEST, statusOf } from "../errors.ts";
 import { type Log, type LogFields, messageOf } from "../../log.ts";
 import type { Generation } from "../generation/generation.ts";
 import { type AccessVariables, shownPath, whenAnswered } from "./variables.ts";
 import { decodeRate, prefillRate } from "../metrics/metrics.ts";
+
+/** Most characters of the name of a model in a line: it may be a path. */
+const MAX_NAME = 256;
 
 /** Middleware that logs every request. */
 export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariables }> {
@@ -16,7 +20,8 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
     await next();
     const { method } = context.req;
     const path = shownPath(context);
-    const { generation, model, promptTokens } = context.var;
+    const { generation, promptTokens } = context.var;
+    const model = context.var.model && bounded(context.var.model, MAX_NAME);
     whenAnswered(context, () => {
       const { status } = context.res;
       const milliseconds = performance.now() - started;

@@ -2,7 +2,7 @@
 // client leaves, the work ends.
 
 import { ndjsonResponse } from "./stream.ts";
-import { messageOf } from "../../log.ts";
+import { sentenceOf } from "../errors.ts";
 import { json } from "./json.ts";
 
 /** How progress is reported. */
@@ -11,6 +11,8 @@ export interface ProgressOptions {
   stream?: boolean | null | undefined;
   /** Aborts when the client goes away before the answer has begun. */
   signal: AbortSignal;
+  /** Called with an error that comes too late for a status. */
+  onFailure: (error: unknown) => void;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface ProgressOptions {
  */
 export async function progressResponse<T = never>(
   work: (signal: AbortSignal) => AsyncGenerator<NoInfer<T>>,
-  { stream, signal }: ProgressOptions,
+  { stream, signal, onFailure }: ProgressOptions,
 ): Promise<Response> {
   const abandoned = new AbortController();
   const records = work(AbortSignal.any([signal, abandoned.signal]));
@@ -31,7 +33,10 @@ export async function progressResponse<T = never>(
   const first = await records.next();
   return ndjsonResponse({
     events: withFirst<unknown>(first, records),
-    fail: (error) => ({ error: messageOf(error) }),
+    fail(error) {
+      onFailure(error);
+      return { error: sentenceOf(error) };
+    },
     cancel() {
       abandoned.abort();
       return records.return(undefined);

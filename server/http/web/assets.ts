@@ -75,7 +75,7 @@ async function find(name: string): Promise<Asset | undefined> {
   if (known) return known;
   const type = TYPES[/\.\w+$/.exec(name)?.[0] ?? ""];
   // The name comes from a client, so only a plain file name is accepted.
-  if (!type || !/^[\w-]+\.\w+$/.test(name)) return undefined;
+  if (!type || !/^[\w-]{1,64}\.\w+$/.test(name)) return undefined;
   try {
     const brotli = await Deno.readFile(new URL(`${name}.br`, FOLDER));
     const hash = createHash("sha256").update(brotli).digest("base64url").slice(0, 20);

@@ -29,7 +29,7 @@ export async function guidePage(name = LIST): Promise<string | undefined> {
 
 /** The text of a page. Names come from clients: only those of plain files are looked for. */
 async function readPage(name: string): Promise<string | undefined> {
-  if (!/^[\w-]+$/.test(name)) return undefined;
+  if (!/^[\w-]{1,64}$/.test(name)) return undefined;
   try {
     return await Deno.readTextFile(new URL(`${name}.md`, FOLDER));
   } catch (error) {

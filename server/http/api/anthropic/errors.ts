@@ -1,8 +1,7 @@
 // Errors in Anthropic's shape and words: https://docs.anthropic.com/en/api/errors. Pure.
 
 import { ContextLengthError } from "../../../../engine/mod.ts";
-import { HttpError, statusOf } from "../../errors.ts";
-import { messageOf } from "../../../log.ts";
+import { HttpError, sentenceOf, statusOf } from "../../errors.ts";
 import type { AnthropicError, ThreadDetails } from "./answer_schema.ts";
 
 /** Kinds of error by status; any other is the server's fault. */
@@ -40,7 +39,7 @@ export function anthropicError(error: unknown, requestId: string): AnthropicErro
     type: "error",
     error: {
       type: TYPES[statusOf(error)] ?? "api_error",
-      message: sentenceOf(error),
+      message: wordsOf(error),
       ...(error instanceof ThreadError && { details: error.details }),
     },
     request_id: requestId,
@@ -48,7 +47,7 @@ export function anthropicError(error: unknown, requestId: string): AnthropicErro
 }
 
 /** The message of an error. By the one for a prompt that is too long, clients know to shorten it. */
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof ContextLengthError)) return messageOf(error);
+function wordsOf(error: unknown): string {
+  if (!(error instanceof ContextLengthError)) return sentenceOf(error);
   return `prompt is too long: ${error.promptTokens} tokens > ${error.contextLength} maximum`;
 }

@@ -17,11 +17,11 @@ export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppE
 
   app.post("/api/copy", async (context) => {
     const { source, destination } = await validateCopy(await readJson(context));
-    context.set("model", source ?? "");
     for (const [member, name] of Object.entries({ source, destination })) {
       if (name && ModelName.tryParse(name)) continue;
       throw new HttpError(400, `${member} "${name ?? ""}" is invalid`, member);
     }
+    context.set("model", source!);
     await store.copy(source!, destination!).catch((error) => {
       if (!(error instanceof ModelNotFoundError)) throw error;
       throw new HttpError(404, `model "${source}" not found`, "source");

@@ -8,9 +8,26 @@ import { readJson } from "../../body/json_body.ts";
 import { createValidator } from "../../body/validate.ts";
 import { filled } from "../../../given.ts";
 import { HttpError } from "../../errors.ts";
+import { logFailure } from "../../failure_log.ts";
+import { shownPath } from "../../middleware/variables.ts";
 import { progressResponse } from "../../stream/progress.ts";
 import type { OllamaProgress } from "./answer_schema.ts";
 import { type CreateBody, createSchema } from "./schema.ts";
+
+/** Members that are names of something, and the most characters that such a name may have. */
+const NAMES = [
+  ...["from", "draft", "quantize", "quantization", "renderer", "parser", "requires"] as const,
+  "remote_host",
+] as const;
+const MAX_NAME = 4096;
+
+/** @throws {HttpError} 400 for names that would be kept with the model and are none */
+function checkNames(body: CreateBody): void {
+  for (const member of NAMES) {
+    if ((body[member]?.length ?? 0) <= MAX_NAME) continue;
+    throw new HttpError(400, `${member}: over ${MAX_NAME} characters`, member);
+  }
+}
 
 /**
  * Translates the body.
@@ -44,13 +61,14 @@ function toCreateRequest(body: CreateBody, model: string): CreateRequest {
 const validate = createValidator(createSchema);
 
 /** The route that makes a model. */
-export function createRoutes({ store, registry }: AppDependencies): Hono<AppEnvironment> {
+export function createRoutes({ store, registry, log }: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   app.post("/api/create", async (context) => {
     const body = await validate(await readJson(context));
     const name = body.model || body.name || "";
     if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name", "model");
     context.set("model", name);
+    checkNames(body);
     const request = toCreateRequest(body, name);
     const pull = (from: string, signal: AbortSignal) => registry.pull(store, from, { signal });
     return await progressResponse<OllamaProgress>(
@@ -58,6 +76,7 @@ export function createRoutes({ store, registry }: AppDependencies): Hono<AppEnvi
       {
         stream: body.stream,
         signal: context.req.raw.signal,
+        onFailure: (error) => logFailure(log, shownPath(context), error),
       },
     );
   });

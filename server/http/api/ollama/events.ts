@@ -15,7 +15,7 @@ import type {
 import { type Deviations, toDeviations } from "../deviations.ts";
 import { nanoseconds, toProgress } from "../options.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
-import { messageOf } from "../../../log.ts";
+import { sentenceOf } from "../../errors.ts";
 
 /** The part of a record that carries text. */
 export type OllamaText =
@@ -109,7 +109,7 @@ export class OllamaEncoder implements EventEncoder<OllamaRecord | OllamaError> {
   }
 
   fail(error: unknown): OllamaError {
-    return { error: messageOf(error) };
+    return { error: sentenceOf(error) };
   }
 
   /** The final record, with the whole answer in it. */

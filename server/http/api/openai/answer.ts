@@ -2,7 +2,7 @@
 
 import type { Usage } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, type SseComment, waitingComment } from "../../stream/stream.ts";
-import { messageOf } from "../../../log.ts";
+import { sentenceOf } from "../../errors.ts";
 import { openAiError } from "./errors.ts";
 import type { CompletionUsage, OpenAiError } from "./answer_schema.ts";
 
@@ -19,7 +19,7 @@ export function waiting(ahead: number | undefined): SseComment[] {
 
 /** The last event of a stream that failed. */
 export function failed(error: unknown): ServerSentEvent<OpenAiError> {
-  return { data: openAiError(500, messageOf(error)) };
+  return { data: openAiError(500, sentenceOf(error)) };
 }
 
 /** Seconds since 1970. */

@@ -2,6 +2,7 @@
 // codes for what clients react to. Pure. Format: https://platform.openai.com/docs/guides/error-codes
 
 import { ContextLengthError, ModelNotFoundError, SchemaError } from "../../../../engine/mod.ts";
+import { bounded } from "../../../bounded.ts";
 import { HttpError } from "../../errors.ts";
 import type { OpenAiError } from "./answer_schema.ts";
 
@@ -13,13 +14,16 @@ const TYPES: Record<number, string> = {
   405: "invalid_request_error",
 };
 
+/** Most characters of the name of a member, which may be one that the client has made up. */
+const MAX_PARAM = 256;
+
 /**
  * The body of an error.
  *
  * @param error what the request failed with, for `param` and `code`
  */
 export function openAiError(status: number, message: string, error?: unknown): OpenAiError {
-  const param = error instanceof HttpError ? error.param ?? null : null;
+  const param = error instanceof HttpError && error.param ? bounded(error.param, MAX_PARAM) : null;
   return { error: { message, type: TYPES[status] ?? "api_error", param, code: codeOf(error) } };
 }
 

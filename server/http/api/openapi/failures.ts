@@ -77,8 +77,8 @@ const OF_NEEDS: Record<Failure, FailureStatus> = {
   busy: BUSY,
   disk: {
     status: 507,
-    description: "The disk has no room, or may not be written.",
-    message: 'Cannot write to "/models": the disk is full',
+    description: "The disk has no room, or may not be read or written.",
+    message: "Cannot write to the folder of the models: the disk is full",
   },
   registry: {
     status: 502,
@@ -102,6 +102,8 @@ export function failuresOf(operation: Operation): FailureStatus[] {
     ...(body || isUpload ? OF_BODIES : []),
     ...(hasQuery ? [BAD_REQUEST] : []),
     ...failures.map((failure) => OF_NEEDS[failure]),
+    // To find a model, files are read.
+    ...(failures.includes("model") ? [OF_NEEDS.disk] : []),
   ];
   const byStatus = new Map(found.map((failure) => [failure.status, failure]));
   return [...byStatus.values()].sort((a, b) => a.status - b.status);

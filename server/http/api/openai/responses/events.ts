@@ -1,7 +1,7 @@
 // POST /v1/responses: the engine's events -> a stream of numbered events, and the whole answer. Pure.
 // Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
-import { messageOf } from "../../../../log.ts";
+import { sentenceOf } from "../../../errors.ts";
 import type { DoneEvent, Usage } from "../../../../../engine/mod.ts";
 import type { ServerSentEvent, SseComment } from "../../../stream/stream.ts";
 import { toSeconds, waiting } from "../answer.ts";
@@ -49,7 +49,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   readonly waiting = waiting;
 
   fail(failure: unknown): ServerSentEvent<ResponseEvent> {
-    const message = messageOf(failure);
+    const message = sentenceOf(failure);
     const error = { code: "server_error", message };
     return this.#number({ type: "response.failed", response: this.#response("failed", { error }) });
   }

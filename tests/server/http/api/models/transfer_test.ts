@@ -41,7 +41,7 @@ for (const path of ["/api/pull", "/api/push"]) {
       [new RegistryError("pull model manifest: file does not exist", { status: 404 }), 404],
       [new RegistryError("Cannot pull: access denied", { status: 401 }), 403],
       [new RegistryError("Cannot pull: the registry fails", { status: 503 }), 502],
-      [new DiskFullError("models", 10, 5), 507],
+      [new DiskFullError(10, 5), 507],
     ];
     for (const [error, status] of cases) {
       const { send } = await appWith(async function* () {

@@ -1,0 +1,29 @@
+// Errors of the server in its log, where people find what the sentence for the client leaves out: the
+// trace, and what the system said.
+
+import { type Log, messageOf } from "../log.ts";
+import { HttpError, statusOf } from "./errors.ts";
+
+/** Most causes of an error that are logged with it. */
+const MOST_CAUSES = 4;
+
+/**
+ * Logs an error if it is the server's own. A refusal because the server is busy is none: the access
+ * log has it.
+ *
+ * @param path that of the request
+ */
+export function logFailure(log: Log, path: string, error: unknown): void {
+  const status = statusOf(error);
+  if (status < 500 || error instanceof HttpError && status === 503) return;
+  const parts = [traceOf(error)];
+  let cause = error instanceof Error ? error.cause : undefined;
+  for (; cause !== undefined && parts.length <= MOST_CAUSES; cause = (cause as Error)?.cause) {
+    parts.push(`caused by ${traceOf(cause)}`);
+  }
+  log.error(`${path}: ${parts.join("\n")}`);
+}
+
+function traceOf(error: unknown): string {
+  return (error instanceof Error ? error.stack : undefined) ?? messageOf(error);
+}
