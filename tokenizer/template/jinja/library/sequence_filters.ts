@@ -3,7 +3,7 @@
 
 import { countItems, countObjects } from "../../../text/render_budget.ts";
 import { joinTexts, plain, type Text } from "../../../text/tainted_text.ts";
-import { getPath } from "../values/members.ts";
+import { findAttribute, getPath } from "../values/members.ts";
 import { applyOperator, compare } from "../values/operators.ts";
 import { convert } from "../values/string_methods.ts";
 import { toText } from "../values/text.ts";
@@ -13,12 +13,12 @@ import {
   countCharacters,
   Dictionary,
   Generator,
+  Group,
   isEqual,
   isText,
   iterate,
   JinjaError,
-  TemplateObject,
-  Tuple,
+  type Tuple,
   typeName,
   Undefined,
   type Value,
@@ -114,7 +114,7 @@ function groupBy(value: Value, args: CallArguments): Value {
     if (last && isEqual(last.key, key(item))) last.items.push(item);
     else groups.push({ key: key(item), items: [item] });
   }
-  return groups.map(({ items }) => Tuple.of<Value>(exact(items[0]!), items));
+  return groups.map(({ items }) => Group.of<Value>(exact(items[0]!), items));
 }
 
 function join(value: Value, args: CallArguments): Text {
@@ -179,7 +179,7 @@ function edge(value: Value, position: number): Value {
 export const sequenceFilters: Readonly<Record<string, Filter>> = {
   attr: (value, args) => {
     const name = args.plainText(0, "name") ?? "";
-    const found = value instanceof TemplateObject ? value.attribute(name) : undefined;
+    const found = findAttribute(value, name);
     return found === undefined ? new Undefined(`no attribute '${name}'`) : found;
   },
   batch,

@@ -13,6 +13,7 @@ import {
   characterAt,
   characters,
   Dictionary,
+  Group,
   isEqual,
   isKey,
   isText,
@@ -35,7 +36,8 @@ const MOST_SHOWN = 100;
 export function getAttribute(object: Value, name: string): Value {
   if (object instanceof ChainableUndefined) return object;
   refuseUndefined(object);
-  const found = findMethod(object, name) ?? findItem(object, name);
+  const method = findMethod(object, name);
+  const found = method === undefined ? findItem(object, name) : method;
   return found === undefined ? missing(object, name) : found;
 }
 
@@ -45,7 +47,8 @@ export function getItem(object: Value, key: Value): Value {
   refuseUndefined(object);
   const item = findItem(object, key);
   if (item !== undefined) return item;
-  return isText(key) && findMethod(object, plain(key)) || missing(object, key);
+  const method = isText(key) ? findMethod(object, plain(key)) : undefined;
+  return method === undefined ? missing(object, key) : method;
 }
 
 /** The member at a dotted path, such as "function.name" or "0", for filters with an attribute. */
@@ -97,6 +100,11 @@ function bound(value: Value): number | undefined {
   return number;
 }
 
+/** An attribute as Python's getattr() finds it, which is no item; undefined if there is none. */
+export function findAttribute(object: Value, name: string): Value | undefined {
+  return object instanceof TemplateObject ? object.attribute(name) : findMethod(object, name);
+}
+
 function findItem(object: Value, key: Value): Value | undefined {
   if (object instanceof Dictionary) return isKey(key) ? object.get(toKey(key)) : undefined;
   if (object instanceof TemplateObject) {
@@ -114,6 +122,7 @@ function findMethod(object: Value, name: string): Value | undefined {
     return bind(stringMethods, object, name);
   }
   if (object instanceof Dictionary) return bind(dictionaryMethods, object, name);
+  if (object instanceof Group && (name === "grouper" || name === "list")) return object[name];
   return Array.isArray(object) ? bind(listMethods, object, name) : undefined;
 }
 

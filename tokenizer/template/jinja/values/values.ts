@@ -92,6 +92,19 @@ export class Float {
 /** Python's tuple, which differs from a list in how it prints and compares. */
 export class Tuple extends Array<Value> {}
 
+/** A group that the filter groupby makes: a tuple whose two items have names, too. */
+export class Group extends Tuple {
+  /** The value that its items share. */
+  get grouper(): Value {
+    return this[0]!;
+  }
+
+  /** Its items. */
+  get list(): Value {
+    return this[1]!;
+  }
+}
+
 /**
  * The result of select, map and the like: a list that is true even if it is empty, as in Python.
  */
