@@ -1,19 +1,9 @@
-// From a conversation to a prompt, by the model's own Jinja template or by a Go template of the
-// request; without a template, the texts as they are, as in Ollama. The oldest turns are dropped if
-// the window is too small. The generation's stream is split into text, thinking and tool calls.
+// From a conversation to a prompt and its answer. The oldest turns are dropped if the window is too
+// small. The generation's stream is split into text, thinking and tool calls.
 
-import {
-  type ChatTemplate,
-  ChatTemplateError,
-  plain,
-  RenderBudget,
-  taint,
-  type Text,
-} from "../../tokenizer/mod.ts";
-import { pollCancellation } from "../cancellation.ts";
+import { type ChatTemplate, ChatTemplateError, plain, type Text } from "../../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
 import { generate, type GenerateContext, type ThinkingSyntax } from "../generate/mod.ts";
-import { createGoTemplate, GoTemplateError, renderGoChatText } from "../go_template/mod.ts";
 import {
   encodePrompt,
   ImageMarks,
@@ -21,19 +11,13 @@ import {
   type PromptItem,
   promptLength,
 } from "../prompt/mod.ts";
-import type {
-  ChatEvent,
-  ChatMessage,
-  ChatRequest,
-  OutputFormat,
-  Tool,
-  ToolCall,
-} from "../types/mod.ts";
+import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool } from "../types/mod.ts";
 import { AnswerStream } from "./answer_stream.ts";
 import { beginsThinking, endsThinking } from "./answers/answer_parser.ts";
 import type { AnswerFormat, CallableTool } from "./answers/types.ts";
 import { ChatTools } from "./chat_tools.ts";
-import { fewestToDrop, type Measured } from "./fit.ts";
+import { fewestToDrop, type Measured, unitsOf } from "./fit.ts";
+import { rendererOf } from "./render.ts";
 
 /** A model that can chat. */
 export interface ChatContext extends GenerateContext {
@@ -52,7 +36,9 @@ export type SplitPrompt = (prompt: Text) => Prompt;
  */
 export function renderChat(context: ChatContext, request: ChatRequest): string {
   const marks = new ImageMarks();
-  return marks.show(plain(rendererOf(context, request)(marks.placeInMessages(request.messages))));
+  return marks.show(
+    plain(rendererOf(context.template, request)(marks.placeInMessages(request.messages))),
+  );
 }
 
 /** The number of tokens of chat()'s prompt. Errors: those of chat(). */
@@ -150,7 +136,7 @@ function fit(
   split: SplitPrompt = (prompt) => prompt,
 ): FittedPrompt {
   const { messages } = request;
-  const render = rendererOf(context, request);
+  const render = rendererOf(context.template, request);
   let fitted: FittedPrompt | undefined;
   let failure: unknown;
   const measure = (dropped: number): Measured => {
@@ -200,72 +186,6 @@ function formatOf(
   return grammar && { grammar };
 }
 
-/**
- * The function that renders messages. All that messages and tools contain is data. A template of
- * the request is parsed once for all attempts, which share a budget.
- */
-function rendererOf(
-  context: ChatContext,
-  { messages: all, think, tools, template }: ChatRequest,
-): (messages: readonly ChatMessage[]) => Text {
-  const budget = new RenderBudget(unitsOf(all), pollCancellation);
-  if (template !== undefined) {
-    return refusingFaults(() => {
-      const parsed = createGoTemplate(template);
-      return (messages) =>
-        refusingFaults(() => renderGoChatText(parsed, { messages, tools, think }, budget));
-    });
-  }
-  const own = context.template;
-  if (!own) return plainPrompt;
-  const variables = think === undefined
-    ? {}
-    : { enable_thinking: think !== false, thinking: think !== false, ...effort(think) };
-  return (messages) =>
-    own.renderText({
-      messages: messages.map(templateMessage),
-      ...(tools ? { tools } : {}),
-      addGenerationPrompt: true,
-      variables,
-    }, budget);
-}
-
-/** Faults of a request's template are errors of the request. */
-function refusingFaults<T>(action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (!(error instanceof GoTemplateError)) throw error;
-    throw new RequestError(error.message, { cause: error });
-  }
-}
-
-/** The prompt of a model without a template: only the texts, since it has no marks for roles. */
-function plainPrompt(messages: readonly ChatMessage[]): Text {
-  return taint(messages.map(({ content }) => content).filter((text) => text !== "").join("\n"));
-}
-
-function effort(think: ChatRequest["think"]): Record<string, string> {
-  return typeof think === "string" ? { reasoning_effort: think } : {};
-}
-
-/** A message under the names that templates use. */
-function templateMessage(message: ChatMessage): Record<string, unknown> {
-  const { role, content, thinking, toolCalls, toolName, toolCallId } = message;
-  return {
-    role,
-    content,
-    ...(thinking !== undefined ? { reasoning_content: thinking, thinking } : {}),
-    ...(toolCalls ? { tool_calls: toolCalls.map(templateCall) } : {}),
-    ...(toolName !== undefined ? { name: toolName } : {}),
-    ...(toolCallId !== undefined ? { tool_call_id: toolCallId } : {}),
-  };
-}
-
-function templateCall(call: ToolCall): Record<string, unknown> {
-  return { type: "function", ...call };
-}
-
 /** The messages that may be dropped: all except system messages and the last one. */
 function turnsOf(messages: readonly ChatMessage[]): ChatMessage[] {
   return messages.filter(({ role }, i) => role !== "system" && i < messages.length - 1);
@@ -275,12 +195,4 @@ function turnsOf(messages: readonly ChatMessage[]): ChatMessage[] {
 function withoutOldest(messages: readonly ChatMessage[], dropped: number): readonly ChatMessage[] {
   let left = dropped;
   return messages.filter(({ role }) => role === "system" || left-- <= 0);
-}
-
-/** UTF-16 units of all messages. */
-function unitsOf(messages: readonly ChatMessage[]): number {
-  return messages.reduce(
-    (sum, { content, thinking = "" }) => sum + content.length + thinking.length,
-    0,
-  );
 }

@@ -80,3 +80,11 @@ export function fewestToDrop(
     return found < 0 ? gone.length - 1 : found;
   }
 }
+
+/** UTF-16 units of all messages. */
+export function unitsOf(messages: readonly Weighed[]): number {
+  return messages.reduce(
+    (sum, { content, thinking = "" }) => sum + content.length + thinking.length,
+    0,
+  );
+}
