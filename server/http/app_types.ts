@@ -75,7 +75,7 @@ export interface AppOptions {
   apiKey?: string;
   /** Whether there is a server for cloud models. Default false. */
   hasCloud?: boolean;
-  /** Follow Anthropic where /v1/messages otherwise follows Ollama: stop reasons, `error` events. */
+  /** Follow Anthropic where /v1/messages otherwise follows Ollama: `error` events in streams. */
   anthropicExact?: boolean;
   /** End thinking after the budget, or the level, that a request asks for. Default false. */
   enforcesThinkingBudget?: boolean;

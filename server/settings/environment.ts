@@ -151,7 +151,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: "OLLAMA_REMOTES", effect: "hosts of models with a remote_host (all public ones)" },
   {
     name: "QUERN_ANTHROPIC_EXACT",
-    effect: "Anthropic's own stop reasons and errors",
+    effect: "Anthropic's error events in streams",
   },
   {
     name: "QUERN_THINKING_BUDGET",

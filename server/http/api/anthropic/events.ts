@@ -25,8 +25,10 @@ const SIGNATURE = btoa("quern");
 export interface AnswerOptions extends Pick<AnswerHead, "id" | "model"> {
   /** Name of the request, by which clients report a fault. */
   requestId: string;
-  /** Whether stop strings and failures are told as Anthropic does, not as Ollama does. */
+  /** Whether failures are told as Anthropic does, not as Ollama does. */
   exact: boolean;
+  /** The stop strings that the request names; a model may have others, which are its own ends. */
+  stopSequences: readonly string[];
 }
 
 /** The events of one answer, and the answer that a client puts together of them. */
@@ -151,12 +153,11 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
   }
 
   #stopOf({ reason, stopString }: DoneEvent): AnthropicStop {
-    const stop_sequence = stopString ?? null;
+    const stop_sequence = this.#options.stopSequences.find((stop) => stop === stopString) ?? null;
     // A client must not run a call whose arguments were cut short.
     if (this.#call?.isWhole) return { stop_reason: "tool_use", stop_sequence };
     if (reason === "length") return { stop_reason: "max_tokens", stop_sequence };
-    const isNamed = this.#options.exact && stopString !== undefined;
-    return { stop_reason: isNamed ? "stop_sequence" : "end_turn", stop_sequence };
+    return { stop_reason: stop_sequence === null ? "end_turn" : "stop_sequence", stop_sequence };
   }
 }
 

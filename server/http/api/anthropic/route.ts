@@ -34,7 +34,13 @@ export function anthropicRoutes(dependencies: AppDependencies): Hono<AppEnvironm
       const { request, ...loading } = translateMessages(body, info);
       return { ...loading, tasks: [{ kind: "chat", request }] };
     },
-    encoder: (head) => new AnthropicEncoder({ ...head, requestId: newId("req"), exact }),
+    encoder: (head, { stop_sequences, options }) =>
+      new AnthropicEncoder({
+        ...head,
+        requestId: newId("req"),
+        exact,
+        stopSequences: [...stop_sequences ?? [], ...options?.stop ?? []],
+      }),
     stream: sseResponse,
     newId: () => newId("msg"),
     adapt: placed,

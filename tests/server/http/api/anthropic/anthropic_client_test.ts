@@ -231,7 +231,7 @@ Deno.test("a stop sequence ends the answer and is named", async () => {
   const cut = await client.messages.create(
     ask({ temperature: 0, model: "plain", stop_sequences: ["never", sequence] }),
   );
-  assertEquals([cut.stop_reason, cut.stop_sequence], ["end_turn", sequence]);
+  assertEquals([cut.stop_reason, cut.stop_sequence], ["stop_sequence", sequence]);
   assertEquals((cut.content[0] as Anthropic.TextBlock).text, text.slice(0, text.indexOf(sequence)));
 });
 

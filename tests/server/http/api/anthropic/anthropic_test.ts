@@ -170,29 +170,30 @@ const wholeCall = everything.slice(5, 9);
 const cut: DoneEvent = { ...done, reason: "length" };
 const stopped: DoneEvent = { ...done, stopString: "###" };
 
-/** Events, then stop_reason and stop_sequence, and stop_reason with the exact switch. */
-const ends: [string, ChatEvent[], string, string | null, string][] = [
-  ["the model's own end", [done], "end_turn", null, "end_turn"],
-  ["a limit", [cut], "max_tokens", null, "max_tokens"],
-  ["a stop string", [stopped], "end_turn", "###", "stop_sequence"],
-  ["a call", [...wholeCall, done], "tool_use", null, "tool_use"],
-  ["a call that the limit follows", [...wholeCall, cut], "tool_use", null, "tool_use"],
-  ["a call that a limit cut short", [...cutCall, cut], "max_tokens", null, "max_tokens"],
-  ["a second call cut short", [...wholeCall, ...cutCall, cut], "max_tokens", null, "max_tokens"],
+/** Events, then stop_reason and stop_sequence. */
+const ends: [string, ChatEvent[], string, string | null][] = [
+  ["the model's own end", [done], "end_turn", null],
+  ["a limit", [cut], "max_tokens", null],
+  ["a stop sequence", [stopped], "stop_sequence", "###"],
+  ["a stop string of the options", [{ ...done, stopString: "##" }], "stop_sequence", "##"],
+  ["a stop string of the model", [{ ...done, stopString: "<end>" }], "end_turn", null],
+  ["a call", [...wholeCall, done], "tool_use", null],
+  ["a call that the limit follows", [...wholeCall, cut], "tool_use", null],
+  ["a call that a limit cut short", [...cutCall, cut], "max_tokens", null],
+  ["a second call cut short", [...wholeCall, ...cutCall, cut], "max_tokens", null],
 ];
 
-for (const [name, events, reason, sequence, exactReason] of ends) {
+for (const [name, events, stop_reason, stop_sequence] of ends) {
   Deno.test(`stop_reason tells of ${name}`, async () => {
-    for (const anthropicExact of [false, true]) {
-      const test = createTestApp({ script: plays(start, ...events) }, { anthropicExact });
-      const expected = {
-        stop_reason: anthropicExact ? exactReason : reason,
-        stop_sequence: sequence,
-      };
-      const { stop_reason, stop_sequence } = await (await test.post("/v1/messages", body)).json();
-      assertEquals({ stop_reason, stop_sequence }, expected);
-      assertEquals((await stream(test)).at(-2)!.delta as unknown, expected);
-    }
+    const test = createTestApp({ script: plays(start, ...events) });
+    const asked = { ...body, stop_sequences: ["never", "###"], options: { stop: ["##"] } };
+    const answer = await (await test.post("/v1/messages", asked)).json();
+    const expected = { stop_reason, stop_sequence };
+    assertEquals(
+      { stop_reason: answer.stop_reason, stop_sequence: answer.stop_sequence },
+      expected,
+    );
+    assertEquals((await stream(test, asked)).at(-2)!.delta as unknown, expected);
   });
 }
 
