@@ -32,8 +32,9 @@ export interface CompileOptions {
   readonly formats?: boolean | "standard";
   /**
    * Whether an object may have keys that its schema does not declare, if the schema declares some
-   * and does not mention others. JSON Schema allows them. Default: only where given documents are
-   * checked (anyOrder, anyNumbers); new documents have the declared keys alone.
+   * and does not mention others; and whether a value may have JSON types of which its schema says
+   * nothing, if it speaks of some, as `properties` does of objects. JSON Schema allows both. Default:
+   * only where given documents are checked (anyOrder, anyNumbers); new documents have neither.
    */
   readonly openObjects?: boolean;
   /**

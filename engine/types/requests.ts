@@ -41,9 +41,9 @@ export interface FormatOptions {
   /** Default: any text. Errors: SchemaError, GrammarError. */
   format?: OutputFormat;
   /**
-   * Whether objects may have keys that the schema does not mention, as in JSON Schema. Default
-   * false: only keys that the schema declares or allows are generated. Applies to the arguments of
-   * tools, too.
+   * Whether objects may have keys that the schema does not mention, and values types of which it
+   * says nothing, as in JSON Schema. Default false: only keys that the schema declares or allows are
+   * generated, and `properties` without `type` means objects. Applies to the arguments of tools, too.
    */
   openObjects?: boolean;
   /**

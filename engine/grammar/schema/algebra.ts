@@ -3,6 +3,7 @@
 import * as numbers from "../number/mod.ts";
 import { intersectArrays, subtractArray } from "./arrays.ts";
 import { intersectObjects, subtractObject } from "./objects.ts";
+import { mentionedByAny } from "./mentioned.ts";
 import { uniteObjects } from "./unions.ts";
 import { AlgebraError } from "./schema_error.ts";
 import {
@@ -31,6 +32,7 @@ export function intersectShapes(types: TypeAlgebra, a: Shape, b: Shape): Shape {
       types,
       product(a.objects, b.objects, (x, y) => intersectObjects(types, x, y)),
     ),
+    mentioned: a.mentioned | b.mentioned,
   };
 }
 
@@ -51,6 +53,7 @@ export function uniteShapes(types: TypeAlgebra, shapes: readonly Shape[]): Shape
     ),
     arrays,
     objects,
+    mentioned: mentionedByAny(shapes),
   };
 }
 
@@ -73,6 +76,7 @@ export function subtractShapes(types: TypeAlgebra, a: Shape, b: Shape): Shape {
       (left, object) => withoutObject(types, left, object),
       a.objects,
     ),
+    mentioned: a.mentioned,
   };
 }
 

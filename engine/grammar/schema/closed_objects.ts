@@ -18,13 +18,10 @@ export interface LivingShapes {
 }
 
 /** The same types without undeclared keys. */
-export function closeObjects(
-  graph: TypeGraph,
-  shapes: ReadonlyMap<TypeId, ClosedShape>,
-  inhabited: Inhabited,
-): LivingShapes {
+export function closeObjects(graph: TypeGraph, living: LivingShapes): LivingShapes {
+  const { shapes, inhabited } = living;
   if (![...shapes.values()].some(({ objects }) => objects.some(({ isClosed }) => isClosed))) {
-    return { shapes, inhabited };
+    return living;
   }
   const closed = new Map<TypeId, ClosedShape>();
   for (const [id, shape] of shapes) {
@@ -33,13 +30,23 @@ export function closeObjects(
       .filter((object) => inhabited.hasObject(object));
     closed.set(id, objects.length > 0 ? { ...shape, objects } : shape);
   }
-  const living = new Inhabited(graph, closed);
-  // Objects that are needed within themselves, or in numbers that need other keys, are rare.
-  const isWhole = [...shapes].every(([id, { arrays }]) =>
-    (living.has(id) || !inhabited.has(id)) &&
-    arrays.every((array) => living.hasArray(array) || !inhabited.hasArray(array))
+  return ifWhole(graph, closed, living);
+}
+
+/** Types with fewer values, if all that had values still have some; else the types as they were. */
+export function ifWhole(
+  graph: TypeGraph,
+  closed: ReadonlyMap<TypeId, ClosedShape>,
+  before: LivingShapes,
+): LivingShapes {
+  const { inhabited } = before;
+  const left = new Inhabited(graph, closed);
+  // Values that are needed within themselves, or in numbers that need others, are rare.
+  const isWhole = [...closed].every(([id, { arrays }]) =>
+    (left.has(id) || !inhabited.has(id)) &&
+    arrays.every((array) => left.hasArray(array) || !inhabited.hasArray(array))
   );
-  return isWhole ? { shapes: closed, inhabited: living } : { shapes, inhabited };
+  return isWhole ? { shapes: closed, inhabited: left } : before;
 }
 
 /** An object type without undeclared keys; undefined if it needs one. */

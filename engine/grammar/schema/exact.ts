@@ -5,6 +5,7 @@ import { Decimal, type JsonValue } from "../json/mod.ts";
 import { exactly } from "../number/mod.ts";
 import type { TypeId } from "../types.ts";
 import { canonical } from "./canonical.ts";
+import { typesOf } from "./mentioned.ts";
 import { AlgebraError } from "./schema_error.ts";
 import { type ArrayShape, NONE, type ObjectShape, type Shape } from "./shape.ts";
 import { literals } from "./strings.ts";
@@ -51,7 +52,7 @@ export class ExactTypes {
     if (compound.length > MAX_COMPOUND) {
       throw new AlgebraError(`it lists more than ${MAX_COMPOUND} arrays and objects`);
     }
-    return {
+    const shape = {
       null: values.includes(null),
       booleans: [false, true].filter((value) => values.includes(value)),
       numbers: numbers.length > 0 ? exactly(numbers) : undefined,
@@ -62,6 +63,7 @@ export class ExactTypes {
       objects: compound.filter((value) => value instanceof Map)
         .map((value) => this.#object(value)),
     };
+    return { ...shape, mentioned: typesOf(shape) };
   }
 
   /** The type of a value within another one. */

@@ -6,6 +6,7 @@ import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";
 import { halve, intersectShapes, uniteShapes, withoutArray, withoutObject } from "./algebra.ts";
 import type { FewValues } from "./canonical.ts";
+import { mentionedByAny } from "./mentioned.ts";
 import { NO_SHAPE, type ObjectShape, type Shape, type TypeAlgebra } from "./shape.ts";
 import { intersectStrings, subtractStrings, uniteStrings } from "./strings.ts";
 
@@ -44,6 +45,7 @@ export function onlyOne(types: TypeAlgebra, within: Shape, branches: readonly Sh
       intersect: (a, b) => intersectStrings(languages, a, b),
       subtract: (a, b) => subtractStrings(languages, a, b),
     }),
+    mentioned: mentionedByAny(narrowed),
   };
 }
 

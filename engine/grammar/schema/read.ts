@@ -6,6 +6,7 @@ import { Languages } from "../language/mod.ts";
 import { checkSpelling } from "../number/mod.ts";
 import type { SchemaTypes } from "../types.ts";
 import { closeObjects } from "./closed_objects.ts";
+import { closeTypes } from "./closed_types.ts";
 import { collectShapes } from "./collect.ts";
 import { Inhabited } from "./emptiness.ts";
 import { explainEmptiness } from "./explain.ts";
@@ -45,7 +46,8 @@ export function readSchema(
     const shapes = collectShapes(graph, root);
     const inhabited = new Inhabited(graph, shapes);
     if (!inhabited.has(root)) throw explainEmptiness(reader, root, inhabited);
-    const closed = closeObjects(graph, shapes, inhabited);
+    const living = { shapes, inhabited };
+    const closed = openObjects ? living : closeObjects(graph, closeTypes(graph, living));
     const types = lowerTypes(graph, closed.shapes, closed.inhabited, root);
     for (const { numbers, strings, objects } of types.types) {
       if (numbers) checkSpelling(numbers);

@@ -8,8 +8,10 @@ import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";
 import { canonical } from "./canonical.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
+import { BITS } from "./mentioned.ts";
 import type { SchemaWarning } from "./schema_error.ts";
 import type { SchemaOptions } from "./schema_input.ts";
+import type { JsonTypes } from "./shape.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);
@@ -138,6 +140,18 @@ function formatOf(
   return formats === "standard" && !STANDARD_FORMATS.has(format) ? undefined : format;
 }
 
+/** The JSON types of which the format of a schema says something. */
+export function formatTypes(
+  keywords: KeywordReader,
+  languages: Languages,
+  formats: SchemaOptions["formats"],
+): JsonTypes {
+  const name = formatOf(keywords, formats);
+  if (name === undefined) return 0;
+  return (NUMBER_FORMATS.has(name) ? BITS.number : 0) |
+    (languages.format(name) === undefined ? 0 : BITS.string);
+}
+
 /** The warning about a format that nobody defines, which JSON Schema takes as an annotation. */
 export function formatWarning(
   keywords: KeywordReader,
@@ -145,9 +159,7 @@ export function formatWarning(
   formats: SchemaOptions["formats"],
 ): SchemaWarning | undefined {
   const name = formats === true ? formatOf(keywords, formats) : undefined;
-  const isKnown = name === undefined || NUMBER_FORMATS.has(name) ||
-    languages.format(name) !== undefined;
-  if (isKnown) return undefined;
+  if (name === undefined || formatTypes(keywords, languages, formats) !== 0) return undefined;
   const reason = `no format ${brief(name)} is known, so it restricts nothing; a "pattern" would`;
   return { pointer: keywords.pointer, keyword: "format", reason };
 }

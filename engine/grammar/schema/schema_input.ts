@@ -15,8 +15,8 @@ export interface SchemaOptions {
    */
   readonly formats?: boolean | "standard";
   /**
-   * Whether objects may have keys that the schema does not mention, as in JSON Schema (the
-   * default), or only if the schema declares none.
+   * Whether objects may have keys, and values JSON types, that the schema does not mention, as in
+   * JSON Schema (the default), or only if the schema mentions none.
    */
   readonly openObjects?: boolean;
 }

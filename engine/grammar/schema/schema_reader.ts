@@ -11,7 +11,8 @@ import { type KeywordReader, textList } from "./keyword_reader.ts";
 import { CONSTRAINTS, type Draft } from "./keywords.ts";
 import { readArrays } from "./read_arrays.ts";
 import { readObjects } from "./read_objects.ts";
-import { formatWarning, readNumbers, readStrings, readTypes } from "./read_values.ts";
+import { mentionedTypes } from "./mentioned.ts";
+import { formatTypes, formatWarning, readNumbers, readStrings, readTypes } from "./read_values.ts";
 import type { SchemaOptions } from "./schema_input.ts";
 import { isLimit, SchemaError, type SchemaWarning } from "./schema_error.ts";
 import { ANY, NONE } from "./shape.ts";
@@ -144,6 +145,10 @@ export class SchemaReader {
         : undefined,
       arrays: types.has("array") ? [readArrays(keywords, typeOf)] : [],
       objects: types.has("object") ? [readObjects(keywords, graph, typeOf)] : [],
+      mentioned: mentionedTypes(
+        keywords,
+        formatTypes(keywords, graph.languages, this.options.formats),
+      ),
     });
   }
 

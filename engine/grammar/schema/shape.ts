@@ -15,6 +15,9 @@ export const NONE: TypeId = 1;
 /** Most alternatives of arrays or objects that one type may have. */
 export const MAX_ALTERNATIVES = 256;
 
+/** JSON types, a bit each. */
+export type JsonTypes = number;
+
 /** Values that are allowed, by JSON type. */
 export interface Shape {
   readonly null: boolean;
@@ -26,6 +29,8 @@ export interface Shape {
   readonly arrays: readonly ArrayShape[];
   /** Alternatives. */
   readonly objects: readonly ObjectShape[];
+  /** JSON types of which a schema says something; 0 if no schema says anything: see mentioned.ts. */
+  readonly mentioned: JsonTypes;
 }
 
 /** Arrays: `prefix`, then any number of `rest`. */
@@ -116,6 +121,7 @@ export const NO_SHAPE: Shape = {
   strings: undefined,
   arrays: [],
   objects: [],
+  mentioned: 0,
 };
 
 /** Every array. */
@@ -149,6 +155,7 @@ export function anyShape(languages: Languages): Shape {
     strings: { language: languages.any(), min: 0, max: Infinity },
     arrays: [ANY_ARRAY],
     objects: [anyObject(languages)],
+    mentioned: 0,
   };
 }
 

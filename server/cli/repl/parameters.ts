@@ -27,7 +27,10 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   presence_penalty: { type: "number", help: "discourages tokens that have been there" },
   frequency_penalty: { type: "number", help: "discourages them by how often they were" },
   stop: { type: "texts", help: "texts that end an answer, in quotes if they have spaces" },
-  open_objects: { type: "boolean", help: "let objects have keys that a schema does not name" },
+  open_objects: {
+    type: "boolean",
+    help: "let objects have keys, and values types, that a schema does not name",
+  },
   num_batch: { type: "integer", help: "tokens of a prompt read at a time" },
   num_gpu: { type: "integer", help: "layers on the GPU; -1 is automatic" },
   main_gpu: { type: "integer", help: "number of the GPU" },

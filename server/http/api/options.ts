@@ -15,8 +15,8 @@ import type { promptProgress } from "./openapi/answer_parts.ts";
 import { HttpError } from "../errors.ts";
 
 const OPEN_OBJECTS =
-  "Let objects have keys that their schema says nothing of, as JSON Schema has it, " +
-  "also where it declares others. Default false: only keys that it declares or allows.";
+  "Let objects have keys, and values types, of which their schema says nothing, as JSON Schema has " +
+  "it. Default false: only keys that it declares or allows, and objects where it declares some.";
 
 /** `options`, which the other APIs take too. */
 export const options = {
