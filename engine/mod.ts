@@ -42,6 +42,7 @@ export {
   type SystemMemory,
 } from "./block_store/mod.ts";
 export { BOX_MODEL } from "./box/mod.ts";
+export { continuesFinalMessage } from "./chat/mod.ts";
 export * from "./create/mod.ts";
 export * from "./errors.ts";
 export {

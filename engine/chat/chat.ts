@@ -14,10 +14,17 @@ import {
 import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool } from "../types/mod.ts";
 import { AnswerStream } from "./answer_stream.ts";
 import { beginsThinking, endsThinking } from "./answers/answer_parser.ts";
+import { continueParser } from "./answers/continued_parser.ts";
 import type { AnswerFormat, CallableTool } from "./answers/types.ts";
 import { ChatTools } from "./chat_tools.ts";
+import {
+  continuesFinalMessage,
+  promptText,
+  renderContinued,
+  type RenderedPrompt,
+} from "./continuation.ts";
 import { fewestToDrop, type Measured, unitsOf } from "./fit.ts";
-import { rendererOf } from "./render.ts";
+import { createRenderer } from "./render.ts";
 
 /** A model that can chat. */
 export interface ChatContext extends GenerateContext {
@@ -36,9 +43,8 @@ export type SplitPrompt = (prompt: Text) => Prompt;
  */
 export function renderChat(context: ChatContext, request: ChatRequest): string {
   const marks = new ImageMarks();
-  return marks.show(
-    plain(rendererOf(context.template, request)(marks.placeInMessages(request.messages))),
-  );
+  const messages = marks.placeInMessages(request.messages);
+  return marks.show(plain(promptText(rendererOf(context, request)(messages))));
 }
 
 /** The number of tokens of chat()'s prompt. Errors: those of chat(). */
@@ -76,10 +82,11 @@ export function chat(
     toolChoice: _toolChoice,
     parallelToolCalls: _parallelToolCalls,
     template: _template,
+    continueFinalMessage: _continueFinalMessage,
     ...rest
   } = request;
   const tools = new ChatTools(offered(request), tokenizer, request);
-  const { prompt, items, dropped: count } = fit(context, request, split);
+  const { prompt, begun, items, dropped: count } = fit(context, request, split);
   const dropped = turnsOf(request.messages).slice(0, count);
   const format = formatOf(answers, request, prompt, tools.callable);
   const events = generate(
@@ -94,22 +101,33 @@ export function chat(
     },
     {
       showControl: answers.thinking !== undefined || answers.calls !== undefined,
-      thinking: thinkingOf(answers, prompt),
+      thinking: thinkingOf(answers, prompt, begun),
+      begun,
     },
   );
   const parser = answers.parser({
     prompt,
     tools: tools.callable,
     // Arguments are only given out while they come if a mask enforces their form.
-    streaming: format !== undefined && tools.callable.length > 0,
+    streaming: format !== undefined && tools.callable.length > 0 && begun === "",
   });
-  return new AnswerStream(events, { parser, thinking: answers.thinking, tools, dropped });
+  return new AnswerStream(events, {
+    parser: continueParser(parser, begun),
+    thinking: answers.thinking,
+    tools,
+    dropped,
+  });
 }
 
-/** The marks of thinking in the answer to a prompt; undefined if it does not think. */
-function thinkingOf({ thinking }: AnswerFormat, prompt: string): ThinkingSyntax | undefined {
+/** The marks of thinking in the rest of an answer to a prompt; undefined if it does not think. */
+function thinkingOf(
+  { thinking }: AnswerFormat,
+  prompt: string,
+  begun: string,
+): ThinkingSyntax | undefined {
   if (!thinking || endsThinking(prompt, thinking)) return undefined;
-  return { ...thinking, begun: beginsThinking(prompt, thinking) };
+  const isBegun = beginsThinking(prompt, thinking);
+  return isBegun || begun === "" ? { ...thinking, begun: isBegun } : undefined;
 }
 
 /** The tools that may be called. */
@@ -123,7 +141,10 @@ function offered({ tools = [], toolChoice = "auto" }: ChatRequest): readonly Too
 
 /** A prompt, as text and as tokens. */
 interface FittedPrompt {
+  /** The text up to the answer. */
   readonly prompt: string;
+  /** The beginning of the answer, if that continues a message. */
+  readonly begun: string;
   readonly items: PromptItem[];
   /** Number of messages that were dropped because they did not fit. */
   readonly dropped: number;
@@ -136,15 +157,16 @@ function fit(
   split: SplitPrompt = (prompt) => prompt,
 ): FittedPrompt {
   const { messages } = request;
-  const render = rendererOf(context.template, request);
+  const render = rendererOf(context, request);
   let fitted: FittedPrompt | undefined;
   let failure: unknown;
   const measure = (dropped: number): Measured => {
     try {
-      const prompt = render(withoutOldest(messages, dropped));
+      const rendered = render(withoutOldest(messages, dropped));
+      const prompt = split(promptText(rendered));
       // The template writes BOS if the model wants it, and encoding does not add another.
-      const items = encodePrompt(context, { prompt: split(prompt), context: request.context });
-      fitted = { prompt: plain(prompt), items, dropped };
+      const items = encodePrompt(context, { prompt, context: request.context });
+      fitted = { prompt: plain(rendered.head), begun: rendered.begun, items, dropped };
       return { fits: true, tokens: promptLength(items) };
     } catch (error) {
       if (error instanceof ContextLengthError) {
@@ -164,6 +186,19 @@ function fit(
   fewestToDrop(droppable, kept, context.contextLength, measure);
   if (!fitted) throw failure;
   return fitted;
+}
+
+/** The function that makes the prompt of messages. Errors: those of the function, RequestError. */
+function rendererOf({ template, answers }: ChatContext, request: ChatRequest) {
+  const isContinued = continuesFinalMessage(request);
+  // Many templates show thinking only where it is turned on.
+  const think = request.think ??
+    (isContinued && request.messages.at(-1)?.thinking ? true : undefined);
+  const render = createRenderer(template, { ...request, ...(think !== undefined && { think }) });
+  return (messages: readonly ChatMessage[]): RenderedPrompt =>
+    isContinued
+      ? renderContinued(render, messages, answers.thinking)
+      : { head: render(messages), begun: "" };
 }
 
 /** The grammar of the whole answer, with thinking and calls; undefined if anything is allowed. */

@@ -10,3 +10,4 @@ export {
   renderChat,
   type SplitPrompt,
 } from "./chat.ts";
+export { continuesFinalMessage } from "./continuation.ts";

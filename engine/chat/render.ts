@@ -8,8 +8,17 @@ import { createGoTemplate, GoTemplateError, renderGoChatText } from "../go_templ
 import type { ChatMessage, ChatRequest, ToolCall } from "../types/mod.ts";
 import { unitsOf } from "./fit.ts";
 
+/** The options of a rendering. */
+export interface RenderOptions {
+  /**
+   * Whether the prompt ends with the header of an answer, where that is not up to the template
+   * alone. Default true.
+   */
+  readonly opens?: boolean;
+}
+
 /** Renders messages. */
-export type Render = (messages: readonly ChatMessage[]) => Text;
+export type Render = (messages: readonly ChatMessage[], options?: RenderOptions) => Text;
 
 /**
  * The function that renders messages. All that messages and tools contain is data. A template of
@@ -18,7 +27,7 @@ export type Render = (messages: readonly ChatMessage[]) => Text;
  *
  * @param own the model's template
  */
-export function rendererOf(
+export function createRenderer(
   own: ChatTemplate | undefined,
   { messages: all, think, tools, template }: ChatRequest,
 ): Render {
@@ -34,11 +43,11 @@ export function rendererOf(
   const variables = think === undefined
     ? {}
     : { enable_thinking: think !== false, thinking: think !== false, ...effort(think) };
-  return (messages) =>
+  return (messages, { opens = true } = {}) =>
     own.renderText({
       messages: messages.map(templateMessage),
       ...(tools ? { tools } : {}),
-      addGenerationPrompt: true,
+      addGenerationPrompt: opens,
       variables,
     }, budget);
 }

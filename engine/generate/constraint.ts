@@ -24,6 +24,7 @@ type FormatReading = Pick<FormatOptions, "openObjects">;
 /** Most compiled formats that are cached for a vocabulary. */
 const MOST_KEPT = 32;
 
+const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const compiled = new WeakMap<Tokenizer, Map<string, CompiledSchema>>();
@@ -107,6 +108,11 @@ export class Constraint implements TokenConstraint {
 
   #forcedText(): string {
     return decoder.decode(this.#attempt(() => this.#matcher.forced()) ?? new Uint8Array(0));
+  }
+
+  /** Takes the text of the answer that is in the prompt. False if no answer begins with it. */
+  begin(text: string): boolean {
+    return this.#attempt(() => this.#matcher.acceptBytes(encoder.encode(text))) ?? false;
   }
 
   /** Takes a token. False if it is not allowed, or if the constraint has failed. */

@@ -40,6 +40,8 @@ export interface GenerateOptions {
   readonly showControl?: boolean;
   /** The marks of thinking, if the answer may contain thinking, by which it can be ended. */
   readonly thinking?: ThinkingSyntax | undefined;
+  /** The end of the prompt with which the answer's format begins. Default: none. */
+  readonly begun?: string;
 }
 
 /**
@@ -49,7 +51,7 @@ export interface GenerateOptions {
 export function generate(
   context: GenerateContext,
   request: PromptRequest,
-  { showControl = false, thinking }: GenerateOptions = {},
+  { showControl = false, thinking, begun = "" }: GenerateOptions = {},
 ): AsyncIterableIterator<GenerateEvent> {
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
@@ -59,6 +61,10 @@ export function generate(
   const alternatives = request.logprobs ?? (masks ? 0 : undefined);
   const constraint = format && new Constraint(format, tokenizer, finish, request);
   if (constraint) constraint.keepsMasks = masks;
+  if (constraint?.begin(begun) === false) {
+    throw constraint.failure ??
+      new RequestError("Cannot continue the last message: the format has no answer that begins so");
+  }
   const sampling = resolveSampling(request, contextLength, constraint !== undefined);
   const wanted = request.maxTokens ?? Infinity;
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");

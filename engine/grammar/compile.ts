@@ -61,6 +61,8 @@ export interface Matcher {
   mask(options?: { readonly remaining?: number }): Uint32Array<ArrayBuffer>;
   /** Accepts a token. Returns false, and changes nothing, if the token is not allowed. */
   accept(token: number): boolean;
+  /** Accepts bytes as if tokens had brought them; then like accept(). */
+  acceptBytes(bytes: Uint8Array): boolean;
   /** The bytes that must come next, up to where there is a choice or the document may end. */
   forced(): Uint8Array;
   /**

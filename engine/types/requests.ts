@@ -208,6 +208,15 @@ export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOption
   /** Whether, and how hard, a thinking model thinks. Templates see it as `enable_thinking`. */
   think?: boolean | "low" | "medium" | "high" | "max";
   /**
+   * Whether the answer continues the last message (prefill) instead of following it: the prompt ends
+   * with that message's text, or its thinking if it has no text, and the answer is what comes after
+   * it. Default: whether an assistant said it and called no tools. If true, a message of any role is
+   * continued. If false, an assistant's message counts as whole, and another one follows. Errors:
+   * RequestError if the message cannot be continued: it has tool calls, the template leaves it out,
+   * or no answer in the request's format begins with it.
+   */
+  continueFinalMessage?: boolean;
+  /**
    * Whether to drop the oldest turns if the conversation does not fit the window. Default true. If
    * false, that is a ContextLengthError.
    */

@@ -4,6 +4,7 @@
 import {
   type ChatEvent,
   type ChatRequest,
+  continuesFinalMessage,
   type EmbedRequest,
   type EmbedResult,
   type GenerateEvent,
@@ -67,10 +68,11 @@ function notesOn({ repeatLastN }: ChatRequest | GenerateRequest): string[] {
 /** The program of the server; asked only if it makes a difference. */
 async function programOf(
   call: RemoteCall,
-  { format }: ChatRequest | GenerateRequest,
+  request: ChatRequest | GenerateRequest,
 ): Promise<ServerProgram> {
+  const { format } = request;
   const isCommon = format === undefined || format === "json" || "schema" in format;
-  if (isCommon) return "other";
+  if (isCommon && !("messages" in request && continuesFinalMessage(request))) return "other";
   const owners = (await modelsOf(call)).map(({ owned_by: owner }) => owner);
   return (["vllm", "sglang"] as const).find((program) => owners.includes(program)) ?? "other";
 }

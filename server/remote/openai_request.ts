@@ -5,6 +5,7 @@
 import {
   type ChatMessage,
   type ChatRequest,
+  continuesFinalMessage,
   type GenerateRequest,
   type OutputFormat,
   RequestError,
@@ -39,6 +40,9 @@ export function toChat(model: string, request: ChatRequest, program: ServerProgr
       ...given({ tool_choice: toToolChoice(toolChoice), parallel_tool_calls: parallelToolCalls }),
     }),
     ...toThinking(request.think),
+    // Other servers know no such members: some continue the last message by themselves.
+    ...(program !== "other" && continuesFinalMessage(request) &&
+      { continue_final_message: true, add_generation_prompt: false }),
   };
 }
 

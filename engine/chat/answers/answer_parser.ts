@@ -83,6 +83,10 @@ class StreamingParser implements AnswerParser {
     this.#isThinking = this.#isGlue = beginsThinking(options.prompt, thinking);
   }
 
+  get held(): string {
+    return this.#call ? "" : this.#blank + this.#pending;
+  }
+
   push(text: string): AnswerEvent[] {
     this.#pending += text;
     // Half a character is held back until the other half comes.

@@ -82,6 +82,8 @@ export interface ThinkingMarks {
   readonly close: string;
   /** The text that ends thinking early and leads to the answer. Default: `close`. */
   readonly cut?: string;
+  /** The text between thinking and the text of an answer. Default: `close` on a line of its own. */
+  readonly lead?: string;
 }
 
 /** A family: models that were trained to write calls, or thinking, in the same way. */
@@ -116,6 +118,8 @@ export interface AnswerRequest {
 
 /** A parser that splits a stream of text. */
 export interface AnswerParser {
+  /** Text that came and is in no event yet, because it depends on what follows. */
+  readonly held: string;
   /** The events that are certain after more text. */
   push(text: string): AnswerEvent[];
   /** The events of the text that was held back, at the end. */

@@ -1,7 +1,7 @@
 // Models of servers with OpenAI's API: what is sent there, and what becomes of the answers.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import type { ChatRequest } from "../../../engine/mod.ts";
+import type { ChatMessage, ChatRequest } from "../../../engine/mod.ts";
 import { IMAGE_PLACE, RequestError } from "../../../engine/mod.ts";
 import { delta, eventsOf, openAt, serveOpenAi } from "./upstream.ts";
 
@@ -151,6 +151,13 @@ Deno.test("formats and thinking are said in the words of the server's program", 
   assertEquals(await askFor("vllm", { think: false }), {
     chat_template_kwargs: { enable_thinking: false, thinking: false },
   });
+  const begun: ChatMessage[] = [...messages, { role: "assistant", content: "It is" }];
+  const continued = { continue_final_message: true, add_generation_prompt: false };
+  for (const owner of ["vllm", "sglang"]) {
+    assertEquals(await askFor(owner, { messages: begun }), continued);
+    assertEquals(await askFor(owner, { messages: begun, continueFinalMessage: false }), {});
+  }
+  assertEquals(await askFor("me", { messages: begun }), {});
   await assertRejects(
     () => askFor("me", { format: { pattern: "a" } }),
     RequestError,

@@ -12,7 +12,11 @@ const LIST = ["[\n    ", ",\n    ", "\n]"] as const;
 export const COMMAND_R7B: AnswerFamily = {
   name: "command-r7b",
   recognises: (template) => template.includes("<|START_ACTION|>"),
-  thinking: { open: "<|START_THINKING|>", close: "<|END_THINKING|>" },
+  thinking: {
+    open: "<|START_THINKING|>",
+    close: "<|END_THINKING|>",
+    lead: "<|END_THINKING|><|START_RESPONSE|>",
+  },
   text: {
     open: ["<|START_RESPONSE|>", "<|START_TEXT|>"],
     close: ["<|END_RESPONSE|>", "<|END_TEXT|>"],

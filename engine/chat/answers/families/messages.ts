@@ -19,7 +19,13 @@ const MAX_HEADER = 250;
 export function messageFormat(syntax: MessageSyntax): AnswerFormat {
   return {
     name: syntax.name,
-    ...syntax.thinking && { thinking: { ...syntax.thinking, cut: syntax.next } },
+    ...syntax.thinking && {
+      thinking: {
+        ...syntax.thinking,
+        cut: syntax.next,
+        lead: syntax.next + syntax.headers.text[0] + syntax.begin,
+      },
+    },
     calls: {
       openings: [syntax.start],
       read(message, _, tools) {
@@ -68,6 +74,10 @@ class MessageParser implements AnswerParser {
     const { header, isBody } = begunMessage(syntax, options.prompt);
     const kind = isBody ? syntax.kindOf(header, options.tools) : undefined;
     if (kind) this.#begin(kind);
+  }
+
+  get held(): string {
+    return this.#rest;
   }
 
   push(text: string): AnswerEvent[] {

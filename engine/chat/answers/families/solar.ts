@@ -12,7 +12,11 @@ const ID = repeat({ type: "characters", ranges: LETTERS_AND_DIGITS }, 1, 16);
 export const SOLAR: AnswerFamily = {
   name: "solar",
   recognises: (template) => template.includes("<|tool_call:name|>"),
-  thinking: { open: "<|think|>", close: "<|end|>" },
+  thinking: {
+    open: "<|think|>",
+    close: "<|end|>",
+    lead: "<|end|><|begin|>assistant<|content|>",
+  },
   text: { open: ["<|begin|>assistant", "<|content|>"], close: ["<|end|>"] },
   calls: markedCalls({
     open: "<|tool_calls|>",

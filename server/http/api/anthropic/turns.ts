@@ -31,7 +31,21 @@ export function toTurns(body: AnthropicRequest, info: ModelInfo): ChatMessage[] 
   });
   const instructions = readContent(withoutBilling(system), "system", readImage);
   if (instructions.content !== "") turns.unshift({ role: "system", ...instructions });
+  refuseTrailingSpace(turns.at(-1));
   return combineTurns(turns);
+}
+
+/**
+ * Refuses a beginning of the answer that ends with white space, in Anthropic's words: the token that
+ * would have followed has the space at its beginning.
+ */
+function refuseTrailingSpace(last: ChatMessage | undefined): void {
+  if (last?.role !== "assistant" || last.toolCalls || !/\s$/.test(last.content)) return;
+  throw new HttpError(
+    400,
+    "messages: final assistant content cannot end with trailing whitespace",
+    "messages",
+  );
 }
 
 /** Combines consecutive turns of one role; results of tools stay apart. */
