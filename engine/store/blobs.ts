@@ -15,6 +15,7 @@ import {
 } from "./file_system.ts";
 import type { StoreLock } from "./lock.ts";
 import { canonicalDigest } from "./manifest.ts";
+import type { BlobNotes } from "./notes.ts";
 
 /**
  * Largest blob that is read as a whole, such as templates, licenses and conversations. In bytes.
@@ -39,14 +40,17 @@ export class BlobStore {
   /** Path of the folder. */
   readonly folder: string;
   readonly #lock: StoreLock;
+  readonly #notes: BlobNotes;
 
   /**
    * @param folder may be missing until there is a blob
    * @param lock the lock of the store
+   * @param notes the store's notes about blobs
    */
-  constructor(folder: string, lock: StoreLock) {
+  constructor(folder: string, lock: StoreLock, notes: BlobNotes) {
     this.folder = folder;
     this.#lock = lock;
+    this.#notes = notes;
   }
 
   /**
@@ -137,7 +141,7 @@ export class BlobStore {
   }
 
   async #place(path: string, digest: string): Promise<void> {
-    await this.#lock.noteAdded(digest);
+    await this.#notes.added(digest, path);
     await Deno.rename(path, this.pathOf(digest));
     await syncFolder(this.folder);
   }

@@ -44,8 +44,31 @@ export async function isFile(folder: string, entry: Deno.DirEntry): Promise<bool
 
 /** Facts of a file; undefined if it does not exist. */
 export async function statIfThere(path: string): Promise<Deno.FileInfo | undefined> {
+  return await ifThere(Deno.stat(path));
+}
+
+/** Facts of a file, or of a link itself; undefined if there is neither. */
+export async function lstatIfThere(path: string): Promise<Deno.FileInfo | undefined> {
+  return await ifThere(Deno.lstat(path));
+}
+
+/**
+ * Time at which a file came to its place, in milliseconds since 1970. Programs that restore files
+ * set the time of their last change to an old one, but nobody can set the time at which the file
+ * itself, with its name and rights, last changed.
+ */
+export function arrivalOf({ mtime, ctime, birthtime }: Deno.FileInfo): number {
+  return Math.max(...[mtime, ctime, birthtime].map((time) => time?.getTime() ?? 0));
+}
+
+/** The number of a file's inode; 0 for no file, and where files have none. */
+export function inodeOf(facts: Deno.FileInfo | undefined): number {
+  return facts?.ino ?? 0;
+}
+
+async function ifThere<T>(facts: Promise<T>): Promise<T | undefined> {
   try {
-    return await Deno.stat(path);
+    return await facts;
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;

@@ -2,10 +2,12 @@
 // manifest is written completely or not at all. Some versions of Ollama have theirs in
 // manifests-v2, which takes precedence.
 
-import { basename, dirname, join } from "node:path";
-import { StoreError } from "./errors.ts";
+import { dirname, join } from "node:path";
 import {
+  arrivalOf,
   entriesOf,
+  inodeOf,
+  lstatIfThere,
   readIfThere,
   removeIfThere,
   statIfThere,
@@ -24,13 +26,23 @@ const TEMPORARY = /^\.quern-.*-temporary$/;
 /** Most attempts to write a manifest into a folder that others keep removing. */
 const MAX_TRIES = 100;
 
-/** Most nested folders. Names have four parts; more may be a cycle of links. */
-const MAX_DEPTH = 8;
+/** Largest manifest in bytes: one of a model with ten thousand tensors has some megabytes. */
+const MAX_MANIFEST = 64 * 2 ** 20;
+
+/** Milliseconds for which an empty folder is what a crash, or another program, has just made. */
+const YOUNG_FOLDER = 3_600_000;
 
 /** A name and the path of its manifest. */
 export interface ManifestFile {
   readonly name: ModelName;
   readonly path: string;
+}
+
+/** What all manifests say, as far as it can be known. */
+export interface ManifestContents {
+  readonly files: Uint8Array<ArrayBuffer>[];
+  /** What could not be read, as clauses: manifests there may name any blob. */
+  readonly unknown: string[];
 }
 
 /** A manifest with the folder of manifests that contains it. */
@@ -92,21 +104,17 @@ export class ManifestFolder {
     });
   }
 
-  /**
-   * Contents of all files except temporary ones, whatever their names, to find every blob in use.
-   *
-   * @throws {StoreError} if a file cannot be read, because its blobs are unknown then
-   */
-  async contents(): Promise<Uint8Array<ArrayBuffer>[]> {
-    const contents: Uint8Array<ArrayBuffer>[] = [];
-    for (const root of this.#roots) {
-      for await (const path of filesBelow(root)) {
-        if (TEMPORARY.test(basename(path))) continue;
-        const bytes = await readIfThere(path);
-        if (bytes) contents.push(bytes);
-      }
-    }
-    return contents;
+  /** A number that no other folder in its place has: of its inode, or 0 if there is none. */
+  async identity(): Promise<number> {
+    return inodeOf(await statIfThere(this.root));
+  }
+
+  /** Contents of all files except temporary ones, whatever their names, to find every blob in use. */
+  async contents(): Promise<ManifestContents> {
+    const found: ManifestContents = { files: [], unknown: [] };
+    const visited = new Set<string>();
+    for (const root of this.#roots) await collectBelow(root, found, { visited, isRoot: true });
+    return found;
   }
 
   /** Paths of temporary files that crashes left behind. */
@@ -180,18 +188,53 @@ async function renameInto(from: string, to: string): Promise<void> {
   }
 }
 
-async function* filesBelow(folder: string, depth = MAX_DEPTH): AsyncGenerator<string> {
-  let entries: Deno.DirEntry[];
+/**
+ * Adds all files below a folder, which may be missing.
+ *
+ * @param visited real paths of folders: links may lead to one of them again
+ */
+async function collectBelow(
+  folder: string,
+  found: ManifestContents,
+  { visited, isRoot }: { visited: Set<string>; isRoot: boolean },
+): Promise<void> {
+  const { files, unknown } = found;
   try {
-    entries = await Array.fromAsync(Deno.readDir(folder));
+    if (!await lstatIfThere(folder)) return;
+    const real = await Deno.realPath(folder);
+    if (visited.has(real)) return;
+    visited.add(real);
+    const entries = await Array.fromAsync(Deno.readDir(folder));
+    if (entries.length === 0 && !isRoot && await isOld(folder)) {
+      unknown.push(`"${folder}" is empty, as if a disk were not mounted there`);
+    }
+    for (const { name } of entries) {
+      if (TEMPORARY.test(name)) continue;
+      const path = join(folder, name);
+      const facts = await Deno.stat(path).catch((error) => error as Error);
+      if (facts instanceof Error) unknown.push(`"${path}": ${stateOf(facts)}`);
+      else if (facts.isDirectory) await collectBelow(path, found, { visited, isRoot: false });
+      else if (!facts.isFile) unknown.push(`"${path}" is no file`);
+      else if (facts.size > MAX_MANIFEST) unknown.push(`"${path}" is too large for a manifest`);
+      else {
+        await Deno.readFile(path).then(
+          (bytes) => files.push(bytes),
+          (error) => unknown.push(`"${path}": ${stateOf(error)}`),
+        );
+      }
+    }
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
-    throw new StoreError(`Cannot read the manifests in "${folder}"`, { cause: error });
+    unknown.push(`"${folder}": ${stateOf(error)}`);
   }
-  for (const { name, isDirectory, isSymlink } of entries) {
-    const path = join(folder, name);
-    const isFolder = isDirectory || isSymlink && (await statIfThere(path))?.isDirectory;
-    if (!isFolder) yield path;
-    else if (depth > 1) yield* filesBelow(path, depth - 1);
-  }
+}
+
+/** What is wrong with a file or folder that cannot be read. */
+function stateOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "it is a link to something that is not there";
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether a folder was made long ago: an empty one that a crash has left was not. */
+async function isOld(folder: string): Promise<boolean> {
+  return Date.now() - arrivalOf(await Deno.stat(folder)) > YOUNG_FOLDER;
 }

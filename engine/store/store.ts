@@ -19,6 +19,7 @@ import { type ManifestFile, ManifestFolder } from "./manifest_folder.ts";
 import { type ModelBlobs, readModelBlobs, remoteInfo, sizeOfModel } from "./model_blobs.ts";
 import { listModelFiles, modelAtPath, type ModelFile, statModel } from "./model_files.ts";
 import { ModelName } from "./model_name.ts";
+import { BlobNotes } from "./notes.ts";
 import type { StoreEntry, StoreOptions } from "./types.ts";
 
 /** The store: finds, lists, adds and removes models. */
@@ -28,6 +29,7 @@ export class ModelStore {
   readonly #options: StoreOptions;
   readonly #lock: StoreLock;
   readonly #manifests: ManifestFolder;
+  readonly #notes: BlobNotes;
   readonly #collector: BlobCollector;
   readonly #headers: HeaderCache;
   readonly #builtin: BuiltinModels;
@@ -43,10 +45,11 @@ export class ModelStore {
   constructor(options: StoreOptions) {
     const { folder, inspect } = options;
     this.#options = options;
-    this.#lock = new StoreLock(join(folder, ".quern-lock"));
-    this.blobs = new BlobStore(resolve(folder, "blobs"), this.#lock);
-    this.#manifests = new ManifestFolder(resolve(folder));
-    this.#collector = new BlobCollector(this.blobs, this.#manifests, this.#lock);
+    const lock = this.#lock = new StoreLock(join(folder, ".quern-lock"));
+    const manifests = this.#manifests = new ManifestFolder(resolve(folder));
+    const notes = this.#notes = new BlobNotes(join(folder, ".quern-lock-noted"), manifests);
+    const blobs = this.blobs = new BlobStore(resolve(folder, "blobs"), lock, notes);
+    this.#collector = new BlobCollector({ blobs, manifests, lock, notes });
     this.#headers = new HeaderCache(inspect);
     this.#builtin = new BuiltinModels(folder, options.builtin ?? []);
   }
@@ -149,8 +152,9 @@ export class ModelStore {
       await this.#requireBlobs(name, needed);
       const old = await this.#manifests.read(name);
       const lost = old ? blobsNamedIn(old).filter((digest) => !needed.includes(digest)) : [];
-      await this.#lock.noteLost(lost);
+      await this.#noteLost(lost);
       await this.#manifests.write(name, bytes);
+      await this.#notes.named(needed);
       return lost;
     });
     await this.#release(released);
@@ -193,7 +197,7 @@ export class ModelStore {
     const released = await this.#lock.share(async () => {
       const bytes = await readIfThere(manifest.path);
       const lost = bytes ? blobsNamedIn(bytes) : [];
-      await this.#lock.noteLost(lost);
+      await this.#noteLost(lost);
       await this.#manifests.remove(manifest.name);
       return lost;
     });
@@ -215,8 +219,8 @@ export class ModelStore {
    * Removes blobs, partial downloads and temporary files that no model uses. Never fails: problems
    * are part of the result.
    *
-   * @param options graceMilliseconds: files that were written less than this time ago are kept;
-   *   default 1 hour
+   * @param options graceMilliseconds: files that came less than this time ago are kept; default 7
+   *   days
    */
   prune({ graceMilliseconds }: { graceMilliseconds?: number } = {}): Promise<PruneResult> {
     return this.#collector.prune(graceMilliseconds);
@@ -232,6 +236,10 @@ export class ModelStore {
     } finally {
       await this.#collector.flush();
     }
+  }
+
+  async #noteLost(digests: readonly string[]): Promise<void> {
+    await this.#notes.lost(digests.map((digest) => [digest, this.blobs.pathOf(digest)]));
   }
 
   async #release(digests: string[]): Promise<void> {

@@ -84,10 +84,22 @@ export async function serve(
   return 0;
 }
 
+/** Most files that a line of the log names. */
+const MOST_NAMED = 8;
+
 /** Removes files that interrupted pulls and creations have left. */
 async function cleanUp(store: ModelStore, log: Log): Promise<void> {
-  const { removed, bytes, skipped } = await store.prune();
+  const { removed, bytes, skipped, kept } = await store.prune();
   if (skipped) log.warn(skipped);
+  if (kept && kept.names.length > 0) {
+    const named = kept.names.slice(0, MOST_NAMED).join(", ");
+    const rest = kept.names.length > MOST_NAMED
+      ? ` and ${kept.names.length - MOST_NAMED} more`
+      : "";
+    log.warn(
+      `kept, though no manifest in sight names them: ${named}${rest}, ${formatBytes(kept.bytes)}`,
+    );
+  }
   if (removed > 0) log.info(`removed ${removed} unused files of ${formatBytes(bytes)}`);
 }
 
