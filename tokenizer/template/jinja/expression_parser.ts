@@ -3,6 +3,7 @@
 
 import type { TokenStream } from "./token_stream.ts";
 import type { Argument, Call, Expression, Filter } from "./syntax.ts";
+import { parseInteger } from "./values/integers.ts";
 import { Float } from "./values/values.ts";
 
 /** Binary operators by precedence, lowest first. All associate to the left. */
@@ -273,7 +274,7 @@ export class ExpressionParser {
       }
       case "integer":
         this.#stream.skip();
-        return { type: "literal", value: Number(value) };
+        return { type: "literal", value: parseInteger(value) };
       case "float":
         this.#stream.skip();
         return { type: "literal", value: new Float(Number(value)) };

@@ -4,7 +4,7 @@ import type { Float } from "./values/values.ts";
 
 /** An expression, which has a value. */
 export type Expression =
-  | { type: "literal"; value: null | boolean | number | string | Float }
+  | { type: "literal"; value: null | boolean | number | bigint | string | Float }
   | Name
   | { type: "list"; items: Expression[] }
   | TupleExpression

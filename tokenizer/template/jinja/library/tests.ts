@@ -12,7 +12,6 @@ import {
   isText,
   JinjaError,
   toNumber,
-  typeName,
   Undefined,
   type Value,
 } from "../values/values.ts";
@@ -30,10 +29,9 @@ function byOperator(operator: string): Test {
   return (value, args) => applyOperator(operator, value, args.require(0)) === true;
 }
 
-function whole(value: Value): number {
-  const number = toNumber(value);
-  if (number === undefined) throw new JinjaError(`a number is needed, not ${typeName(value)}`);
-  return number;
+/** Whether a number leaves a rest when it is divided. */
+function leaves(value: Value, divisor: Value, rest: number): boolean {
+  return toNumber(applyOperator("%", value, divisor)) === rest;
 }
 
 /** Whether a text has letters, and changing their case changes nothing. */
@@ -57,12 +55,12 @@ const tests: Readonly<Record<string, Test>> = {
   boolean: (value) => typeof value === "boolean",
   callable: (value) => typeof value === "function",
   defined: (value) => !(value instanceof Undefined),
-  divisibleby: (value, args) => toNumber(applyOperator("%", value, args.require(0))) === 0,
+  divisibleby: (value, args) => leaves(value, args.require(0), 0),
   "==": equal,
   eq: equal,
   equalto: equal,
   escaped: () => false,
-  even: (value) => whole(value) % 2 === 0,
+  even: (value) => leaves(value, 2, 0),
   false: (value) => value === false,
   float: (value) => value instanceof Float,
   "!=": byOperator("!="),
@@ -78,13 +76,13 @@ const tests: Readonly<Record<string, Test>> = {
   "<=": byOperator("<="),
   le: byOperator("<="),
   in: (value, args) => contains(args.require(0), value),
-  integer: (value) => typeof value === "number",
+  integer: (value) => typeof value === "number" || typeof value === "bigint",
   iterable: isSequence,
   lower: isCased((text) => text.toLowerCase()),
   mapping: (value) => value instanceof Dictionary,
   none: (value) => value === null,
   number: isNumber,
-  odd: (value) => Math.abs(whole(value) % 2) === 1,
+  odd: (value) => leaves(value, 2, 1),
   sameas: (value, args) => {
     const other = args.require(0);
     return isText(value) ? isText(other) && isEqual(value, other) : value === other;

@@ -12,6 +12,7 @@ import {
   type Text,
 } from "../../../text/tainted_text.ts";
 import { formatPercent } from "../values/format.ts";
+import { parseInteger } from "../values/integers.ts";
 import { repeatText, toRepresentation, toText } from "../values/text.ts";
 import {
   capitalize,
@@ -30,6 +31,7 @@ import {
   iterate,
   JinjaError,
   sliceCharacters,
+  toInteger as integerOf,
   toNumber,
   Tuple,
   typeName,
@@ -53,7 +55,8 @@ const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 function toInteger(value: Value, args: CallArguments): Value {
   if (value instanceof Undefined) throw new JinjaError(value.reason);
   const number = toNumber(value);
-  if (number !== undefined && Number.isFinite(number)) return Math.trunc(number) + 0;
+  if (typeof value === "bigint") return value;
+  if (number !== undefined && Number.isFinite(number)) return integerOf(BigInt(Math.trunc(number)));
   const base = args.integer(1, "base") ?? 10;
   const text = isText(value) ? plain(strip(value, undefined, "both")) : "";
   countText(2 * text.length);
@@ -62,8 +65,9 @@ function toInteger(value: Value, args: CallArguments): Value {
     const parsed = Number.parseInt(digits, base);
     if (!Number.isNaN(parsed)) return parsed;
   }
-  if (INTEGER.test(text)) return Number(text.replaceAll("_", ""));
-  if (DECIMAL.test(text)) return Math.trunc(Number(text)) + 0;
+  if (INTEGER.test(text)) return parseInteger(text.replaceAll("_", ""));
+  const decimal = DECIMAL.test(text) ? Math.trunc(Number(text)) : NaN;
+  if (Number.isFinite(decimal)) return integerOf(BigInt(decimal));
   const fallback = args.get(0, "default");
   return fallback === undefined ? 0 : fallback;
 }
@@ -87,6 +91,7 @@ function roundHalfToEven(value: number): number {
 }
 
 function round(value: Value, args: CallArguments): Value {
+  if (typeof value === "bigint") return value;
   const number = numberOf(value);
   const scale = 10 ** (args.integer(0, "precision") ?? 0);
   switch (args.plainText(1, "method") ?? "common") {
@@ -102,6 +107,7 @@ function round(value: Value, args: CallArguments): Value {
 }
 
 function absolute(value: Value): Value {
+  if (typeof value === "bigint") return value < 0n ? -value : value;
   const size = Math.abs(numberOf(value));
   return value instanceof Float ? new Float(size) : size;
 }

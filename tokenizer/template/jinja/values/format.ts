@@ -12,6 +12,7 @@ import {
   Float,
   JinjaError,
   sliceCharacters,
+  toExactNumber,
   toNumber,
   Tuple,
   typeName,
@@ -93,17 +94,18 @@ function formatNumber(
   precision: string | undefined,
   flags: string,
 ): string {
-  const number = toNumber(value);
-  countText(400);
-  if (number === undefined) {
+  const exact = toExactNumber(value);
+  if (exact === undefined) {
     throw new JinjaError(
       value instanceof Undefined ? value.reason : `%${type} needs a number, not ${typeName(value)}`,
     );
   }
+  const number = Number(exact);
+  countText(400 + String(exact).length);
   const digits = Math.min(Number(precision ?? 6), 100);
   switch (type) {
     case "d":
-      return signed(formatInteger(Math.trunc(number)), flags);
+      return signed(formatInteger(typeof exact === "bigint" ? exact : Math.trunc(exact)), flags);
     case "f":
     case "F":
       return signed(number.toFixed(digits), flags);
@@ -116,7 +118,7 @@ function formatNumber(
       );
     case "x":
     case "X":
-      return type === "x" ? number.toString(16) : number.toString(16).toUpperCase();
+      return type === "x" ? exact.toString(16) : exact.toString(16).toUpperCase();
     case "%":
       return signed((number * 100).toFixed(digits), flags) + "%";
     default:

@@ -2,6 +2,7 @@
 // json.loads(). Defined by Python's json module. As in transformers, characters beyond ASCII are
 // only escaped on request.
 
+import { parseExactJson } from "../../../json_number.ts";
 import { countItems, countSteps, countText } from "../../../text/render_budget.ts";
 import {
   addText,
@@ -60,7 +61,7 @@ export function fromJson(value: Value): Value {
   countItems(8 * value.length);
   const makeText = typeof value === "string" ? plain : taint;
   try {
-    return toValue(JSON.parse(plain(value)), makeText);
+    return toValue(parseExactJson(plain(value)), makeText);
   } catch (error) {
     throw new JinjaError(`from_json: ${(error as Error).message}`, { cause: error });
   }
@@ -69,8 +70,8 @@ export function fromJson(value: Value): Value {
 function write(value: Value, style: JsonStyle, newline: Text): Text {
   countSteps();
   if (value === null || typeof value === "boolean") return String(value);
-  if (typeof value === "number") return formatInteger(value);
-  if (value instanceof Float) return writeFloat(value.value);
+  if (typeof value === "number" || typeof value === "bigint") return formatInteger(value);
+  if (value instanceof Float) return value.text ?? writeFloat(value.value);
   if (isText(value)) return writeText(value, style);
   const inner = addText(newline, style.indent ?? "");
   if (Array.isArray(value)) {

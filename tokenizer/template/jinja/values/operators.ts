@@ -5,6 +5,7 @@
 import { countItems, countRead, countSearch, countSteps } from "../../../text/render_budget.ts";
 import { addText, plain } from "../../../text/tainted_text.ts";
 import { formatPercent } from "./format.ts";
+import { calculateInteger } from "./integers.ts";
 import { repeatText, toText } from "./text.ts";
 import {
   Dictionary,
@@ -13,6 +14,8 @@ import {
   isText,
   iterate,
   JinjaError,
+  toExactNumber,
+  toInteger,
   toKey,
   toNumber,
   Tuple,
@@ -69,8 +72,8 @@ export function contains(container: Value, item: Value): boolean {
 /** Negative, zero or positive if `left` sorts before, with or after `right`. Errors: JinjaError. */
 export function compare(left: Value, right: Value, operator = "<"): number {
   countSteps();
-  const [a, b] = [toNumber(left), toNumber(right)];
-  if (a !== undefined && b !== undefined) return a - b;
+  const [a, b] = [toExactNumber(left), toExactNumber(right)];
+  if (a !== undefined && b !== undefined) return a < b ? -1 : a > b ? 1 : a >= b ? 0 : NaN;
   if (isText(left) && isText(right)) {
     countRead(left.length + right.length);
     const [first, second] = [plain(left), plain(right)];
@@ -89,12 +92,13 @@ export function compare(left: Value, right: Value, operator = "<"): number {
 
 /** Python's unary `-` and `+`. Errors: JinjaError. */
 export function applySign(sign: string, value: Value): Value {
-  const number = toNumber(value);
+  const number = toExactNumber(value);
   if (number === undefined) {
     refuseUndefined(value);
     throw new JinjaError(`bad operand type for unary ${sign}: '${typeName(value)}'`);
   }
   const result = sign === "-" ? -number : number;
+  if (typeof result === "bigint") return toInteger(result);
   return value instanceof Float ? new Float(result) : result + 0;
 }
 
@@ -105,16 +109,18 @@ function floorDivide(left: number, right: number): number {
 
 function calculate(operator: string, left: Value, right: Value): Value {
   refuseUndefined(left, right);
-  const [a, b] = [toNumber(left), toNumber(right)];
+  const [a, b] = [toExactNumber(left), toExactNumber(right)];
   if (a !== undefined && b !== undefined) {
     const isFloat = left instanceof Float || right instanceof Float || operator === "/" ||
       (operator === "**" && b < 0);
-    const result = calculateNumber(operator, a, b);
-    return isFloat ? new Float(result) : result;
+    const result = calculateNumber(operator, Number(a), Number(b));
+    if (isFloat) return new Float(result);
+    const isExact = Number.isSafeInteger(result) && typeof a === "number" && typeof b === "number";
+    return isExact ? result : toInteger(calculateInteger(operator, BigInt(a), BigInt(b)));
   }
   if (operator === "%" && isText(left)) return formatPercent(left, right);
-  if (operator === "*" && b !== undefined) return repeat(left, b);
-  if (operator === "*" && a !== undefined) return repeat(right, a);
+  if (operator === "*" && b !== undefined) return repeat(left, Number(b));
+  if (operator === "*" && a !== undefined) return repeat(right, Number(a));
   if (operator === "+") return concatenate(left, right);
   throw unsupported(operator, left, right);
 }

@@ -17,8 +17,8 @@ export function toRepresentation(value: Value): Text {
   if (value === null) return "None";
   if (isText(value)) return taintLike(quote(plain(value)), value);
   if (typeof value === "boolean") return value ? "True" : "False";
-  if (typeof value === "number") return formatInteger(value);
-  if (value instanceof Float) return formatFloat(value.value);
+  if (typeof value === "number" || typeof value === "bigint") return formatInteger(value);
+  if (value instanceof Float) return value.text ?? formatFloat(value.value);
   if (Array.isArray(value)) {
     const items = joinTexts([...value].map(toRepresentation), ", ");
     if (!(value instanceof Tuple)) return joinTexts(["[", items, "]"]);
@@ -43,8 +43,8 @@ export function repeatText(text: Text, times: number): Text {
 }
 
 /** The digits of an int, without an exponent. */
-export function formatInteger(value: number): string {
-  return Number.isFinite(value) ? BigInt(value).toString() : String(value);
+export function formatInteger(value: number | bigint): string {
+  return Number.isInteger(value) ? BigInt(value).toString() : String(value);
 }
 
 /** Python's repr() of a float: the shortest digits that read back as the same number. */

@@ -1,7 +1,8 @@
 // The values of templates: Python's, as far as JavaScript lacks them. Strings without data,
-// booleans, lists (arrays), None (null) and integers (numbers) are JavaScript's own. Defined by
-// Python's data model and by jinja2.Undefined.
+// booleans, lists (arrays), None (null) and integers (numbers, and bigints where doubles are not
+// exact) are JavaScript's own. Defined by Python's data model and by jinja2.Undefined.
 
+import { isSameNumber, numberText } from "../../../json_number.ts";
 import { countItems, countObjects, countRead, countSteps } from "../../../text/render_budget.ts";
 import {
   cutText,
@@ -25,6 +26,7 @@ export type Value =
   | null
   | boolean
   | number
+  | bigint
   | Text
   | Float
   | Undefined
@@ -34,7 +36,7 @@ export type Value =
   | Callable;
 
 /** A key of a dictionary. Python can hash more, but templates do not use it. */
-export type Key = string | number | boolean | null;
+export type Key = string | number | bigint | boolean | null;
 
 /** Python's dict. Its keys are plain; the methods that return keys mark those that are data. */
 export class Dictionary extends Map<Key, Value> {
@@ -83,10 +85,27 @@ export class Dictionary extends Map<Key, Value> {
 /** A macro, a method or a global function. */
 export type Callable = (args: CallArguments) => Value;
 
-/** Python's float. A JavaScript number is an int. */
+/** Python's float. JavaScript's numbers and bigints are ints. */
 export class Float {
-  /** @param value the number, which may be whole */
-  constructor(readonly value: number) {}
+  /**
+   * @param value the number, which may be whole
+   * @param text how JSON wrote it, if the double is another number: it prints so, because a prompt
+   *   must not lose digits
+   */
+  constructor(readonly value: number, readonly text?: string) {}
+}
+
+/** An int: a number if that is exact. */
+export function toInteger(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+/** The value of a number in JSON, as Python's json.loads() gives it. */
+function fromNumberText(text: string): Value {
+  if (/^-?\d+$/.test(text)) return toInteger(BigInt(text));
+  const value = Number(text);
+  return isSameNumber(text, value) ? new Float(value) : new Float(value, text);
 }
 
 /** Python's tuple, which differs from a list in how it prints and compares. */
@@ -208,7 +227,7 @@ export function typeName(value: Value): string {
   if (value instanceof Float) return "float";
   if (isText(value)) return "str";
   if (typeof value === "boolean") return "bool";
-  if (typeof value === "number") return "int";
+  if (typeof value === "number" || typeof value === "bigint") return "int";
   return typeof value === "function" ? "function" : value.constructor.name;
 }
 
@@ -224,8 +243,18 @@ export function isTruthy(value: Value): boolean {
 
 /** The number of an int, a bool or a float; undefined for anything else. */
 export function toNumber(value: Value): number | undefined {
+  const number = toExactNumber(value);
+  return number === undefined ? undefined : Number(number);
+}
+
+/**
+ * The same, and a bigint for an int that no number is exactly. JavaScript compares the two by
+ * value.
+ */
+export function toExactNumber(value: Value): number | bigint | undefined {
   if (value instanceof Float) return value.value;
-  return typeof value === "number" || typeof value === "boolean" ? Number(value) : undefined;
+  if (typeof value === "boolean") return Number(value);
+  return typeof value === "number" || typeof value === "bigint" ? value : undefined;
 }
 
 /** Python's `==`. */
@@ -237,8 +266,8 @@ export function isEqual(left: Value, right: Value): boolean {
     return plain(left) === plain(right);
   }
   if (left === right) return true;
-  const number = toNumber(left);
-  if (number !== undefined) return number === toNumber(right);
+  const number = toExactNumber(left);
+  if (number !== undefined) return isSame(number, toExactNumber(right));
   if (Array.isArray(left)) {
     return Array.isArray(right) && left instanceof Tuple === right instanceof Tuple &&
       left.length === right.length && left.every((item, i) => isEqual(item, right[i]!));
@@ -248,6 +277,11 @@ export function isEqual(left: Value, right: Value): boolean {
       [...left].every(([key, item]) => right.has(key) && isEqual(item, right.get(key)!));
   }
   return left instanceof Undefined && right instanceof Undefined;
+}
+
+/** Whether numbers are equal, of whichever type. */
+function isSame(a: number | bigint, b: number | bigint | undefined): boolean {
+  return b !== undefined && a <= b && a >= b;
 }
 
 /** Whether a value may be a key of a dictionary. */
@@ -341,15 +375,18 @@ export function toValue(data: unknown, makeText: (text: string) => Text = plain)
   if (Array.isArray(data)) return data.map((item) => toValue(item, makeText));
   switch (typeof data) {
     case "number":
-      return Number.isInteger(data) ? data : new Float(data);
+      if (Number.isSafeInteger(data)) return data;
+      return Number.isFinite(data) ? fromNumberText(numberText(data)!) : new Float(data);
     case "string":
       return makeText(data);
     case "boolean":
       return data;
     case "bigint":
-      return Number(data);
+      return toInteger(data);
     case "object": {
       if (data === null) return null;
+      const number = numberText(data);
+      if (number !== undefined) return fromNumberText(number);
       const dictionary = new Dictionary();
       for (const [key, value] of Object.entries(data)) {
         if (value !== undefined) dictionary.put(makeText(key), toValue(value, makeText));
