@@ -2,7 +2,7 @@
 // their fields in Ollama's order and the properties of their parameters in alphabetical order.
 // Defined by the types of Ollama's packages api and template.
 
-import { plain, taint, type Text } from "../../tokenizer/mod.ts";
+import { isJsonObject, plain, taint, type Text } from "../../tokenizer/mod.ts";
 import type { ChatMessage, Tool, ToolCall } from "../types/mod.ts";
 import { writeJson } from "./json.ts";
 import { type Field, type GoValue, Stringer, Struct, toGoValue } from "./values.ts";
@@ -70,7 +70,11 @@ function parametersStruct(parameters: Schema): Struct {
     optional("Defs", "$defs", toGoValue($defs)),
     optional("Items", "items", toGoValue(items)),
     optional("Required", "required", toGoValue(required) ?? NO_ITEMS),
-    field("Properties", "properties", withJson(isSchema(properties) ? sorted(properties) : null)),
+    field(
+      "Properties",
+      "properties",
+      withJson(isJsonObject(properties) ? sorted(properties) : null),
+    ),
     ...otherFields(others),
   ]);
 }
@@ -82,7 +86,7 @@ function sorted(properties: Schema): GoValue {
 }
 
 function propertyStruct(property: unknown): GoValue {
-  if (!isSchema(property)) return toGoValue(property);
+  if (!isJsonObject(property)) return toGoValue(property);
   const { anyOf, type, items, description, enum: values, properties, required, ...others } =
     property;
   return new Struct([
@@ -91,7 +95,7 @@ function propertyStruct(property: unknown): GoValue {
     optional("Items", "items", toGoValue(items)),
     optional("Description", "description", toGoValue(description ?? "")),
     optional("Enum", "enum", toGoValue(values) ?? NO_ITEMS),
-    optional("Properties", "properties", isSchema(properties) ? inOrder(properties) : null),
+    optional("Properties", "properties", isJsonObject(properties) ? inOrder(properties) : null),
     optional("Required", "required", toGoValue(required) ?? NO_ITEMS),
     ...otherFields(others),
   ]);
@@ -132,8 +136,4 @@ function field(name: string, key: Text, value: GoValue): Field {
 
 function optional(name: string, key: string, value: GoValue): Field {
   return { name, key, value, omitsEmpty: true };
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

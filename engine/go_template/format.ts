@@ -28,7 +28,7 @@ export function formatValue(value: GoValue): Text {
   if (isText(value)) return value;
   if (value instanceof Stringer) return value.text;
   if (value === null) return "<nil>";
-  if (value instanceof Float64) return formatFloat(value.value);
+  if (value instanceof Float64) return value.text ?? formatFloat(value.value);
   if (Array.isArray(value)) {
     return joinTexts(["[", joinTexts(value.map(formatValue), " "), "]"]);
   }
@@ -108,7 +108,7 @@ function formatVerb(
       }
       break;
     case "g":
-      if (simple instanceof Float64) return formatFloat(simple.value);
+      if (simple instanceof Float64) return formatValue(simple);
   }
   return joinTexts([`%!${verb}(`, describe(value), ")"]);
 }
@@ -135,6 +135,7 @@ function describe(value: GoValue): Text {
 
 /** The shortest digits that read back as the same number; from a million on with an exponent. */
 function formatFloat(value: number): string {
+  if (Object.is(value, -0)) return "-0";
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
   const scientific = value.toExponential();
   const exponent = Number(scientific.slice(scientific.indexOf("e") + 1));

@@ -23,7 +23,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 export function writeJson(value: GoValue): Text {
   countSteps();
   if (value instanceof Stringer) return writeJson(value.json);
-  if (value instanceof Float64) return JSON.stringify(value.value);
+  if (value instanceof Float64) return value.text ?? writeNumber(value.value);
   if (isText(value)) return writeText(value);
   if (Array.isArray(value)) return joinTexts(["[", joinTexts(value.map(writeJson), ","), "]"]);
   if (value instanceof Map) {
@@ -36,6 +36,10 @@ export function writeJson(value: GoValue): Text {
     return joinTexts(["{", joinTexts(members, ","), "}"]);
   }
   return JSON.stringify(value);
+}
+
+function writeNumber(value: number): string {
+  return Object.is(value, -0) ? "-0" : JSON.stringify(value);
 }
 
 function writeMember(key: Text, value: GoValue): Text {

@@ -3,7 +3,14 @@
 // own, and so are strings without data in them. The keys of maps are always data. Defined by Go's
 // packages text/template, fmt and encoding/json.
 
-import { countObjects, taint, TaintedText, type Text } from "../../tokenizer/mod.ts";
+import {
+  countObjects,
+  isSameNumber,
+  numberText,
+  taint,
+  TaintedText,
+  type Text,
+} from "../../tokenizer/mod.ts";
 
 /** The value of an expression. */
 export type GoValue =
@@ -19,8 +26,12 @@ export type GoValue =
 
 /** A float64, which is Go's type of every number in JSON. A JavaScript number is an int. */
 export class Float64 {
-  /** @param value the number, which may be whole */
-  constructor(readonly value: number) {}
+  /**
+   * @param value the number, which may be whole
+   * @param text how JSON wrote it, if the double is another number: it prints so, because a prompt
+   *   must not lose digits
+   */
+  constructor(readonly value: number, readonly text?: string) {}
 }
 
 /** A field of a struct. */
@@ -90,13 +101,15 @@ export function toGoValue(data: unknown): GoValue {
   if (Array.isArray(data)) return data.map(toGoValue);
   switch (typeof data) {
     case "number":
-      return new Float64(data);
+    case "bigint":
+      return toFloat64(data);
     case "string":
       return taint(data);
     case "boolean":
       return data;
     case "object": {
       if (data === null) return null;
+      if (numberText(data) !== undefined) return toFloat64(data);
       const entries = Object.entries(data).filter(([, value]) => value !== undefined);
       entries.sort(([a], [b]) => a < b ? -1 : 1);
       return new Map(entries.map(([key, value]) => [key, toGoValue(value)]));
@@ -104,4 +117,11 @@ export function toGoValue(data: unknown): GoValue {
     default:
       return null;
   }
+}
+
+function toFloat64(number: unknown): Float64 {
+  const text = numberText(number);
+  const value = Number(number);
+  const isExact = text === undefined || isSameNumber(text, value);
+  return isExact ? new Float64(value) : new Float64(value, text);
 }
