@@ -114,3 +114,8 @@ export function writeExactJson(value: unknown): string {
     return typeof part === "bigint" || isJsonNumber(part) ? rawJson(part.toString()) : part;
   });
 }
+
+/** A copy of a JSON value whose numbers are all JavaScript's own: the nearest doubles. */
+export function withDoubles<Value>(value: Value): Value {
+  return JSON.parse(writeExactJson(value));
+}

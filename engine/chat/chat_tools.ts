@@ -2,7 +2,7 @@
 // completely or refused. For other tools, keywords that cannot be enforced are left out; then calls
 // are checked against the whole schema afterwards, and the answer says so.
 
-import type { Tokenizer } from "../../tokenizer/mod.ts";
+import { type Tokenizer, withDoubles } from "../../tokenizer/mod.ts";
 import type { ValidateFunction } from "../dependencies.ts";
 import { RequestError } from "../errors.ts";
 import { compileFormat } from "../generate/mod.ts";
@@ -107,7 +107,7 @@ export class ChatTools {
 async function compileCheck(schema: Schema): Promise<ValidateFunction | undefined> {
   try {
     const { Ajv } = await import("../dependencies.ts");
-    return new Ajv({ strict: false, validateFormats: false }).compile(schema);
+    return new Ajv({ strict: false, validateFormats: false }).compile(withDoubles(schema));
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 // One or several calls whose opening mark has come: collects the text after it, finds its end and
 // parses it. Closing marks within strings of JSON arguments are ordinary text.
 
+import { withDoubles, writeExactJson } from "../../../tokenizer/mod.ts";
 import { BracketScanner, openBrackets } from "./bracket_scanner.ts";
 import { Marks } from "./marks.ts";
 import type { AnswerEvent, CallableTool, CallSyntax, LocatedArguments, ReadCall } from "./types.ts";
@@ -202,7 +203,7 @@ function parseArguments(json: string): Record<string, unknown> {
 function eventsOf({ name, id, arguments: members }: ReadCall): AnswerEvent[] {
   return [
     { type: "callStart", name, ...id !== undefined && { id } },
-    { type: "callArguments", json: JSON.stringify(members) },
-    { type: "callEnd", arguments: members },
+    { type: "callArguments", json: writeExactJson(members) },
+    { type: "callEnd", arguments: withDoubles(members) },
   ];
 }

@@ -14,14 +14,15 @@ export interface CallableTool {
 /** A parsed call. */
 export interface ReadCall {
   readonly name: string;
+  /** Its numbers keep the text that the model wrote (JsonNumber). */
   readonly arguments: Record<string, unknown>;
   /** The call's id, if the family writes one. */
   readonly id?: string;
 }
 
 /**
- * The events of an answer, in order. A call is a start, pieces of its arguments' JSON text, and an
- * end.
+ * The events of an answer, in order. A call is a start, pieces of its arguments' JSON text with
+ * numbers as the model wrote them, and an end with the arguments as JavaScript has them.
  */
 export type AnswerEvent =
   | { readonly type: "thinking"; readonly text: string }

@@ -1,6 +1,7 @@
 // JSON values that keep what JSON.parse loses: the order of keys, keys such as __proto__, and the
 // exact values of numbers. Made from a text by parseJson, or from plain values here.
 
+import { numberText } from "../../../tokenizer/mod.ts";
 import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "./decimal.ts";
 import { JsonError } from "./errors.ts";
@@ -24,7 +25,7 @@ export const MAX_VALUES = 160_000;
 
 /**
  * The JSON value of a plain value, as JSON.stringify sees it: members that are undefined are left
- * out, undefined items are null.
+ * out, undefined items are null. Numbers that keep their text (JsonNumber) and bigints are exact.
  *
  * @throws JsonError for functions, symbols, numbers that are not finite, values that are nested more
  * than 512 deep, such as cyclic ones, and more than 160,000 values
@@ -43,9 +44,8 @@ function convert(value: unknown, depth: number, values: { left: number }): JsonV
   }
   if (value === null || typeof value === "boolean" || typeof value === "string") return value;
   if (value instanceof Decimal) return value;
-  if (typeof value === "bigint" || typeof value === "number" && Number.isFinite(value)) {
-    return Decimal.from(value);
-  }
+  const number = numberText(value);
+  if (number !== undefined) return Decimal.parse(number);
   if (Array.isArray(value)) {
     return Array.from(value, (item) => convert(item ?? null, depth + 1, values));
   }

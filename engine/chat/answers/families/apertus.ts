@@ -1,10 +1,10 @@
 // Apertus of the Swiss AI Initiative: a list of objects whose only key is the tool's name.
 
+import { isJsonObject } from "../../../../tokenizer/mod.ts";
 import { choice, literal, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";
 import { jsonCall, readArguments } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
-import { isObject } from "./tool_schema.ts";
 import { parseJson } from "./typed_text.ts";
 
 export const APERTUS: AnswerFamily = {
@@ -18,7 +18,7 @@ export const APERTUS: AnswerFamily = {
       const list = parseJson(body);
       if (!Array.isArray(list) || list.length === 0) return undefined;
       const calls = list.map((item) => {
-        const [[name, value] = [], ...others] = isObject(item) ? Object.entries(item) : [];
+        const [[name, value] = [], ...others] = isJsonObject(item) ? Object.entries(item) : [];
         const members = readArguments(value);
         return name !== undefined && others.length === 0 && members
           ? { name, arguments: members }

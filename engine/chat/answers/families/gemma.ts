@@ -2,6 +2,7 @@
 // alphabetical order, and a token of its own for quotes. Gemma 4 thinks in a channel. Gemma 2 and 3
 // have neither.
 
+import { isJsonObject } from "../../../../tokenizer/mod.ts";
 import {
   choice,
   type Grammar,
@@ -16,7 +17,6 @@ import { readLiteral } from "./literals.ts";
 import { ordered, separated } from "./ordered.ts";
 import {
   argumentsOf,
-  isObject,
   itemsOf,
   listedTexts,
   propertiesOf,
@@ -52,7 +52,7 @@ function gemmaCalls(open: string, close: string, quote: string): CallSyntax {
     read(body) {
       const match = /^\s*call:([^\s{]+)(\{[^]*)$/.exec(body);
       const members = match ? readLiteral(match[2]!) : undefined;
-      return match && isObject(members) ? [{ name: match[1]!, arguments: members }] : undefined;
+      return match && isJsonObject(members) ? [{ name: match[1]!, arguments: members }] : undefined;
     },
     grammar(tools, { parallel }) {
       const values = new ValueGrammars(close, quote);
@@ -114,7 +114,7 @@ class ValueGrammars {
   }
 
   #list(schema: Schema, depth: number): Grammar {
-    const items = isObject(schema.items) ? itemsOf(schema) : { type: SIMPLE_TYPES };
+    const items = isJsonObject(schema.items) ? itemsOf(schema) : { type: SIMPLE_TYPES };
     const write = () => {
       const item = this.#value(items, depth + 1);
       return optional(sequence(item, repeat(sequence(literal(","), item))));

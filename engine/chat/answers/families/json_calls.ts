@@ -1,10 +1,11 @@
 // Calls that are JSON objects with a name and arguments, alone or in a list, between marks. Each
 // family gives its marks and the names of the keys.
 
+import { isJsonObject } from "../../../../tokenizer/mod.ts";
 import { choice, type Grammar, literal, sequence } from "../../../grammar/mod.ts";
 import type { CallableTool, CallSyntax, ReadCall } from "../types.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf, isObject, toolJson } from "./tool_schema.ts";
+import { argumentsOf, toolJson } from "./tool_schema.ts";
 import { parseJson } from "./typed_text.ts";
 
 /** How a family writes JSON calls. */
@@ -54,7 +55,7 @@ export function readJsonCalls(text: string): ReadCall[] | undefined {
 
 /** A call in JSON: name and arguments, under any of the keys that families use. */
 function readCall(value: unknown): ReadCall | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const name = value.name ?? value.tool_name;
   const members = readArguments(value.arguments ?? value.parameters);
   if (typeof name !== "string" || name === "" || !members) return undefined;
@@ -64,7 +65,7 @@ function readCall(value: unknown): ReadCall | undefined {
 /** Arguments as an object, or as the text of an object; empty if nothing is written. */
 export function readArguments(value: unknown): Record<string, unknown> | undefined {
   const members = typeof value === "string" ? parseJson(value.trim() || "{}") : value ?? {};
-  return isObject(members) ? members : undefined;
+  return isJsonObject(members) ? members : undefined;
 }
 
 const HEAD =

@@ -2,6 +2,8 @@
 // and keys without quotes, line breaks within strings. It also accepts JSON. One pass over the
 // text.
 
+import { type JsonNumber, jsonNumber } from "../../../../tokenizer/mod.ts";
+
 /** Most nesting of values. */
 const MAX_DEPTH = 200;
 
@@ -69,7 +71,7 @@ export class LiteralReader {
       }
     }
     const number = this.match(NUMBER);
-    if (number !== undefined) return Number(number);
+    if (number !== undefined) return readNumber(number);
     const word = this.match(WORD);
     return word === undefined ? undefined : WORDS.get(word.toLowerCase());
   }
@@ -129,6 +131,17 @@ export class LiteralReader {
     if (!match) return undefined;
     this.#offset = pattern.lastIndex;
     return match[0];
+  }
+}
+
+/** A number as JSON writes it, which has no +1, 01, .5 and 1.; undefined if it is too long. */
+function readNumber(text: string): number | JsonNumber | undefined {
+  const json = text.replace(/^\+/, "").replace(/^(-?)0+(?=\d)/, "$1").replace(/^(-?)\./, "$10.")
+    .replace(/\.(?!\d)/, ".0");
+  try {
+    return jsonNumber(json);
+  } catch {
+    return undefined;
   }
 }
 

@@ -2,12 +2,13 @@
 // <|python_tag|>; several with semicolons between. Built-in tools are called as
 // NAME.call(query="..."). Specified by Meta, "Llama 3.1 | Model Cards and Prompt formats".
 
+import { isJsonObject } from "../../../../tokenizer/mod.ts";
 import { choice, literal, optional, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily, CallableTool, LocatedArguments, ReadCall } from "../types.ts";
 import { readJsonCalls } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
 import { readPythonCalls } from "./python_call.ts";
-import { argumentsOf, isObject, toolJson } from "./tool_schema.ts";
+import { argumentsOf, toolJson } from "./tool_schema.ts";
 import { parseJson } from "./typed_text.ts";
 
 const PYTHON_TAG = "<|python_tag|>";
@@ -96,7 +97,7 @@ function readCalls(text: string): ReadCall[] | undefined {
 
 /** A call whose name is under the key "function", either directly or within an object. */
 function named(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  if (isObject(value.function)) return value.function;
+  if (!isJsonObject(value)) return value;
+  if (isJsonObject(value.function)) return value.function;
   return typeof value.function === "string" ? { name: value.function, ...value } : value;
 }

@@ -2,6 +2,7 @@
 // thinking, text or a call. Splits a stream of them, for any syntax. Invalid headers, and calls
 // that cannot be parsed, are text.
 
+import { parseExactJson, withDoubles, writeExactJson } from "../../../../tokenizer/mod.ts";
 import type {
   AnswerEvent,
   AnswerFormat,
@@ -32,10 +33,11 @@ export function messageFormat(syntax: MessageSyntax): AnswerFormat {
         const parser = new MessageParser(syntax, { prompt: syntax.start, tools });
         const events = [...parser.push(message), ...parser.end()];
         const starts = events.filter((event) => event.type === "callStart");
-        const ends = events.filter((event) => event.type === "callEnd");
-        return starts.length === 0
-          ? undefined
-          : starts.map(({ name }, i) => ({ name, arguments: ends[i]!.arguments }));
+        const texts = events.filter((event) => event.type === "callArguments");
+        return starts.length === 0 ? undefined : starts.map(({ name }, i) => ({
+          name,
+          arguments: parseExactJson(texts[i]!.json) as Record<string, unknown>,
+        }));
       },
       grammar: (tools, { parallel }) =>
         messageGrammar(syntax, { prompt: "", tools, choice: "required", parallel }),
@@ -168,12 +170,12 @@ class MessageParser implements AnswerParser {
     this.#kind = { type: "text" };
     this.#body = [];
     if (this.#streaming) {
-      this.#events.push({ type: "callEnd", arguments: members ?? {} });
+      this.#events.push({ type: "callEnd", arguments: withDoubles(members ?? {}) });
     } else if (members) {
       this.#events.push(
         { type: "callStart", name },
-        { type: "callArguments", json: JSON.stringify(members) },
-        { type: "callEnd", arguments: members },
+        { type: "callArguments", json: writeExactJson(members) },
+        { type: "callEnd", arguments: withDoubles(members) },
       );
     } else this.#give(body);
   }

@@ -2,6 +2,7 @@
 // its keys and the types of their values. What it does not understand counts as "anything"; the
 // grammar's own compiler implements all of JSON Schema (draft 2020-12).
 
+import { isJsonObject, numberText } from "../../../../tokenizer/mod.ts";
 import { json, type JsonGrammar } from "../../../grammar/mod.ts";
 import type { CallableTool } from "../types.ts";
 
@@ -30,7 +31,7 @@ const MAX_SCHEMAS = 200;
 
 /** The schema of a tool's arguments. */
 export function argumentsOf(tool: CallableTool): Schema {
-  return resolve(isObject(tool.parameters) ? tool.parameters : {});
+  return resolve(isJsonObject(tool.parameters) ? tool.parameters : {});
 }
 
 /** The tool with a name. An unknown tool may have any arguments. */
@@ -46,7 +47,7 @@ export function toolJson(schema: Schema): JsonGrammar {
 /** The keys that a schema declares, in its order; undefined if it declares none. */
 export function propertiesOf(schema: Schema): Property[] | undefined {
   const { properties, required } = schema;
-  if (!isObject(properties)) return undefined;
+  if (!isJsonObject(properties)) return undefined;
   const names = new Set<unknown>(Array.isArray(required) ? required : []);
   return Object.entries(properties).map(([key, value]) => ({
     key,
@@ -58,7 +59,9 @@ export function propertiesOf(schema: Schema): Property[] | undefined {
 /** The schema of one key's value. */
 export function propertyOf(schema: Schema, key: string): Schema {
   const { properties } = schema;
-  if (isObject(properties) && Object.hasOwn(properties, key)) return part(schema, properties[key]);
+  if (isJsonObject(properties) && Object.hasOwn(properties, key)) {
+    return part(schema, properties[key]);
+  }
   return part(schema, schema.additionalProperties);
 }
 
@@ -103,17 +106,12 @@ export function listedTexts(schema: Schema): string[] | undefined {
 export function jsonTypeOf(value: unknown): JsonType {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  return typeof value as JsonType;
-}
-
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return numberText(value) === undefined ? typeof value as JsonType : "number";
 }
 
 /** A schema within another, with the definitions of the other. */
 function part(root: Schema, value: unknown): Schema {
-  const schema: Record<string, unknown> = isObject(value) ? { ...value } : {};
+  const schema: Record<string, unknown> = isJsonObject(value) ? { ...value } : {};
   for (const key of DEFINITIONS) {
     if (schema[key] === undefined && root[key] !== undefined) schema[key] = root[key];
   }
@@ -128,8 +126,8 @@ function resolve(schema: Schema, steps = MAX_STEPS): Schema {
   const [, group = "", name = ""] = match;
   const definitions = schema[group];
   const key = decodePointer(name);
-  const target = isObject(definitions) && Object.hasOwn(definitions, key) && definitions[key];
-  if (!isObject(target)) return schema;
+  const target = isJsonObject(definitions) && Object.hasOwn(definitions, key) && definitions[key];
+  if (!isJsonObject(target)) return schema;
   const { $ref: _, ...siblings } = schema;
   return resolve({ ...siblings, ...target }, steps - 1);
 }

@@ -2,6 +2,7 @@
 // grammar of such texts.
 
 import { choice, type Grammar, literal, textWithout } from "../../../grammar/mod.ts";
+import { parseExactJson } from "../../../../tokenizer/mod.ts";
 import { readLiteral } from "./literals.ts";
 import {
   type JsonType,
@@ -48,7 +49,7 @@ export function jsonOfTypes(schema: Schema, types: readonly JsonType[]): Grammar
 /** The JSON value of a text; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return undefined;
   }

@@ -9,12 +9,17 @@ import {
   typesOf,
 } from "../../../../../engine/chat/answers/families/tool_schema.ts";
 import { valueOfText } from "../../../../../engine/chat/answers/families/typed_text.ts";
+import { JsonNumber } from "../../../../../tokenizer/mod.ts";
 import { assertEquals } from "@std/assert";
 
 const LITERALS: [text: string, value: unknown][] = [
   ["5", 5],
-  [" -0.5e3 ", -500],
+  [" -0.5e3 ", new JsonNumber("-0.5e3")],
   [".5", 0.5],
+  ["+05", 5],
+  ["1.", new JsonNumber("1.0")],
+  ["-9007199254740993", new JsonNumber("-9007199254740993")],
+  ["1".repeat(1025), undefined],
   ["True", true],
   ["false", false],
   ["None", null],
@@ -50,6 +55,8 @@ const TEXTS: [text: string, schema: Schema, value: unknown][] = [
   ["5", { enum: ["5", "6"] }, "5"],
   ["5", { const: 5 }, 5],
   ["5", {}, 5],
+  ["5.0", { type: "number" }, new JsonNumber("5.0")],
+  ["5.0", { enum: [new JsonNumber("5.0"), 6] }, new JsonNumber("5.0")],
   ["five", {}, "five"],
   ["True", {}, "True"],
   ["True", { type: "boolean" }, true],
