@@ -18,16 +18,23 @@ export {
   type Work,
 } from "../kernels/mod.ts";
 export {
+  asDouble,
   ChatTemplateError,
   type ChatTemplateFault,
   type DecodeOptions,
   type EncodeOptions,
+  isJsonObject,
+  JsonNumber,
+  jsonNumber,
+  LONGEST_NUMBER,
+  parseExactJson,
   type StreamDecoder,
   type StreamDecoderOptions,
   type TaintedText,
   type Text,
   type Tokenizer,
   TokenizerError,
+  withDoubles,
 } from "../tokenizer/mod.ts";
 export {
   type BlockMemory,

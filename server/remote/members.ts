@@ -1,7 +1,7 @@
 // What the builders of requests to other servers share: schemas, and images as those APIs take them.
 // Pure.
 
-import { RequestError } from "../../engine/mod.ts";
+import { parseExactJson, RequestError } from "../../engine/mod.ts";
 
 /**
  * A JSON Schema as a value.
@@ -11,7 +11,7 @@ import { RequestError } from "../../engine/mod.ts";
 export function schemaOf({ schema }: { schema: unknown }): unknown {
   if (typeof schema !== "string") return schema;
   try {
-    return JSON.parse(schema);
+    return parseExactJson(schema);
   } catch (error) {
     throw new RequestError("Cannot read the JSON Schema of the format: it is no JSON", {
       cause: error,

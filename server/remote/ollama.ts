@@ -10,7 +10,9 @@ import {
   type GenerateEvent,
   type GenerateRequest,
   type ModelConfig,
+  parseExactJson,
   RequestError,
+  withDoubles,
 } from "../../engine/mod.ts";
 import { newCallId, textOnly } from "./events.ts";
 import { errorIn } from "./client.ts";
@@ -88,7 +90,7 @@ async function* answer(
   const { client, signal } = call;
   const response = await client.ask(path, { body, signal });
   let begun = false;
-  for await (const record of readJsonLines<AnswerRecord>(call, response)) {
+  for await (const record of readJsonLines(call, response, readRecord)) {
     if (record.error !== undefined) {
       throw client.error(502, client.inItsWords(errorIn(record), "it failed"));
     }
@@ -105,6 +107,13 @@ async function* answer(
   throw client.error(502, "its answer ended before it was whole");
 }
 
+/** A record, in which the arguments of calls have their numbers as they were written. */
+function readRecord(line: string): AnswerRecord {
+  const record: AnswerRecord = JSON.parse(line);
+  if (!record.message?.tool_calls) return record;
+  return { ...record, message: (parseExactJson(line) as AnswerRecord).message! };
+}
+
 function isCount(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0;
 }
@@ -118,7 +127,7 @@ function* pieces({ message, logprobs, ...record }: AnswerRecord): Generator<Chat
   for (const { id = newCallId(), function: { name, arguments: values } } of calls) {
     yield { type: "callStart", id, name };
     yield { type: "callArguments", id, json: JSON.stringify(values ?? {}) };
-    yield { type: "callEnd", id, name, arguments: values ?? {} };
+    yield { type: "callEnd", id, name, arguments: withDoubles(values ?? {}) };
   }
 }
 

@@ -7,11 +7,16 @@ import type { RemoteCall } from "./dialect.ts";
 /**
  * The values of a stream of JSON lines.
  *
+ * @param read makes a value of a line
  * @throws {RemoteError} 502 if a line is no JSON, or the connection breaks
  */
-export async function* readJsonLines<T>(call: RemoteCall, response: Response): AsyncGenerator<T> {
+export async function* readJsonLines<T>(
+  call: RemoteCall,
+  response: Response,
+  read: (text: string) => T = JSON.parse,
+): AsyncGenerator<T> {
   for await (const line of readLines(call, response)) {
-    if (line.trim() !== "") yield parse<T>(call, line);
+    if (line.trim() !== "") yield parse<T>(call, line, read);
   }
 }
 
@@ -57,9 +62,13 @@ async function* readLines(
   if (rest !== "") yield* [rest, ""];
 }
 
-function parse<T>({ client }: RemoteCall, text: string): T {
+function parse<T>(
+  { client }: RemoteCall,
+  text: string,
+  read: (text: string) => T = JSON.parse,
+): T {
   try {
-    return JSON.parse(text);
+    return read(text);
   } catch (error) {
     const state = "it sent something that is no JSON";
     const words = `${state}: ${text.slice(0, 100)}`;

@@ -1,5 +1,6 @@
 // The options of `quern run`, and what requests of the API make of them.
 
+import { parseExactJson } from "../../../engine/mod.ts";
 import { messageOf } from "../../log.ts";
 import type { RequestSettings } from "../repl/mod.ts";
 
@@ -58,7 +59,7 @@ async function readFormat(format: string): Promise<unknown> {
   if (format === "json") return format;
   const isSchema = format.trimStart().startsWith("{");
   try {
-    return JSON.parse(isSchema ? format : await Deno.readTextFile(format));
+    return parseExactJson(isSchema ? format : await Deno.readTextFile(format));
   } catch (error) {
     throw new Error(
       `Cannot use the format ${

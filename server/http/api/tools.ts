@@ -1,7 +1,7 @@
 // Tools as Ollama's and OpenAI's APIs have them alike: the schemas of functions that may be called
 // and of calls of them, and a function -> the engine's tool. Pure.
 
-import type { Tool } from "../../../engine/mod.ts";
+import { isJsonObject, parseExactJson, type Tool } from "../../../engine/mod.ts";
 import { type BodyOf, flag, text } from "../body/schema.ts";
 
 /** The members of a function; its parameters are a JSON Schema. */
@@ -39,6 +39,19 @@ export function callSchema<const Values extends object>(values: Values) {
       },
     },
   } as const;
+}
+
+/**
+ * The arguments of a call by their JSON text, with numbers as they are written there; undefined if that
+ * is not the text of an object.
+ */
+export function argumentsOfText(json: string): Record<string, unknown> | undefined {
+  try {
+    const value = parseExactJson(json);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The engine's tool. */

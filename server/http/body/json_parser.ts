@@ -1,8 +1,10 @@
 // An incremental parser of JSON (RFC 8259): a generator that pauses every few kilobytes, so that other
 // requests are served while a large body is parsed, and that stops as soon as a bound is exceeded. It
-// gives the values that JSON.parse gives, which tests check.
+// gives the values that JSON.parse gives, which tests check, but numbers that a double would change
+// keep their text (JsonNumber).
 
 import { Buffer } from "node:buffer";
+import { jsonNumber, LONGEST_NUMBER } from "../../../engine/mod.ts";
 
 /** Bounds on what costs more memory or time than the bytes of the text. */
 export interface JsonBounds {
@@ -37,9 +39,9 @@ export class JsonBoundsError extends Error {
 
 /** Bytes between two pauses, and the most of a string that is decoded at a time. */
 const PIECE_BYTES = 16 * 2 ** 10;
-/** The most digits of a number. Longer ones have no use, and take time to read. */
-const LONGEST_NUMBER = 1024;
 
+/** Digits of an integer that every double distinguishes. */
+const EXACT_DIGITS = 15;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const LITERALS: Record<number, [string, unknown]> = {
   0x74: ["true", true],
@@ -48,6 +50,7 @@ const LITERALS: Record<number, [string, unknown]> = {
 };
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [MINUS, ZERO] = [0x2d, 0x30];
 const [ARRAY, ARRAY_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -214,6 +217,8 @@ class Reader {
       }
       return value;
     }
+    const integer = this.#readShortInteger();
+    if (integer !== undefined) return integer;
     const start = this.at;
     let end = start;
     while (isOfNumber(bytes[end]) && end - start <= LONGEST_NUMBER) end++;
@@ -223,7 +228,23 @@ class Reader {
       throw new JsonSyntaxError(`"${text.slice(0, 20)}" at byte ${start} is no number`);
     }
     this.at = end;
-    return Number(text);
+    return jsonNumber(text);
+  }
+
+  /** An integer that every double distinguishes, as most numbers are; undefined if another comes. */
+  #readShortInteger(): number | undefined {
+    const bytes = this.#bytes;
+    const isNegative = bytes[this.at] === MINUS;
+    const start = isNegative ? this.at + 1 : this.at;
+    let end = start;
+    let value = 0;
+    while (end - start < EXACT_DIGITS && isDigit(bytes[end])) {
+      value = 10 * value + bytes[end++]! - ZERO;
+    }
+    if (end === start || isOfNumber(bytes[end])) return undefined;
+    if (bytes[start] === ZERO && (isNegative || end - start > 1)) return undefined;
+    this.at = end;
+    return isNegative ? -value : value;
   }
 
   /** A string, from its first quote to its last. */
@@ -297,9 +318,12 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= ZERO + 9;
+}
+
 /** Digits, signs, point and exponent. */
 function isOfNumber(byte: number | undefined): boolean {
-  return byte !== undefined &&
-    ((byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e ||
-      byte === 0x65 || byte === 0x45);
+  return isDigit(byte) || byte === MINUS || byte === 0x2b || byte === 0x2e || byte === 0x65 ||
+    byte === 0x45;
 }

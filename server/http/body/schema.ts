@@ -69,8 +69,16 @@ export const number = { type: ["number", "null"] } as const;
 export const integer = { type: ["integer", "null"] } as const;
 export const texts = { type: ["array", "null"], items: { type: "string" } } as const;
 
-/** Any object. */
-export const object = { type: ["object", "null"] } as const;
+/**
+ * Any value, in which a number is JavaScript's. Where a schema names no type, numbers are data and keep
+ * their text (JsonNumber).
+ */
+export const value = {
+  type: ["null", "boolean", "number", "string", "array", "object"],
+} as const;
+
+/** An object of such values by name. */
+export const values = { type: ["object", "null"], additionalProperties: value } as const;
 
 /** How long the model stays: a duration such as "5m", or seconds. */
 export const keepAlive = { type: ["string", "number", "null"] } as const;

@@ -1,9 +1,11 @@
 // Checks values against the JSON Schemas of bodies, and says in one sentence, with the field's name, what
 // is wrong with the first fault. It reads the schemas itself, and lets others have their turns while a
 // large body is checked: Ajv makes a function of each schema first, which takes 0.2 s on a busy
-// machine, and that function checks a million values in one go. Tests compare the two.
+// machine, and that function checks a million values in one go. Tests compare the two. Numbers become
+// JavaScript's where a schema has the type number or integer; elsewhere they are data, such as those of
+// a tool's arguments, and keep their text (JsonNumber).
 
-import { inSlices } from "../../../engine/mod.ts";
+import { asDouble, inSlices, isJsonObject } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 import type { BodyOf } from "./schema.ts";
 
@@ -40,6 +42,8 @@ type Check = (value: unknown) => string | undefined;
 interface Node {
   /** The fault of the value itself, without the values in it. */
   readonly checks: readonly Check[];
+  /** Whether numbers become JavaScript's. */
+  takesDoubles: boolean;
   anyOf: readonly Node[];
   items: Node | undefined;
   required: readonly string[];
@@ -102,6 +106,7 @@ class SchemaReader {
     const { anyOf = [], items, required = [], properties = {}, additionalProperties } = schema;
     const node: Node = {
       checks: checksOf(schema),
+      takesDoubles: [schema.type].flat().some((type) => type === "number" || type === "integer"),
       anyOf: [],
       items: undefined,
       required,
@@ -112,6 +117,7 @@ class SchemaReader {
     this.#nodes.set(schema, node);
     const read = (part: Schema | undefined) => part && this.read(part);
     node.anyOf = anyOf.map((each) => this.read(each));
+    node.takesDoubles ||= node.anyOf.some((each) => each.takesDoubles);
     node.items = read(items);
     node.properties = new Map(
       Object.entries(properties).map(([name, each]) => [name, this.read(each)]),
@@ -174,7 +180,7 @@ function typeTest(name: string): (value: unknown) => boolean {
     case "array":
       return Array.isArray;
     case "object":
-      return isObject;
+      return isJsonObject;
     case "number":
       return Number.isFinite;
     case "integer":
@@ -201,7 +207,7 @@ class Checker {
       if (fault) return fault;
     }
     if (Array.isArray(value)) return yield* this.#checkItems(node, value);
-    if (isObject(value)) return yield* this.#checkMembers(node, value);
+    if (isJsonObject(value)) return yield* this.#checkMembers(node, value);
   }
 
   /** The fault of the schema that fits farthest, which is most likely the one that was meant. */
@@ -215,8 +221,9 @@ class Checker {
     return farthest;
   }
 
-  *#checkItems({ items }: Node, value: readonly unknown[]): Checking {
+  *#checkItems({ items }: Node, value: unknown[]): Checking {
     for (let index = 0; items && index < value.length; index++) {
+      if (items.takesDoubles) value[index] = asDouble(value[index]);
       const fault = yield* this.#within(index, items, value[index]);
       if (fault) return fault;
     }
@@ -229,12 +236,14 @@ class Checker {
       for (const name in value) {
         if (node.properties.has(name)) continue;
         if (!node.others) return this.#fault(`must not have "${name}"`);
+        if (node.others.takesDoubles) value[name] = asDouble(value[name]);
         const fault = yield* this.#within(name, node.others, value[name]);
         if (fault) return fault;
       }
     }
     for (const [name, property] of node.properties) {
       if (value[name] === undefined) continue;
+      if (property.takesDoubles) value[name] = asDouble(value[name]);
       const fault = yield* this.#within(name, property, value[name]);
       if (fault) return fault;
     }
@@ -258,10 +267,6 @@ function whatIsWrong({ checks }: Node, value: unknown): string | undefined {
     const what = check(value);
     if (what !== undefined) return what;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** `messages[0].role`; for a member of `options` the words that Ollama uses: `option "seed"`. */

@@ -1,5 +1,6 @@
 // JSON responses with the content type that the native API names in full.
 
+import { isJsonObject } from "../../../engine/mod.ts";
 import type { ContentfulStatusCode } from "../../dependencies.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -67,7 +68,7 @@ function* textOf(body: object): Generator<string> {
     before = ",";
     if (value instanceof Iterator) yield* arrayOf(value);
     else if (Array.isArray(value)) yield* arrayOf(value.values());
-    else if (typeof value === "object" && value !== null) yield* textOf(value);
+    else if (isJsonObject(value)) yield* textOf(value);
     else yield JSON.stringify(value);
   }
   yield before === "{" ? "{}" : "}";

@@ -6,6 +6,7 @@ import type { DoneEvent, StartEvent } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, waitingComment } from "../../stream/stream.ts";
 import { type Deviations, toDeviations } from "../deviations.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
+import { argumentsOfText } from "../tools.ts";
 import type {
   AnswerBeginning,
   AnswerBlock,
@@ -98,7 +99,7 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
         this.#add({ type: "input_json_delta", partial_json: event.json });
         break;
       case "callEnd":
-        this.#call!.isWhole = isJson(this.#call!.json);
+        this.#call!.isWhole = argumentsOfText(this.#call!.json) !== undefined;
         this.#end();
         break;
       case "done":
@@ -191,7 +192,7 @@ class AnswerCollector {
         break;
       case "content_block_stop": {
         const block = this.#content.at(-1)!;
-        if (block.type === "tool_use" && isJson(this.#json)) block.input = JSON.parse(this.#json);
+        if (block.type === "tool_use") block.input = argumentsOfText(this.#json) ?? block.input;
         break;
       }
       case "message_delta": {
@@ -221,15 +222,6 @@ function toUsage(prompt: number, cached: number, output: number): AnthropicUsage
     cache_read_input_tokens: cached,
     output_tokens: output,
   };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A unique id, such as "msg_" and 24 digits. */

@@ -10,6 +10,7 @@ import {
   number,
   type Refused,
   text,
+  value,
 } from "../../body/schema.ts";
 import { openObjects, options } from "../options.ts";
 
@@ -81,6 +82,7 @@ const thinking = {
   properties: {
     type: { enum: ["enabled", "disabled", "adaptive"] },
     budget_tokens: {
+      ...value,
       description: "Most tokens of thinking, where the server enforces it (QUERN_THINKING_BUDGET).",
     },
   },

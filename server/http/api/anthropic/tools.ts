@@ -3,7 +3,7 @@
 // they are refused. Clients know an id by its prefix; after it comes the engine's own id, so that
 // templates which write it show it as the model wrote it.
 
-import type { ChatRequest, Tool } from "../../../../engine/mod.ts";
+import { type ChatRequest, isJsonObject, type Tool } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import { toTool } from "../tools.ts";
 import type { AnthropicRequest, AnthropicTool, AnthropicToolChoice } from "./schema.ts";
@@ -43,16 +43,12 @@ function readTool(tool: AnthropicTool): Tool {
  * keywords.
  */
 function faultOf(schema: unknown): string | undefined {
-  if (!isObject(schema)) return "it must be an object";
+  if (!isJsonObject(schema)) return "it must be an object";
   const { type = "object", properties = {}, required = [] } = schema;
   if (type !== "object") return 'its type must be "object"';
-  if (!isObject(properties)) return "its properties must be an object";
+  if (!isJsonObject(properties)) return "its properties must be an object";
   const isList = Array.isArray(required) && required.every((name) => typeof name === "string");
   return isList ? undefined : "required must be a list of names";
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function toToolChoice(

@@ -1,7 +1,7 @@
 // JSON Schemas of the native request bodies about keeping models. They fix types only; null is "not
 // given", and members without an entry here are ignored.
 
-import { type BodyOf, flag, object, text } from "../../body/schema.ts";
+import { type BodyOf, flag, text, values } from "../../body/schema.ts";
 import { options } from "../options.ts";
 
 const digests = {
@@ -37,7 +37,7 @@ export const createSchema = {
     quantization: { ...text, description: "The older word for `quantize`." },
     template: text,
     system: text,
-    parameters: object,
+    parameters: values,
     messages: {
       type: ["array", "null"],
       items: {
@@ -50,7 +50,7 @@ export const createSchema = {
     requires: text,
     renderer: text,
     parser: text,
-    info: object,
+    info: values,
     remote_host: { ...text, description: "Server that has the model `from`." },
     stream: flag,
   },

@@ -14,6 +14,7 @@ import type {
 } from "./answer_schema.ts";
 import { type Deviations, toDeviations } from "../deviations.ts";
 import { nanoseconds, toProgress } from "../options.ts";
+import { argumentsOfText } from "../tools.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
 import { sentenceOf } from "../../errors.ts";
 
@@ -41,6 +42,8 @@ class AnswerParts {
   #text = "";
   #thinking = "";
   #calls: OllamaToolCall[] = [];
+  /** JSON text of the call that is coming. */
+  #json = "";
   #logprobs: MaskedLogprob[] = [];
   #index = 0;
 
@@ -51,8 +54,11 @@ class AnswerParts {
     if ("logprobs" in event && event.logprobs) {
       this.#logprobs.push(...toMaskedLogprobs(event.logprobs));
     }
+    if (event.type === "callStart") this.#json = "";
+    if (event.type === "callArguments") this.#json += event.json;
     if (event.type === "callEnd") {
-      const { id, name, arguments: values } = event;
+      const { id, name } = event;
+      const values = argumentsOfText(this.#json) ?? event.arguments;
       this.#calls.push({ id, function: { index: this.#index++, name, arguments: values } });
     }
   }

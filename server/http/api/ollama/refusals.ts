@@ -1,7 +1,7 @@
 // What a native request may ask for and this version does not do. Each is refused with a message of its
 // own, so that no client believes that something was done that was ignored.
 
-import type { ModelInfo } from "../../../../engine/mod.ts";
+import { isJsonObject, type ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
 import type { OllamaChatRequest, OllamaGenerateRequest, OllamaRequest } from "./schema.ts";
@@ -42,7 +42,7 @@ function refuseInBoth(
   { thinks }: ModelInfo,
 ): void {
   if (format !== undefined && format !== null && format !== "") {
-    if (format !== "json" && (typeof format !== "object" || Array.isArray(format))) {
+    if (format !== "json" && !isJsonObject(format)) {
       const given = JSON.stringify(format);
       throw refusal(`invalid format: ${given}; expected "json" or a valid JSON Schema object`);
     }

@@ -1,6 +1,7 @@
 // Contents of messages, which are texts or lists of parts, -> text with images; and the arguments
 // of calls, which are JSON text, -> objects. Pure.
 
+import { isJsonObject, parseExactJson } from "../../../../engine/mod.ts";
 import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
 import type { ReadImage } from "../images.ts";
 import type { Given } from "../../body/schema.ts";
@@ -63,12 +64,10 @@ export function readArguments(
   if (typeof given === "object") return given;
   let value: unknown;
   try {
-    value = JSON.parse(given);
+    value = parseExactJson(given);
   } catch (error) {
     throw refusal(`${place}: invalid JSON: ${(error as Error).message}`, place);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
+  if (isJsonObject(value)) return value;
   throw refusal(`${place} must be the JSON text of an object`, place);
 }

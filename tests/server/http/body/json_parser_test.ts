@@ -6,6 +6,7 @@ import {
   JsonSyntaxError,
   parseJson,
 } from "../../../../server/http/body/json_parser.ts";
+import { parseExactJson, withDoubles } from "../../../../tokenizer/mod.ts";
 
 const WIDE = { depth: 512, values: 1e9, members: 1e9, siblings: 1e9 };
 const encoder = new TextEncoder();
@@ -18,7 +19,7 @@ function parse(text: string | Uint8Array, bounds = WIDE): unknown {
   }
 }
 
-/** What JSON.parse makes of it, and whether parse does the same. */
+/** What JSON.parse makes of it, and whether parse does the same, with numbers as they are written. */
 function assertSame(text: string): void {
   let expected: unknown;
   let isJson = true;
@@ -27,12 +28,15 @@ function assertSame(text: string): void {
   } catch {
     isJson = false;
   }
-  if (isJson) assertEquals(parse(text), expected);
-  else assertThrows(() => parse(text), JsonSyntaxError);
+  if (isJson) {
+    assertEquals(parse(text), parseExactJson(text));
+    assertEquals(withDoubles(parse(text)), expected);
+  } else assertThrows(() => parse(text), JsonSyntaxError);
 }
 
 const TEXTS = [
   ...["null", "true", "false", "0", "-0", "1.5e-3", "1E400", "-1e+999", '""', "[]", "{}"],
+  ...["-1", "00", "-01", "123456789012345", "-1234567890123456", "9007199254740993", "1.0", "12e"],
   ...[
     " [ 1 , 2 ] ",
     '\t{ "a" :\r\n1 }',

@@ -1,12 +1,14 @@
 // The check of request bodies beside Ajv's, and how long it keeps others waiting.
 
 import { Ajv } from "ajv";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { createSchema } from "../../../../server/http/api/models/schema.ts";
 import { chatSchema, generateSchema } from "../../../../server/http/api/ollama/schema.ts";
 import type { NamedSchema } from "../../../../server/http/api/openapi/operation.ts";
 import { operations } from "../../../../server/http/api/routes.ts";
 import { createValidator } from "../../../../server/http/body/validate.ts";
 import { Draws } from "../../../engine/grammar/fuzz/draws.ts";
+import { parseExactJson } from "../../../../tokenizer/mod.ts";
 import { threadTime } from "../../../cpu_time.ts";
 import { longestTurn } from "../../../turns.ts";
 
@@ -98,6 +100,33 @@ Deno.test("others have their turns while large bodies are checked", async () => 
       least = Math.min(least, time);
     }
     assert(least < LONGEST_TURN, `a turn took ${least} ms of CPU time`);
+  }
+});
+
+Deno.test("numbers are doubles where a schema names their type, and keep their text elsewhere", async () => {
+  const text = '{"options":{"temperature":1.0,"top_k":1e1,"seed":9007199254740993,"stop":[]},' +
+    '"top_logprobs":2.0,"format":{"const":1.0},"tools":[{"function":{"name":"f","parameters":' +
+    '{"maximum":18446744073709551615}}}],"keep_alive":1.5e2,"other":1.0}';
+  const body = await createValidator(chatSchema)(parseExactJson(text));
+  assertEquals(
+    JSON.stringify(body),
+    text.replace('1.0,"top_k":1e1,"seed":9007199254740993', '1,"top_k":10,"seed":9007199254740992')
+      .replace("2.0", "2").replace("1.5e2", "150"),
+  );
+  const parameters = { temperature: 0.5, num_ctx: 4096, stop: ["a"] };
+  const created = await createValidator(createSchema)(
+    parseExactJson('{"parameters":{"temperature":0.50,"num_ctx":4.096e3,"stop":["a"]}}'),
+  );
+  assertEquals(created, { parameters });
+});
+
+Deno.test("a number that keeps its text is no object", async () => {
+  const validate = createValidator(chatSchema);
+  for (const text of ["1.0", '{"options":1.0}', '{"tools":[1.0]}', '{"messages":[{"role":1.0}]}']) {
+    assertMatch(await faultOf(validate, parseExactJson(text)) ?? "", /must be of type/);
+  }
+  for (const text of ['{"options":{"temperature":1e999}}', '{"options":{"top_k":1.5}}']) {
+    assertMatch(await faultOf(validate, parseExactJson(text)) ?? "", /must be of type/);
   }
 });
 
