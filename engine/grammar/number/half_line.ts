@@ -15,8 +15,8 @@ const FRACTION_DIGITS = 23;
  * Numbers with more digits are read as infinite. Those with this many may be, so they need a bound.
  */
 const MAX_DIGITS = 309;
-/** Largest modulus: residues and ten times a residue are still exact integers of a double. */
-const MAX_MODULUS = 1e12;
+/** Largest modulus. Residues of larger ones would only take time. */
+const MAX_MODULUS = 10n ** 1000n;
 
 /** Steps of work for a question about one part of the line, or about one number. */
 const PART_STEPS = 4;
@@ -40,7 +40,7 @@ export class HalfLine {
   /** Digits after the point that matter to divisibility; missing if divisibility does not matter. */
   readonly scale: number | undefined;
   /** The modulus of the residue that is remembered of the integer of all digits. */
-  readonly modulus: number;
+  readonly modulus: bigint;
   /** The least and the greatest magnitude of members that are not 0; may be infinite. */
   readonly magnitudes: readonly [least: number, greatest: number];
   /** The greatest magnitude that may be written. */
@@ -64,8 +64,8 @@ export class HalfLine {
     this.scale = pieces.length === 0
       ? undefined
       : Math.max(0, ...pieces.map((piece) => piece.scale));
-    this.modulus = pieces.map((piece) => Number(piece.period) * 10 ** (this.scale! - piece.scale))
-      .reduce(leastCommonMultiple, 1);
+    this.modulus = pieces.map((piece) => piece.period * 10n ** BigInt(this.scale! - piece.scale))
+      .reduce(leastCommonMultiple, 1n);
     const isNear = set.between[set.cuts.length - cuts.length] !== Multiples.none;
     const isFar = set.between.at(-1) !== Multiples.none;
     this.magnitudes = [
@@ -74,9 +74,8 @@ export class HalfLine {
     ];
     [this.integerDigits, this.fractionDigits] = this.#digitsNeeded();
     const digits = Math.max(this.integerDigits, this.fractionDigits);
-    if (digits > MAX_DIGITS || this.modulus > MAX_MODULUS) {
-      const problem = digits > MAX_DIGITS ? `${digits} digits` : `a period of ${this.modulus}`;
-      throw new NumberError(`Spell a set of numbers: some have ${problem}`);
+    if (digits > MAX_DIGITS) {
+      throw new NumberError(`Spell a set of numbers: some have ${digits} digits`);
     }
     for (const place of this.#listed()) {
       const exponent = place.magnitude - 1;
@@ -209,8 +208,10 @@ export class HalfLine {
   }
 }
 
-function leastCommonMultiple(a: number, b: number): number {
+function leastCommonMultiple(a: bigint, b: bigint): bigint {
   let [divisor, rest] = [a, b];
-  while (rest !== 0) [divisor, rest] = [rest, divisor % rest];
-  return a / divisor * b;
+  while (rest !== 0n) [divisor, rest] = [rest, divisor % rest];
+  const multiple = a / divisor * b;
+  if (multiple <= MAX_MODULUS) return multiple;
+  throw new NumberError("Spell a set of numbers: all its divisors together have over 1000 digits");
 }

@@ -24,7 +24,7 @@ interface Parts {
   readonly magnitude: number;
   readonly place: Place;
   /** The residue of the integer of the digits up to the last one. */
-  readonly residue: number;
+  readonly residue: bigint;
 }
 
 /** The digits of a number, perhaps with a point among them. */
@@ -49,7 +49,7 @@ export class Mantissa implements Reading {
       last: 0,
       magnitude: digit === 0 ? 0 : 1,
       place: digit === 0 ? half.origin : half.advance(half.origin, digit),
-      residue: digit % half.modulus,
+      residue: BigInt(digit) % half.modulus,
     });
   }
 
@@ -123,7 +123,7 @@ export class Mantissa implements Reading {
       whole: whole + 1,
       magnitude: magnitude + 1,
       place: this.#half.advance(place, digit),
-      residue: (residue * 10 + digit) % this.#half.modulus,
+      residue: (residue * 10n + BigInt(digit)) % this.#half.modulus,
     });
   }
 
@@ -141,10 +141,10 @@ export class Mantissa implements Reading {
   }
 
   /** The residue after `count` more digits, of which only the last is not 0. */
-  #appended(digit: number, count: number): number {
+  #appended(digit: number, count: number): bigint {
     let { residue } = this.#parts;
-    for (; count > 0; count--) residue = residue * 10 % this.#half.modulus;
-    return (residue + digit) % this.#half.modulus;
+    for (; count > 0; count--) residue = residue * 10n % this.#half.modulus;
+    return (residue + BigInt(digit)) % this.#half.modulus;
   }
 
   /** The exponents with which the digits so far are a member, in ascending order. */

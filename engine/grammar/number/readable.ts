@@ -1,7 +1,7 @@
 // The part of a set of numbers whose members are still members when they are read as doubles, as
 // JavaScript and most others do: 0.99999999999999999 is less than 1 but is read as 1, and 10^16 + 2
 // may be read as a neighbour that is no multiple of three. Members that are listed one by one are
-// kept; a set that would lose all members is not changed.
+// kept; a condition that no other member meets is left out.
 
 import { Decimal } from "../json/mod.ts";
 import { Multiples } from "./multiples.ts";
@@ -17,6 +17,7 @@ import {
 
 /** Decimal digits that every double distinguishes. */
 const EXACT_DIGITS = 15;
+const EXACT_INTEGER = 10n ** BigInt(EXACT_DIGITS);
 
 /** Digits before the point from which on numbers may be read as infinite. */
 const FAR_DIGITS = 290;
@@ -30,18 +31,25 @@ export function readable(set: NumberSet): NumberSet {
     if (!isEmptyNumbers(finite)) set = finite;
   }
   const listed = exactly(set.cuts.filter((_, index) => set.at[index]));
-  const kept = union(intersect(intersect(set, exactRange(set)), awayFromCuts(set)), listed);
+  return union(among(among(set, exactRange(set)), awayFromCuts(set)), listed);
+}
+
+/** The members that meet a condition; all if none does. */
+function among(set: NumberSet, condition: NumberSet): NumberSet {
+  const kept = intersect(set, condition);
   return isEmptyNumbers(kept) ? set : kept;
 }
 
 /**
  * The numbers whose divisibility survives rounding. All large doubles are integers, so integers
- * have no limit.
+ * have no limit. Neither have the multiples of a number with more digits, or more after the point,
+ * than every double distinguishes: those who ask for them do not read doubles.
  */
 function exactRange(set: NumberSet): NumberSet {
   const [whole] = integers().between;
   const scales = set.between.filter((piece) => !piece.isUniform && !piece.equals(whole!))
-    .map((piece) => Math.max(0, piece.scale));
+    .filter((piece) => piece.hasBetween(1n, EXACT_INTEGER, Math.max(0, piece.scale)))
+    .map((piece) => Math.max(0, piece.scale)).filter((scale) => scale <= EXACT_DIGITS);
   if (scales.length === 0) return new NumberSet([], [], [Multiples.all]);
   const limit = Decimal.from(1).shift(EXACT_DIGITS - Math.max(...scales));
   return interval({ min: limit.negate(), max: limit });
