@@ -18,7 +18,7 @@ function isPlain(value: number): boolean {
  * both.
  */
 export class JsonNumber extends String {
-  /** @param text the number as JSON writes it. Errors: SyntaxError if it is no number */
+  /** The number that a JSON text writes. Errors: SyntaxError if it is none, or over 1024 characters. */
   constructor(text: string) {
     if (text.length > LONGEST_NUMBER || !NUMBER.test(text)) {
       throw new SyntaxError(`Read a number: "${text.slice(0, 40)}" is none`);
