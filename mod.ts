@@ -63,6 +63,7 @@ export {
   parseExactJson,
   profileModel,
   RequestError,
+  ResourceError,
   SchemaError,
   serveModelProcess,
   TapError,

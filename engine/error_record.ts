@@ -1,7 +1,7 @@
 // Errors as plain data and back, because postMessage keeps neither the class nor the fields of an
 // error. Known classes are restored; any other error becomes an EngineError.
 
-import { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
+import { DeviceLostError, GpuError, GpuMemoryError, ResourceError } from "../kernels/mod.ts";
 import { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
 import { CancelledError } from "./cancellation.ts";
 import {
@@ -47,6 +47,7 @@ const CLASSES = {
   ModelNotFoundError,
   NotFiniteError,
   RequestError,
+  ResourceError,
   SchemaError,
   TokenizerError,
   UnsupportedModelError,

@@ -1,6 +1,8 @@
 // The errors of the engine, one class for each kind that a caller can react to. Each message says
 // what was attempted, then what is so. Kernels have their own (kernels/errors.ts).
 
+import { ResourceError } from "../kernels/mod.ts";
+
 /** The base of all engine errors, which distinguishes them from defects. */
 export class EngineError extends Error {
   /** Name of the class. */
@@ -156,6 +158,19 @@ export class WorkerBusyError extends EngineError {
         `${milliseconds / 1000} seconds; ${consequence}`,
     );
   }
+}
+
+/**
+ * The error of a worker that ended by itself. One that could not read its modules, which are there, got
+ * no open files from the system.
+ *
+ * @param attempt what it was to do, such as "Cannot load the model"
+ * @param state how it ended: the text of an uncaught error
+ */
+export function crashOfWorker(attempt: string, state: string): Error {
+  return /\bImport '.*' failed/.test(state)
+    ? new ResourceError(`${attempt}: the system gives no more open files (ulimit -n)`)
+    : new EngineError(`${attempt}: its worker crashed: ${state}`);
 }
 
 /** A file of a model's folder is missing, invalid, or has something that GGUF cannot express. */

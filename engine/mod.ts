@@ -15,6 +15,7 @@ export {
   GpuError,
   GpuMemoryError,
   type ProductCheck,
+  ResourceError,
   type Work,
 } from "../kernels/mod.ts";
 export {
@@ -63,7 +64,13 @@ export {
   measureReadBandwidth,
   readHeader,
 } from "./load/mod.ts";
-export { keyOf, type TunedKernel } from "../kernels/mod.ts";
+export {
+  countFreeFiles,
+  FILES_OF_WORKER,
+  isOutOfFiles,
+  keyOf,
+  type TunedKernel,
+} from "../kernels/mod.ts";
 export { type DeviceTuning, tuneDevice, type TuningOptions } from "./tuning/mod.ts";
 export {
   type CompiledSchema,

@@ -1,5 +1,11 @@
 // The errors of the kernels layer.
 
+/** The system gives this process no more open files, threads or processes; later it may. */
+export class ResourceError extends Error {
+  /** Name of the class. */
+  override name = "ResourceError";
+}
+
 /** The base of all errors of devices: no adapter, a shader or a buffer that the device refuses. */
 export class GpuError extends Error {
   /** Name of the class. */

@@ -5,7 +5,7 @@ export * from "./deferred.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
 export { chooseDevice, type DeviceChoice } from "./choice.ts";
-export { startCpuThread, startCpuThreadsBy } from "./cpu/thread.ts";
+export { refuseCpuThread, startCpuThread, startCpuThreadsBy } from "./cpu/thread.ts";
 export * from "./open.ts";
 export type {
   Allocator,
@@ -45,4 +45,12 @@ export type { RecordOf } from "./record.ts";
 export { SplitDevice } from "./split/split_device.ts";
 export { type QuantFormat, quantFormat, quantFormats } from "./quants/mod.ts";
 export * from "./tuning.ts";
+export {
+  FILES_OF_WORKER,
+  hasRoomForWorkers,
+  startWorker,
+  untilRoomForWorker,
+} from "./workers/start_worker.ts";
+export { countFreeThreads } from "./workers/system_limits.ts";
+export { countFreeFiles, isOutOfFiles } from "./process.ts";
 export { attentionWork, NO_WORK, sumWork } from "./work.ts";

@@ -1,5 +1,8 @@
-// Access to environment variables and small system files. If Deno would ask the user for
-// permission, or outside of Deno, they count as missing.
+// Access to environment variables and small system files, and to how many files can be opened. If Deno
+// would ask the user for permission, or outside of Deno, they count as missing, and files as free.
+
+/** A file that can always be opened, on systems that bound open files. */
+const NULL_FILE = "/dev/null";
 
 /** An environment variable without the spaces around it; empty if it is not set. */
 export function readVariable(name: string): string {
@@ -29,6 +32,29 @@ export function changedAt(path: string): number {
 /** The version of the operating system; empty where the program may not ask. */
 export function systemRelease(): string {
   return mayUse({ name: "sys", kind: "osRelease" }) ? Deno.osRelease() : "";
+}
+
+/**
+ * How many files can be opened now, up to a number. That number where it is not known: on Windows,
+ * and without the permission to try.
+ */
+export function countFreeFiles(most: number): number {
+  if (!mayRead(NULL_FILE) || Deno.build.os === "windows") return most;
+  const files: Deno.FsFile[] = [];
+  try {
+    while (files.length < most) files.push(Deno.openSync(NULL_FILE));
+  } catch (error) {
+    if (!isOutOfFiles(error)) return most;
+  } finally {
+    for (const file of files) file.close();
+  }
+  return files.length;
+}
+
+/** Whether an error says that the process, or the whole system, has as many open files as it may. */
+export function isOutOfFiles(error: unknown): boolean {
+  return error instanceof Error && "code" in error &&
+    (error.code === "EMFILE" || error.code === "ENFILE");
 }
 
 /** Whether the program has permission to read the path. */

@@ -2,7 +2,9 @@
 // while the thread of the server has to receive requests. The client of file_worker.ts.
 
 import { availableParallelism } from "node:os";
+import { startWorker, untilRoomForWorker } from "../../kernels/mod.ts";
 import { CancelFlag } from "../cancellation.ts";
+import { crashOfWorker } from "../errors.ts";
 import { type ErrorRecord, unpackError } from "../error_record.ts";
 import { untilAborted } from "../async.ts";
 import type { QuantizationName } from "./quantize/mod.ts";
@@ -75,7 +77,11 @@ async function workOnThread(
   work: FileWork,
   { onProgress, signal }: FileWorkOptions,
 ): Promise<void> {
-  const thread = new Worker(new URL("./file_worker.ts", import.meta.url), { type: "module" });
+  await untilRoomForWorker();
+  const thread = startWorker(
+    new URL("./file_worker.ts", import.meta.url),
+    "Cannot make the model's file",
+  );
   const ended = Promise.withResolvers<void>();
   thread.onmessage = ({ data }: MessageEvent<FileWorkReport>) => {
     if (data.kind === "progress") onProgress?.(data.done, data.total);
@@ -84,7 +90,7 @@ async function workOnThread(
   };
   thread.onerror = (event) => {
     event.preventDefault();
-    ended.reject(new Error(`Cannot make "${work.to}": its thread crashed: ${event.message}`));
+    ended.reject(crashOfWorker("Cannot make the model's file", event.message));
   };
   const cancelled = new CancelFlag();
   const abort = () => cancelled.set();

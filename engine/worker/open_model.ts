@@ -3,7 +3,7 @@
 
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
-import { EngineError } from "../errors.ts";
+import { crashOfWorker } from "../errors.ts";
 import type { ChatModel, LoadOptions } from "../types/mod.ts";
 import { BlockHost } from "./block_host.ts";
 import { closeHost, HostedModel, type Patience } from "./hosted_model.ts";
@@ -24,7 +24,7 @@ export async function openModelInWorker(
   options: LoadOptions = {},
 ): Promise<ChatModel> {
   options.signal?.throwIfAborted();
-  return await openModelIn(new ThreadHost(takeWorker()), path, options);
+  return await openModelIn(new ThreadHost(await takeWorker()), path, options);
 }
 
 /**
@@ -68,7 +68,7 @@ export async function openModelIn(
       blocks.receive(message);
     },
     crash(state) {
-      reject(new EngineError(`Cannot load "${path}": its worker crashed: ${state}`));
+      reject(crashOfWorker("Cannot load the model", state));
       gone.resolve();
     },
   });

@@ -1,9 +1,14 @@
 // The process of a model, seen from its parent: a host that can be killed, which frees its core,
 // while a thread cannot be killed. model_process.ts is the other side.
 
+import { countFreeThreads, isOutOfFiles, ResourceError } from "../../kernels/mod.ts";
 import { EngineError } from "../errors.ts";
 import { MessageSender, readMessages } from "./message_pipe.ts";
 import type { BlockKeeping, HostListener, ModelHost, ToClient, ToWorker } from "./protocol.ts";
+
+const ATTEMPT = "Cannot start a process for the model";
+/** Threads that a process of Deno has as it starts and loads a model, roughly. */
+const THREADS = 16;
 
 /** How a model's process is started. */
 export interface ProcessOptions {
@@ -20,9 +25,12 @@ export class ProcessHost implements ModelHost {
   readonly #sender: MessageSender;
   #listener: HostListener | undefined;
 
-  /** Starts the process. Errors: EngineError if that is impossible. */
+  /** Starts the process. Errors: EngineError if that is impossible, ResourceError if it is now. */
   constructor({ command = defaultCommand() }: ProcessOptions = {}) {
     const [program, ...args] = command;
+    if (countFreeThreads() < THREADS) {
+      throw lackOf("threads (ulimit -u, or a container's --pids-limit)");
+    }
     try {
       this.#process = new Deno.Command(program!, {
         args,
@@ -31,7 +39,7 @@ export class ProcessHost implements ModelHost {
         stderr: "inherit",
       }).spawn();
     } catch (error) {
-      throw new EngineError(`Cannot start a process for a model: ${error}`, { cause: error });
+      throw processError(error);
     }
     this.#sender = new MessageSender(this.#process.stdin);
     void this.#hear();
@@ -88,6 +96,17 @@ export class ProcessHost implements ModelHost {
     const { code, signal } = await this.#process.status;
     this.#listener?.crash(signal ? `ended by ${signal}` : `ended with exit code ${code}`);
   }
+}
+
+/** The error of a process that could not be started. The system's own words have paths in them. */
+function processError(cause: unknown): Error {
+  if (isOutOfFiles(cause)) return lackOf("open files (ulimit -n)", { cause });
+  if (cause instanceof Deno.errors.WouldBlock) return lackOf("processes (ulimit -u)", { cause });
+  return new EngineError(`${ATTEMPT}: the system does not run the program for it`, { cause });
+}
+
+function lackOf(what: string, options?: ErrorOptions): ResourceError {
+  return new ResourceError(`${ATTEMPT}: the system gives no more ${what}`, options);
 }
 
 function defaultCommand(): string[] {

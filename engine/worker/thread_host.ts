@@ -1,7 +1,14 @@
 // The thread of a model, seen from its client, and threads that are started before they are needed.
 // worker.ts is the other side.
 
-import { startCpuThread } from "../../kernels/mod.ts";
+import {
+  hasRoomForWorkers,
+  refuseCpuThread,
+  ResourceError,
+  startCpuThread,
+  startWorker,
+  untilRoomForWorker,
+} from "../../kernels/mod.ts";
 import type { HostListener, ModelHost, ToClient, ToWorker } from "./protocol.ts";
 
 /** Asks for a thread that computes for the model's thread, and takes its messages from a port. */
@@ -18,6 +25,7 @@ export class ThreadHost implements ModelHost {
   readonly #worker: Worker;
   /** Threads that compute for the model. They end by themselves when the model closes. */
   readonly #helpers: Worker[] = [];
+  #hasEnded = false;
 
   /** @param worker a worker that was just made */
   constructor(worker: Worker) {
@@ -35,15 +43,27 @@ export class ThreadHost implements ModelHost {
     };
     this.#worker.onmessage = ({ data }: MessageEvent<ToClient | ThreadRequest>) => {
       if (data.kind !== "thread") return receive(data);
-      const helper = startCpuThread();
-      helper.onerror = onerror;
-      helper.postMessage(data.port, [data.port]);
-      this.#helpers.push(helper);
+      void this.#startHelper(data.port, onerror);
     };
     this.#worker.onerror = onerror;
   }
 
+  async #startHelper(port: MessagePort, onerror: (event: ErrorEvent) => void): Promise<void> {
+    await untilRoomForWorker();
+    if (this.#hasEnded) return;
+    try {
+      const helper = startCpuThread();
+      helper.onerror = onerror;
+      helper.postMessage(port, [port]);
+      this.#helpers.push(helper);
+    } catch (error) {
+      if (!(error instanceof ResourceError)) throw error;
+      refuseCpuThread(port, error);
+    }
+  }
+
   end(): void {
+    this.#hasEnded = true;
     for (const thread of [this.#worker, ...this.#helpers]) thread.terminate();
   }
 }
@@ -56,11 +76,13 @@ let ahead: { worker: Worker; timer: ReturnType<typeof setTimeout> } | undefined;
 
 /**
  * Starts the thread of the next load early, because a thread takes a quarter of a second to read
- * its modules. The caller can meanwhile find out what the load needs. The thread ends by itself if
- * no load comes soon.
+ * its modules. The caller can meanwhile find out what the load needs, in a worker of its own. The
+ * thread ends by itself if no load comes soon; where the system gives little, it is not started.
  */
 export function startWorkerAhead(): void {
   if (ahead) return;
+  // The caller needs one as well, and more than the one that is started early.
+  if (!hasRoomForWorkers(2)) return;
   const worker = makeWorker();
   const drop = () => {
     clearTimeout(timer);
@@ -76,8 +98,9 @@ export function startWorkerAhead(): void {
   ahead = { worker, timer };
 }
 
-/** The thread that was started ahead if there is one, else a new one. */
-export function takeWorker(): Worker {
+/** The thread that was started ahead if there is one, else a new one. Errors: ResourceError. */
+export async function takeWorker(): Promise<Worker> {
+  if (!ahead) await untilRoomForWorker();
   if (!ahead) return makeWorker();
   const { worker, timer } = ahead;
   ahead = undefined;
@@ -85,6 +108,7 @@ export function takeWorker(): Worker {
   return worker;
 }
 
+/** A thread for a model. Errors: ResourceError. */
 function makeWorker(): Worker {
-  return new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  return startWorker(new URL("./worker.ts", import.meta.url), "Cannot load the model");
 }

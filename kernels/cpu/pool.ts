@@ -17,7 +17,8 @@ import {
 } from "./control.ts";
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";
 import { mostItems, takeShare, type Watch } from "./share.ts";
-import { newThread, type Thread } from "./thread.ts";
+import { ResourceError } from "../errors.ts";
+import { newThread, type Thread, type ThreadRefusal } from "./thread.ts";
 import type { ModuleMessage, ThreadOptions } from "./worker.ts";
 
 /** A kernel failed on a thread, or the pool was used after it was closed. */
@@ -63,12 +64,23 @@ export class ThreadPool {
     return pool;
   }
 
-  /** Starts workers up to a number of threads. Until they have started, the host works alone. */
+  /**
+   * Starts workers up to a number of threads. Until they have started, the host works alone. If the
+   * system gives fewer, the pool has fewer.
+   */
   async start(threads: number): Promise<void> {
-    const workers = Array.from({ length: threads - 1 }, newThread);
-    const options: ThreadOptions = { control: this.#control, threads };
+    const workers = newThreads(threads - 1);
     try {
-      await Promise.all(workers.map((worker) => this.#tell(worker, options)));
+      // All have to know how many there are, so those who started are told again if others did not.
+      for (let told = -1; told !== workers.length;) {
+        told = workers.length;
+        const options: ThreadOptions = { control: this.#control, threads: told + 1 };
+        const started = await Promise.all(workers.map((worker) => this.#tell(worker, options)));
+        for (const refused of workers.filter((_, index) => !started[index])) {
+          end(refused);
+          workers.splice(workers.indexOf(refused), 1);
+        }
+      }
     } catch (error) {
       workers.forEach(end);
       throw error;
@@ -211,11 +223,15 @@ export class ThreadPool {
     advance(this.#control, Word.Command);
   }
 
-  /** Sends a worker what it starts with and waits until it has taken it. */
-  #tell(worker: Thread, message: ThreadOptions): Promise<void> {
+  /**
+   * Sends a worker what it starts with and waits until it has taken it. Gives false for one that the
+   * system has no room for.
+   */
+  #tell(worker: Thread, message: ThreadOptions): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      worker.onmessage = ({ data }) => {
-        if (data === "ready") return resolve();
+      worker.onmessage = ({ data }: MessageEvent<"ready" | ThreadRefusal | { fault: unknown }>) => {
+        if (data === "ready") return resolve(true);
+        if ("refused" in data) return resolve(false);
         this.#fault = `: ${data.fault}`;
       };
       worker.onerror = (event) => {
@@ -225,6 +241,17 @@ export class ThreadPool {
       worker.postMessage(message);
     });
   }
+}
+
+/** As many new threads as the system gives, up to a number. */
+function newThreads(most: number): Thread[] {
+  const threads: Thread[] = [];
+  try {
+    while (threads.length < most) threads.push(newThread());
+  } catch (error) {
+    if (!(error instanceof ResourceError)) throw error;
+  }
+  return threads;
 }
 
 function end(thread: Thread): void {

@@ -2,6 +2,8 @@
 // because it waits there for a debugger. So a worker can have the main thread start its threads, with
 // which it then talks through ports (engine/worker).
 
+import { startWorker } from "../workers/start_worker.ts";
+
 /** A thread that takes messages, from where it was started: a worker, or the port of one. */
 export interface Thread {
   onmessage: ((event: MessageEvent) => void) | null;
@@ -13,9 +15,20 @@ export interface Thread {
   close?(): void;
 }
 
-/** Starts a thread of a pool as a worker of the calling thread. */
+/** The answer in place of a thread's that the system has no room for. */
+export interface ThreadRefusal {
+  /** The message of the ResourceError. */
+  refused: string;
+}
+
+/** Starts a thread of a pool as a worker of the calling thread. Errors: ResourceError. */
 export function startCpuThread(): Worker {
-  return new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  return startWorker(new URL("./worker.ts", import.meta.url), "Cannot start a thread of the CPU");
+}
+
+/** Tells a pool, through the port that it was given, that its thread could not be started. */
+export function refuseCpuThread(port: MessagePort, { message: refused }: Error): void {
+  port.postMessage({ refused } satisfies ThreadRefusal);
 }
 
 let starter: () => Thread = startCpuThread;

@@ -14,6 +14,7 @@ import {
   ModelNotFoundError,
   NotFiniteError,
   RequestError,
+  ResourceError,
   SchemaError,
   StoreError,
   TokenizerError,
@@ -76,7 +77,7 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (FAULTS_OF_FILES.some((fault) => error instanceof fault)) return 400;
   // The request would fail again, so this is no 5xx: it can name a smaller window or another model.
   if (error instanceof InsufficientMemoryError) return 400;
-  if (error instanceof ModelClosedError) return 503;
+  if (error instanceof ModelClosedError || error instanceof ResourceError) return 503;
   if (error instanceof DiskFullError) return INSUFFICIENT_STORAGE;
   if (error instanceof RegistryError) return statusOfRegistry(error);
   if (error instanceof RemoteError) return error.status as ContentfulStatusCode;

@@ -1,6 +1,7 @@
 // Errors of the server in its log, where people find what the sentence for the client leaves out: the
 // trace, and what the system said.
 
+import { ResourceError } from "../../engine/mod.ts";
 import { type Log, messageOf } from "../log.ts";
 import { HttpError, statusOf } from "./errors.ts";
 
@@ -16,6 +17,7 @@ const MOST_CAUSES = 4;
 export function logFailure(log: Log, path: string, error: unknown): void {
   const status = statusOf(error);
   if (status < 500 || error instanceof HttpError && status === 503) return;
+  if (error instanceof ResourceError) return log.warn(`${path}: ${error.message}`);
   const parts = [traceOf(error)];
   let cause = error instanceof Error ? error.cause : undefined;
   for (; cause !== undefined && parts.length <= MOST_CAUSES; cause = (cause as Error)?.cause) {

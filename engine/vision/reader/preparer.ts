@@ -2,8 +2,9 @@
 // longer, others in a worker, one after the other, so that only one is in memory. The worker lives
 // while images are being read; when it ends, its memory is freed.
 
+import { startWorker, untilRoomForWorker } from "../../../kernels/mod.ts";
 import { CancelFlag, cancellable } from "../../cancellation.ts";
-import { EngineError } from "../../errors.ts";
+import { crashOfWorker, EngineError } from "../../errors.ts";
 import { untilAborted } from "../../async.ts";
 import { decodeImage, ImageError, measureImage } from "../image/mod.ts";
 import { type PreparedImages, preprocess, type PreprocessingConfig } from "../preprocess/mod.ts";
@@ -65,11 +66,13 @@ export class ImagePreparer {
     }
   }
 
-  #ask(request: PrepareRequest): Promise<PreparedImages> {
+  async #ask(request: PrepareRequest): Promise<PreparedImages> {
+    if (!this.#worker) await untilRoomForWorker();
     if (new CancelFlag(request.cancelled).isSet) throw new DOMException("", "AbortError");
-    const worker = this.#worker ??= new Worker(new URL("./prepare_worker.ts", import.meta.url), {
-      type: "module",
-    });
+    const worker = this.#worker ??= startWorker(
+      new URL("./prepare_worker.ts", import.meta.url),
+      "Cannot read the image",
+    );
     const { promise, resolve, reject } = Promise.withResolvers<PreparedImages>();
     worker.onmessage = ({ data }: MessageEvent<PrepareAnswer>) => {
       if ("prepared" in data) resolve(data.prepared);
@@ -79,10 +82,10 @@ export class ImagePreparer {
     worker.onerror = (event) => {
       event.preventDefault();
       this.#worker = undefined;
-      reject(new EngineError(`Cannot read the image: its worker crashed: ${event.message}`));
+      reject(crashOfWorker("Cannot read the image", event.message));
     };
     worker.postMessage(request);
-    return promise;
+    return await promise;
   }
 
   #end(): void {

@@ -50,11 +50,21 @@ const MAX_DISCARDED_BYTES = 256 * 2 ** 20;
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 
-/** Something that is awaited, and what to do when it takes too long. */
+/** Something that is awaited of the client, and what to do when it takes too long. */
 interface Wait {
   until: number;
   expire: () => void;
+  /** From then on, the place of the connection may be given to another that needs one. */
+  mayEndFrom: number;
 }
+
+/**
+ * How long a client that has sent a whole head keeps its place for certain, while nothing more comes
+ * of it, or it takes nothing of its answer. In milliseconds.
+ */
+const GRACE_MILLISECONDS = 1000;
+/** A body that comes more slowly than this counts as one that does not come. Bytes per millisecond. */
+const LEAST_RATE = 4;
 
 /** A connection that is being served. */
 export class Connection implements ByteSink {
@@ -82,6 +92,15 @@ export class Connection implements ByteSink {
   /** Time at which it became idle, on the clock of performance.now(). */
   get idleSince(): number | undefined {
     return this.#idleSince;
+  }
+
+  /**
+   * Time from which its place may be given to another, because it waits for its client: to ask, to go
+   * on with a request, or to take an answer; on the same clock. Undefined while the server is at work.
+   */
+  get mayEndFrom(): number | undefined {
+    const [first] = this.#waits;
+    return first?.mayEndFrom;
   }
 
   /** Serves requests until one side ends the connection. Never rejects. */
@@ -129,7 +148,10 @@ export class Connection implements ByteSink {
     let rest = bytes;
     while (rest.length > 0) {
       const written = this.#connection.write(rest);
-      rest = rest.subarray(await this.#within(this.#patience.answer, written, () => this.close()));
+      const { answer } = this.#patience;
+      const mayEndFrom = performance.now() + GRACE_MILLISECONDS;
+      const expire = () => this.close();
+      rest = rest.subarray(await this.#within(answer, written, expire, mayEndFrom));
     }
   }
 
@@ -213,7 +235,8 @@ export class Connection implements ByteSink {
   async #readPatiently(body: RequestBody): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const late = new HttpError(408, "the request body did not come in time");
     const expire = () => this.#receiver.fail(late);
-    return await this.#within(this.#patience.body, body.read(), expire);
+    const mayEndFrom = performance.now() - body.lateness(LEAST_RATE) + GRACE_MILLISECONDS;
+    return await this.#within(this.#patience.body, body.read(), expire, mayEndFrom);
   }
 
   /** Answers bytes that are no request; what follows them cannot be read either. */
@@ -239,8 +262,13 @@ export class Connection implements ByteSink {
     }
   }
 
-  async #within<T>(milliseconds: number, promise: Promise<T>, expire: () => void): Promise<T> {
-    const wait = { until: performance.now() + milliseconds, expire };
+  async #within<T>(
+    milliseconds: number,
+    promise: Promise<T>,
+    expire: () => void,
+    mayEndFrom = performance.now(),
+  ): Promise<T> {
+    const wait = { until: performance.now() + milliseconds, expire, mayEndFrom };
     this.#waits.add(wait);
     try {
       return await promise;

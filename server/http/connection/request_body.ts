@@ -17,6 +17,8 @@ export class RequestBody {
   readonly #receiver: Receiver;
   readonly #chunks: ChunkDecoder | undefined;
   #left: number;
+  #taken = 0;
+  #waited = 0;
 
   constructor(receiver: Receiver, framing: Framing) {
     this.#receiver = receiver;
@@ -35,16 +37,28 @@ export class RequestBody {
   }
 
   /**
+   * How much longer it was waited for than it should have taken, in milliseconds.
+   *
+   * @param rate bytes that should come per millisecond
+   */
+  lateness(rate: number): number {
+    return Math.max(0, this.#waited - this.#taken / rate);
+  }
+
+  /**
    * The next bytes, at least one; undefined at the end.
    *
    * @throws {HttpError} 400 if the connection ends before the body does, or a chunk is malformed
    */
   async read(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     while (!this.done) {
+      const began = performance.now();
       if (this.#receiver.available === 0 && !await this.#receiver.more()) {
         throw new HttpError(400, "the request body ended before it was complete");
       }
+      this.#waited += performance.now() - began;
       const bytes = this.#chunks ? this.#chunks.decode(this.#receiver) : this.#takeLength();
+      this.#taken += bytes.length;
       if (bytes.length > 0) return bytes;
     }
   }

@@ -5,9 +5,10 @@
 // head, it ends at the first accept that fails, and it never closes idle connections. node:http stops
 // accepting, without an error, after the first accept that fails.
 
-import { nextTask } from "../../../engine/mod.ts";
+import { isOutOfFiles, nextTask } from "../../../engine/mod.ts";
 import type { Log } from "../../log.ts";
 import { type Admission, Connection, type Handler, type Patience } from "./connection.ts";
+import { Places } from "./places.ts";
 import type { RequestHead } from "./request_head.ts";
 import { StartQueue } from "./start_queue.ts";
 
@@ -37,11 +38,6 @@ const PATIENCE: Patience = {
 const ACCEPTED_AT_ONCE = 16;
 /** How long to wait after an accept that failed, in milliseconds. */
 const RETRY_MILLISECONDS = 50;
-/**
- * The share of the connections that is kept when file descriptors run out: models and stores need
- * some too.
- */
-const KEPT_PART = 3 / 4;
 /** How long a refused client has to read the answer, in milliseconds. */
 const REFUSAL_MILLISECONDS = 1000;
 
@@ -57,13 +53,12 @@ export class HttpServer {
   readonly #listener: Deno.TcpListener;
   readonly #handler: Handler;
   readonly #admit: Admission;
-  readonly #log: Pick<Log, "warn">;
   readonly #patience: Patience;
-  readonly #connections = new Map<Connection, Promise<void>>();
+  readonly #places: Places;
+  readonly #served = new Set<Promise<void>>();
   readonly #accepting: Promise<void>;
   readonly #starts = new StartQueue(nextTask);
   readonly #sweep: ReturnType<typeof setInterval>;
-  #limit: number;
   #refused = 0;
   #closed = false;
 
@@ -75,8 +70,7 @@ export class HttpServer {
     this.#admit = async (head) => {
       if (!isUrgent(head)) await this.#starts.wait();
     };
-    this.#log = options.log;
-    this.#limit = options.maxConnections ?? MAX_CONNECTIONS;
+    this.#places = new Places(options.maxConnections ?? MAX_CONNECTIONS, options.log);
     this.#patience = { ...PATIENCE, ...options.patience };
     // Timeouts are checked once a second, or as often as the shortest of them needs.
     const finest = Math.min(...Object.values(this.#patience)) / 4;
@@ -91,7 +85,7 @@ export class HttpServer {
 
   /** Connections that are open. */
   get connections(): number {
-    return this.#connections.size;
+    return this.#places.taken.size;
   }
 
   /** Lets the process end although it listens. */
@@ -104,69 +98,46 @@ export class HttpServer {
   async shutdown(): Promise<void> {
     this.#closed = true;
     this.#listener.close();
-    for (const connection of this.#connections.keys()) connection.finish();
-    await Promise.all([this.#accepting, ...this.#connections.values()]);
+    for (const connection of this.#places.taken) connection.finish();
+    await Promise.all([this.#accepting, ...this.#served]);
     clearInterval(this.#sweep);
   }
 
   async #accept(): Promise<void> {
     for (let accepted = 1; !this.#closed; accepted++) {
       try {
-        this.#take(await this.#listener.accept());
+        await this.#take(await this.#listener.accept());
         this.#starts.arrive();
         // Connections that wait already are all accepted without anybody else in between.
         if (accepted % ACCEPTED_AT_ONCE === 0) await nextTask();
       } catch (error) {
         if (this.#closed) return;
-        if (isOutOfFiles(error)) this.#learnLimit();
+        if (isOutOfFiles(error)) this.#places.giveUpOne();
         await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS));
       }
     }
   }
 
-  #take(accepted: Deno.TcpConn): void {
-    if (this.#connections.size >= this.#limit && !this.#closeIdle()) {
-      return void this.#refuse(accepted).catch(() => {});
-    }
+  async #take(accepted: Deno.TcpConn): Promise<void> {
+    if (!await this.#places.hasRoom()) return void this.#refuse(accepted).catch(() => {});
     accepted.setNoDelay(true);
     const connection = new Connection(accepted, {
       handler: this.#handler,
       admit: this.#admit,
       patience: this.#patience,
     });
-    const served = connection.serve().finally(() => this.#connections.delete(connection));
-    this.#connections.set(connection, served);
-  }
-
-  /** Closes the connection that has been idle longest; false if none is. */
-  #closeIdle(): boolean {
-    let longest: Connection | undefined;
-    for (const connection of this.#connections.keys()) {
-      const { idleSince = Infinity } = connection;
-      if (idleSince < (longest?.idleSince ?? Infinity)) longest = connection;
-    }
-    longest?.close();
-    if (longest) this.#connections.delete(longest);
-    return longest !== undefined;
-  }
-
-  /** Lowers the bound on connections after the system ran out of file descriptors. */
-  #learnLimit(): void {
-    const { size } = this.#connections;
-    const limit = Math.max(1, Math.floor(size * KEPT_PART));
-    if (limit < this.#limit) {
-      this.#limit = limit;
-      this.#log.warn(
-        `the system gives no more than ${size} connections: serving ${limit} at a time from now on; ` +
-          "raise the limit of open files (ulimit -n) for more",
-      );
-    }
-    while (this.#connections.size > this.#limit && this.#closeIdle());
+    if (this.#closed) return connection.close();
+    this.#places.taken.add(connection);
+    const served = connection.serve().finally(() => {
+      this.#places.taken.delete(connection);
+      this.#served.delete(served);
+    });
+    this.#served.add(served);
   }
 
   async #refuse(accepted: Deno.TcpConn): Promise<void> {
     using connection = accepted;
-    if (this.#refused >= MAX_REFUSED) return;
+    if (this.#refused >= Math.min(MAX_REFUSED, this.#places.reserve / 4)) return;
     this.#refused++;
     const timer = setTimeout(() => connection.close(), REFUSAL_MILLISECONDS);
     try {
@@ -182,11 +153,7 @@ export class HttpServer {
 
   #expire(): void {
     const now = performance.now();
-    for (const connection of this.#connections.keys()) connection.expire(now);
+    for (const connection of this.#places.taken) connection.expire(now);
+    this.#places.leaveFiles();
   }
-}
-
-function isOutOfFiles(error: unknown): boolean {
-  return error instanceof Error && "code" in error &&
-    (error.code === "EMFILE" || error.code === "ENFILE");
 }

@@ -3,6 +3,8 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { CpuError, ThreadPool } from "../../../kernels/cpu/pool.ts";
+import { refuseCpuThread, startCpuThread, startCpuThreadsBy } from "../../../kernels/cpu/thread.ts";
+import { ResourceError } from "../../../kernels/errors.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 
 /** A kernel that adds the first element of each item's array to the second; and one that fails. */
@@ -97,6 +99,41 @@ Deno.test("threads that start after the first step have the kernels that were lo
   run(pool, [[[double!, 0, 1000]], [[double!, 0, 1000]]]);
   assertEquals(items.subarray(0, 1001), new Int32Array(1001).fill(7).fill(0, 1000));
   await pool.close();
+});
+
+Deno.test("a pool has as many threads as the system gives, whichever way it says so", async () => {
+  const refusal = new ResourceError("no more threads");
+  const refusedByPort = () => {
+    const { port1, port2 } = new MessageChannel();
+    refuseCpuThread(port2, refusal);
+    return port1;
+  };
+  const refusedAtOnce = () => {
+    throw refusal;
+  };
+  for (const refuse of [refusedByPort, refusedAtOnce]) {
+    for (const given of [[], [1], [0, 2]]) {
+      let asked = 0;
+      startCpuThreadsBy(() => given.includes(asked++) ? startCpuThread() : refuse());
+      try {
+        const { pool, kernels: { double }, items } = await open(4);
+        // The first refusal at once is the last attempt.
+        const threads = refuse === refusedByPort
+          ? given.length
+          : given.filter((place, index) => place === index).length;
+        assertEquals(pool.threads, threads + 1);
+        const operation: Operation = [double!, 0, 1000];
+        for (let turn = 0; turn < 20; turn++) {
+          items.fill(0);
+          assertEquals(run(pool, [[operation], [operation], [operation]]), true);
+          assertEquals(items.subarray(0, 1001), new Int32Array(1001).fill(7).fill(0, 1000));
+        }
+        await pool.close();
+      } finally {
+        startCpuThreadsBy(startCpuThread);
+      }
+    }
+  }
 });
 
 Deno.test("a pool that is closed while its threads start ends them", async () => {

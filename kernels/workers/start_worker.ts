@@ -1,0 +1,63 @@
+// The one place where workers are started. A worker that gets no files or no threads for its own event
+// loop makes Deno panic, which ends the process with all its requests: so what it needs is counted
+// before, in the same turn, and what is not there is an error.
+
+import { ResourceError } from "../errors.ts";
+import { countFreeFiles } from "../process.ts";
+import { countFreeThreads } from "./system_limits.ts";
+
+/**
+ * Files that a worker has open in Deno 2.9 as long as it lives: six for its event loop and its standard
+ * streams.
+ */
+export const FILES_OF_WORKER = 6;
+/** Files that must be there beyond these: a worker reads its modules. */
+const SPARE_FILES = 2;
+/** Threads of a worker: its own, and one for files. */
+const THREADS_OF_WORKER = 2;
+/** Threads that must be there beyond these, because others that read files may need one at any time. */
+const SPARE_THREADS = 2;
+
+/** How often it is looked whether there is room again, and the time between two looks. */
+const [MOST_LOOKS, LOOK_MILLISECONDS] = [25, 20];
+
+/**
+ * Starts a worker.
+ *
+ * @param module its module
+ * @param purpose what is attempted, for the error: "Cannot load the model"
+ * @throws {ResourceError} if the system gives too few open files or threads
+ */
+export function startWorker(module: URL, purpose: string): Worker {
+  const lack = lackingFor(1);
+  if (lack !== undefined) throw new ResourceError(`${purpose}: the system gives no more ${lack}`);
+  try {
+    return new Worker(module, { type: "module" });
+  } catch (cause) {
+    throw new ResourceError(`${purpose}: the system starts no more threads`, { cause });
+  }
+}
+
+/**
+ * Waits for a moment until a worker can be started, because one that has just ended gives back what it
+ * had a little later.
+ */
+export async function untilRoomForWorker(): Promise<void> {
+  for (let looked = 0; looked < MOST_LOOKS && !hasRoomForWorkers(1); looked++) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MILLISECONDS));
+  }
+}
+
+/** Whether so many workers could be started now. */
+export function hasRoomForWorkers(count: number): boolean {
+  return lackingFor(count) === undefined;
+}
+
+/** What the system gives too little of for so many workers, in words; undefined if there is enough. */
+function lackingFor(workers: number): string | undefined {
+  const files = workers * FILES_OF_WORKER + SPARE_FILES;
+  if (countFreeFiles(files) < files) return "open files (ulimit -n)";
+  if (countFreeThreads() < workers * THREADS_OF_WORKER + SPARE_THREADS) {
+    return "threads (ulimit -u, or a container's --pids-limit)";
+  }
+}

@@ -1,0 +1,3 @@
+// A worker that says one word.
+
+postMessage("started");
