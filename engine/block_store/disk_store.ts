@@ -1,21 +1,13 @@
 // Blocks of one model on disk: a file for each, in a folder per model. Files are renamed when
 // complete, so that a crash leaves no partial ones; they are checked when read, and removed if
-// damaged. The least recently used files of all models are removed first. Several processes may use
-// one folder. Failures never fail a request; they are reported once.
+// damaged. block_folder.ts keeps the folder within its bytes. Failures never fail a request; they are
+// reported, and after a while it is tried again.
 
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { rootName } from "./block_name.ts";
 import { BlockFileError, decodeBlockFile, encodeBlockFile } from "./block_file.ts";
+import { BlockFolder, PLAIN, WITH_STATES } from "./block_folder.ts";
 import { bytesOf, type DiskOptions, type StoredBlock } from "./types.ts";
-
-/**
- * Extensions of files: blocks with recurrent states, blocks without, and files that are being
- * written.
- */
-const [WITH_STATES, PLAIN, PART] = [".states", ".block", ".part"];
-
-/** Milliseconds after which a partial file counts as abandoned. */
-const STALE_PART = 60_000;
 
 /**
  * Most bytes in memory that are waiting to be written. Beyond this, those who add blocks have to
@@ -26,8 +18,8 @@ const MOST_PENDING = 64 * 2 ** 20;
 /** Milliseconds after which a file is marked as used again. */
 const TOUCH_EVERY = 60_000;
 
-/** Fraction of the folder's limit that is left when files are removed because it is full. */
-const KEPT_SHARE = 0.9;
+/** Milliseconds after a failure until something is written again. */
+const RETRY_AFTER = 30_000;
 
 interface Known {
   readonly hasStates: boolean;
@@ -35,67 +27,40 @@ interface Known {
   touched: number;
 }
 
-interface Found {
-  readonly path: string;
-  readonly size: number;
-  readonly time: number;
-}
-
-/** Bytes of all files of blocks in a folder, of all models; 0 if there is no such folder. */
-export async function measureBlocks(folder: string): Promise<number> {
-  let bytes = 0;
-  try {
-    for await (const { name, isDirectory } of Deno.readDir(folder)) {
-      if (!isDirectory) continue;
-      for await (const { name: file } of Deno.readDir(join(folder, name))) {
-        if (!file.endsWith(WITH_STATES!) && !file.endsWith(PLAIN!)) continue;
-        const info = await Deno.stat(join(folder, name, file)).catch(() => undefined);
-        bytes += info?.size ?? 0;
-      }
-    }
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-  return bytes;
-}
-
 /** The blocks of a model in a folder. */
 export class DiskStore {
   readonly #root: string;
   readonly #folder: string;
   readonly #options: DiskOptions;
+  readonly #shared: BlockFolder;
   readonly #warn: (message: string) => void;
   readonly #known = new Map<string, Known>();
   readonly #pending = new Map<string, StoredBlock>();
   #pendingBytes = 0;
   #writing: Promise<void> | undefined;
-  /** Bytes of all files in the folder, as far as is known. */
-  #total = 0;
-  /** Whether writing has failed, so that nothing more is written. */
-  #broken = false;
+  /** Whether the folder was made and looked through, and nothing has failed since. */
+  #isOpen = false;
+  /** Time until which nothing is written, on the clock of performance.now(). */
+  #pausedUntil = -Infinity;
+  #toldOfFailure = false;
   #toldOfDamage = false;
 
   private constructor(model: string, options: DiskOptions, warn: (message: string) => void) {
     this.#root = rootName(model);
     this.#folder = join(options.folder, this.#root);
     this.#options = options;
+    this.#shared = new BlockFolder(options);
     this.#warn = warn;
   }
 
-  /** Opens the blocks of a model. If that is not possible, the store is empty and stays so. */
+  /** Opens the blocks of a model. If that is not possible, the store is empty until it is. */
   static async open(
     model: string,
     options: DiskOptions,
     warn: (message: string) => void,
   ): Promise<DiskStore> {
     const store = new DiskStore(model, options, warn);
-    try {
-      // Not readable for others, because keys and values reveal what was said in conversations.
-      await Deno.mkdir(store.#folder, { recursive: true, mode: 0o700 });
-      await store.#scan();
-    } catch (error) {
-      store.#break(error);
-    }
+    await store.#open().catch((error) => store.#pause(error));
     return store;
   }
 
@@ -112,7 +77,7 @@ export class DiskStore {
 
   /** Queues a block to be written. */
   put(name: string, block: StoredBlock): void {
-    if (this.#broken) return;
+    if (this.#isPaused) return;
     const before = this.#pending.get(name);
     if (before) this.#pendingBytes -= bytesOf(before);
     this.#pending.set(name, block);
@@ -141,7 +106,7 @@ export class DiskStore {
     } catch (error) {
       this.#known.delete(name);
       if (error instanceof Deno.errors.NotFound) return undefined; // another process has removed it
-      await Deno.remove(path).catch(() => {});
+      await this.#shared.remove(path).catch(() => {});
       const state = error instanceof BlockFileError ? error.message : `${error}`;
       if (!this.#toldOfDamage) {
         this.#warn(
@@ -161,7 +126,7 @@ export class DiskStore {
     const now = Date.now();
     names.forEach((name, i) => {
       const known = this.#known.get(name);
-      if (!known || now - known.touched < TOUCH_EVERY) return;
+      if (!known || Math.abs(now - known.touched) < TOUCH_EVERY) return;
       known.touched = now;
       const time = (now + names.length - i) / 1000;
       Deno.utime(this.#pathOf(name, known.hasStates), time, time).catch(() => {});
@@ -178,7 +143,7 @@ export class DiskStore {
       try {
         await this.#writeFile(name, block);
       } catch (error) {
-        this.#break(error);
+        this.#pause(error);
       }
       if (this.#pending.get(name) !== block) continue; // a newer one has replaced it
       this.#pending.delete(name);
@@ -189,77 +154,62 @@ export class DiskStore {
   }
 
   async #writeFile(name: string, block: StoredBlock): Promise<void> {
-    if (this.#broken) return;
+    if (this.#isPaused) return;
+    if (!this.#isOpen) await this.#open();
     const hasStates = block.states !== undefined;
     const bytes = encodeBlockFile({ root: this.#root, name }, block);
-    if (this.#total + bytes.length > this.#options.bytes) await this.#shrink(bytes.length);
-    if (bytes.length > this.#options.bytes) return;
-    const part = join(this.#folder, `${name}.${Deno.pid}.${crypto.randomUUID()}${PART}`);
-    try {
-      await Deno.writeFile(part, bytes, { mode: 0o600 });
-      await Deno.rename(part, this.#pathOf(name, hasStates));
-    } catch (error) {
-      await Deno.remove(part).catch(() => {});
-      throw error;
-    }
+    const path = this.#pathOf(name, hasStates);
+    if (!await this.#shared.write(path, bytes, (path) => this.#forget(path))) return;
     if (hasStates && this.#known.get(name)?.hasStates === false) {
-      await Deno.remove(this.#pathOf(name, false)).catch(() => {});
+      await this.#shared.remove(this.#pathOf(name, false)).catch(() => {});
     }
     this.#known.set(name, { hasStates, touched: Date.now() });
-    this.#total += bytes.length;
+    if (this.#toldOfFailure) this.#warn(`blocks are kept on disk again in ${this.#options.folder}`);
+    this.#toldOfFailure = false;
   }
 
-  /** Finds all files, of all models. Abandoned partial files are removed. */
-  async #scan(): Promise<Found[]> {
-    const found: Found[] = [];
-    for await (const { name: folder, isDirectory } of Deno.readDir(this.#options.folder)) {
-      if (!isDirectory) continue;
-      const path = join(this.#options.folder, folder);
-      for await (const entry of Deno.readDir(path)) {
-        const file = await this.#look(join(path, entry.name));
-        if (file) found.push(file);
-      }
+  /** Makes the folder if need be, and finds the model's files. */
+  async #open(): Promise<void> {
+    // Not readable for others, because keys and values reveal what was said in conversations.
+    await Deno.mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const files = await this.#shared.scan();
+    this.#known.clear();
+    for (const { path, time } of files) {
+      const own = this.#parse(path);
+      if (!own || this.#known.get(own.name)?.hasStates) continue;
+      this.#known.set(own.name, { hasStates: own.hasStates, touched: time });
     }
-    this.#total = found.reduce((sum, { size }) => sum + size, 0);
-    return found;
+    this.#isOpen = true;
   }
 
-  async #look(path: string): Promise<Found | undefined> {
-    const ending = [WITH_STATES, PLAIN, PART].find((ending) => path.endsWith(ending!));
-    const info = ending && await Deno.stat(path).catch(() => undefined);
-    if (!info) return undefined;
-    const time = info.mtime?.getTime() ?? 0;
-    if (ending === PART) {
-      if (Date.now() - time > STALE_PART) await Deno.remove(path).catch(() => {});
-      return undefined;
-    }
-    if (path.startsWith(this.#folder)) {
-      const name = path.slice(this.#folder.length + 1, -ending.length);
-      const hasStates = ending === WITH_STATES;
-      const known = this.#known.get(name);
-      if (!known?.hasStates) this.#known.set(name, { hasStates, touched: time });
-    }
-    return { path, size: info.size, time };
-  }
-
-  /** Removes the least recently used files, until `bytes` more fit. */
-  async #shrink(bytes: number): Promise<void> {
-    const found = (await this.#scan()).sort((a, b) => a.time - b.time);
-    for (const { path, size } of found) {
-      if (this.#total + bytes <= KEPT_SHARE * this.#options.bytes) break;
-      await Deno.remove(path).catch(() => {});
-      this.#total -= size;
-      if (!path.startsWith(this.#folder)) continue;
-      const name = path.slice(this.#folder.length + 1).replace(/\.\w+$/, "");
-      const known = this.#known.get(name);
-      if (known && path === this.#pathOf(name, known.hasStates)) this.#known.delete(name);
+  /** A file of the model was removed. */
+  #forget(path: string): void {
+    const own = this.#parse(path);
+    if (own && this.#known.get(own.name)?.hasStates === own.hasStates) {
+      this.#known.delete(own.name);
     }
   }
 
-  /** Stops writing, and reports the reason. */
-  #break(error: unknown): void {
-    if (this.#broken) return;
-    this.#broken = true;
-    this.#warn(`nothing is kept on disk any more in ${this.#options.folder}: ${error}`);
+  /** The block of a path, and whether it has states; undefined for files of other models. */
+  #parse(path: string): { name: string; hasStates: boolean } | undefined {
+    if (dirname(path) !== this.#folder) return undefined;
+    const hasStates = path.endsWith(WITH_STATES);
+    return { name: basename(path, hasStates ? WITH_STATES : PLAIN), hasStates };
+  }
+
+  get #isPaused(): boolean {
+    return performance.now() < this.#pausedUntil;
+  }
+
+  /** Writes nothing for a while, and reports the reason. */
+  #pause(error: unknown): void {
+    if (this.#isPaused) return;
+    this.#isOpen = false;
+    this.#pausedUntil = performance.now() + (this.#options.retryAfter ?? RETRY_AFTER);
+    if (this.#toldOfFailure) return;
+    this.#toldOfFailure = true;
+    this.#warn(
+      `nothing is kept on disk for now in ${this.#options.folder}, which is tried again: ${error}`,
+    );
   }
 }

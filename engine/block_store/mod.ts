@@ -3,7 +3,8 @@
 // there.
 
 export { nameAfter, rootName } from "./block_name.ts";
-export { DiskStore, measureBlocks } from "./disk_store.ts";
+export { measureBlocks } from "./block_folder.ts";
+export { DiskStore } from "./disk_store.ts";
 export {
   type BlockViewer,
   MemoryStore,

@@ -33,6 +33,8 @@ export interface DiskOptions {
   folder: string;
   /** Most bytes of all files in it, including those of other models. */
   bytes: number;
+  /** Milliseconds after a failure until something is written again. Default 30 seconds. */
+  retryAfter?: number;
 }
 
 /** The stores in which a model keeps blocks that leave its device's cache. */

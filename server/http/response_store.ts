@@ -21,6 +21,8 @@ const RANDOM_BYTES = 18;
 const PART = /\.part$/;
 /** The age, in milliseconds, from which on such a file is abandoned. */
 const STALE_PART = 600_000;
+/** Milliseconds by which the clocks of servers that share a folder may differ. */
+const SKEW = 60_000;
 
 /** SHA-256 or its HMAC in hexadecimal digits, and a line feed. */
 const LINE_BYTES = 65;
@@ -41,6 +43,7 @@ export class ResponseStore {
   readonly #warn: (text: string) => void;
   /** Sizes of the files that were looked at, in bytes; they never change. */
   readonly #sizes = new Map<string, number>();
+  #opened = Date.now();
 
   constructor({ folder, warn, ...bounds }: ResponseStoreOptions) {
     this.#folder = folder;
@@ -61,8 +64,12 @@ export class ResponseStore {
 
   /** Whether a response with such an id is too old to be kept. */
   isExpired(id: string): boolean {
-    const made = ResponseStore.madeAt(id);
-    return made !== undefined && Date.now() - made.getTime() > this.bounds.age;
+    const made = ResponseStore.madeAt(id)?.getTime();
+    if (made === undefined) return false;
+    const now = Date.now();
+    this.#opened = Math.min(this.#opened, now);
+    // One of the future was made before somebody set the clock right, perhaps just before this.
+    return now - (isOfFuture(id, now) ? this.#opened : made) > this.bounds.age;
   }
 
   /**
@@ -151,14 +158,27 @@ export class ResponseStore {
       const facts = await Deno.lstat(join(this.#folder, name)).catch(() => undefined);
       if (facts) this.#sizes.set(name, facts.size);
     }
-    return names.sort();
+    const now = Date.now();
+    const { ahead = [], others = [] } = Object.groupBy(
+      names.sort(),
+      (name) => isOfFuture(name, now) ? "ahead" : "others",
+    );
+    return [...ahead, ...others];
   }
 
   async #removeStale(name: string): Promise<void> {
     const path = join(this.#folder, name);
     const changed = (await Deno.lstat(path).catch(() => undefined))?.mtime;
-    if (changed && Date.now() - changed.getTime() > STALE_PART) await removeIfThere(path);
+    if (changed && Math.abs(Date.now() - changed.getTime()) > STALE_PART) await removeIfThere(path);
   }
+}
+
+/**
+ * Whether an id was made while the clock ran ahead. Such a response must not stay longer than those
+ * that are made since somebody set the clock right: it counts as older than all of them.
+ */
+function isOfFuture(id: string, now: number): boolean {
+  return ResponseStore.madeAt(id)!.getTime() > now + SKEW;
 }
 
 function ownerLine(owner: string, id: string): string {

@@ -1,10 +1,10 @@
 // Blocks on disk: what is damaged or another's is never taken for a block, files of dead processes go,
 // and the folder stays within its bytes.
 
-import { nameAfter, rootName } from "../../../engine/block_store/mod.ts";
+import { measureBlocks, nameAfter, rootName } from "../../../engine/block_store/mod.ts";
 import { DiskStore } from "../../../engine/block_store/disk_store.ts";
 import type { StoredBlock } from "../../../engine/block_store/mod.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 const block = (seed: number, bytes = 1000): StoredBlock => ({
   cached: Uint8Array.from({ length: bytes }, (_, i) => i * seed + seed),
@@ -19,9 +19,10 @@ async function withFolder(work: (folder: string) => Promise<void>): Promise<void
   }
 }
 
-async function openIn(folder: string, bytes = 2 ** 20, model = "one") {
+async function openIn(folder: string, bytes = 2 ** 20, model = "one", retryAfter?: number) {
   const warnings: string[] = [];
-  const store = await DiskStore.open(model, { folder, bytes }, (text) => warnings.push(text));
+  const options = { folder, bytes, ...(retryAfter !== undefined && { retryAfter }) };
+  const store = await DiskStore.open(model, options, (text) => warnings.push(text));
   return { store, warnings };
 }
 
@@ -130,19 +131,87 @@ Deno.test("the folder stays within its bytes: what was used longest ago goes fir
     assertEquals([...warnings, ...other.warnings], []);
   }));
 
+Deno.test("models that write at the same time keep to the folder's bytes together", () =>
+  withFolder(async (folder) => {
+    const bytes = 30_000;
+    const models = ["one", "two", "three", "four"];
+    const stores = await Promise.all(models.map((model) => openIn(folder, bytes, model)));
+    let most = 0;
+    for (const [i, name] of names.entries()) {
+      for (const { store } of stores) store.put(name, block(i + 1));
+      await Promise.all(stores.map(({ store }) => store.flush()));
+      most = Math.max(most, await measureBlocks(folder));
+    }
+    assert(most <= bytes && most > 0.8 * bytes, `${most} bytes`);
+    for (const { store, warnings } of stores) {
+      assertEquals(warnings, []);
+      assert(await store.read(names.at(-1)!), "each has its last block");
+    }
+  }));
+
+Deno.test("a block that replaces another, or is damaged, is not counted twice", () =>
+  withFolder(async (folder) => {
+    const { store } = await openIn(folder, 5000);
+    for (let i = 0; i < 20; i++) {
+      store.put(names[0]!, { ...block(i + 1), ...(i % 2 && { states: block(2, 100).cached }) });
+      await store.flush();
+    }
+    for (const name of names.slice(1, 3)) store.put(name, block(2));
+    await store.flush();
+    assertEquals(names.slice(0, 3).map((name) => store.has(name)), [true, true, true]);
+  }));
+
+Deno.test("files that were used by a clock that ran ahead go first, not what comes new", () =>
+  withFolder(async (folder) => {
+    const { store } = await openIn(folder, 20_000);
+    for (const [i, name] of names.slice(0, 15).entries()) store.put(name, block(i + 1));
+    await store.flush();
+    const nextYear = Date.now() / 1000 + 365 * 86_400;
+    for (const name of names.slice(0, 15)) {
+      await Deno.utime(`${folder}/${rootName("one")}/${name}.block`, nextYear, nextYear);
+    }
+    const { store: next } = await openIn(folder, 20_000);
+    for (const name of names.slice(15, 30)) {
+      next.put(name, block(3));
+      await next.flush();
+      assert(next.has(name));
+    }
+    assertEquals(names.slice(15, 30).filter((name) => !next.has(name)), []);
+  }));
+
 Deno.test("parts of processes that ended are removed at the next start", () =>
   withFolder(async (folder) => {
     await openIn(folder);
-    const [old, fresh] = ["old", "fresh"].map((name) =>
-      `${folder}/${rootName("one")}/${name}.part`
-    );
-    for (const path of [old, fresh]) await Deno.writeTextFile(path!, "half");
-    const hourAgo = Date.now() / 1000 - 3600;
-    await Deno.utime(old!, hourAgo, hourAgo);
+    const path = `${folder}/${rootName("one")}/old.part`;
+    await Deno.writeTextFile(path, "half");
     const { store, warnings } = await openIn(folder);
     const left = await Array.fromAsync(Deno.readDir(`${folder}/${rootName("one")}`));
-    assertEquals(left.map(({ name }) => name), ["fresh.part"]);
-    assertEquals([store.has("fresh"), warnings], [false, []]);
+    assertEquals([left, store.has("old"), warnings], [[], false, []]);
+  }));
+
+Deno.test("after a full disk blocks are kept again, and both is told once", () =>
+  withFolder(async (folder) => {
+    const { store, warnings } = await openIn(folder, 2 ** 20, "one", 20);
+    store.put(names[0]!, block(1));
+    await store.flush();
+    // As with a full disk, no file can be written.
+    const own = `${folder}/${rootName("one")}`;
+    await Deno.rename(own, `${folder}/away`);
+    await Deno.writeTextFile(own, "");
+    for (const name of names.slice(1, 4)) {
+      store.put(name, block(2));
+      await store.flush();
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    assertEquals([store.has(names[1]!), warnings.length], [false, 1]);
+    assertStringIncludes(warnings[0]!, "nothing is kept on disk for now in ");
+    await Deno.remove(own);
+    await Deno.rename(`${folder}/away`, own);
+    store.put(names[4]!, block(5));
+    await store.flush();
+    assertEquals([...(await store.read(names[4]!))!.cached], [...block(5).cached]);
+    assert(await store.read(names[0]!), "what there was is there still");
+    assertEquals(warnings.slice(1), [`blocks are kept on disk again in ${folder}`]);
   }));
 
 Deno.test("where nothing can be written, that is told once and nothing is kept", () =>
@@ -152,5 +221,5 @@ Deno.test("where nothing can be written, that is told once and nothing is kept",
     store.put(names[0]!, block(1));
     await store.flush();
     assertEquals([store.has(names[0]!), warnings.length], [false, 1]);
-    assert(warnings[0]!.startsWith("nothing is kept on disk any more in "));
+    assert(warnings[0]!.startsWith("nothing is kept on disk for now in "));
   }));

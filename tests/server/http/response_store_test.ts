@@ -102,6 +102,38 @@ Deno.test("the oldest go where there are too many, or they are too large togethe
     assert(bytes <= 2500, `${bytes}`);
   }));
 
+for (const ahead of [90_000, 3_600_000, 365 * 86_400_000]) {
+  Deno.test(`what was kept while the clock ran ${ahead / 1000} s ahead goes first, not what comes new`, () =>
+    withStore(async ({ folder, open }) => {
+      const store = open({ count: 5 });
+      const before = idOf(1000);
+      await store.put(before, "", encode("before"));
+      for (let i = 0; i < 9; i++) await store.put(idOf(-ahead - i), "", encode("ahead"));
+      const ids = [6, 5, 4, 3, 2, 1, 0].map(idOf);
+      for (const [i, id] of ids.entries()) {
+        await store.put(id, "", encode("new"));
+        for (const kept of ids.slice(Math.max(0, i - 4), i + 1)) assert(await store.get(kept, ""));
+        assertEquals((await filesOf(folder)).length, 5);
+      }
+      // Another server finds the same.
+      const other = open({ count: 5 });
+      await other.put(idOf(-ahead), "", encode("ahead"));
+      const id = idOf(0);
+      await other.put(id, "", encode("new"));
+      assert(await other.get(id, ""));
+    }));
+}
+
+Deno.test("what was kept while the clock ran ahead gets too old as well", () =>
+  withStore(async ({ open }) => {
+    const id = idOf(-1e9);
+    await open().put(id, "", encode("ahead"));
+    const store = open({ age: 50 });
+    assert(await store.get(id, ""));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    assertEquals(await store.get(id, ""), undefined);
+  }));
+
 Deno.test("a response that is larger than all may be is not kept, and pushes none out", () =>
   withStore(async ({ folder, warnings, open }) => {
     const store = open({ bytes: 2000 });
