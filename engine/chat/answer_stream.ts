@@ -1,23 +1,15 @@
-// The stream of a chat's answer: the text of a generation passes through the parser of the model's
-// family, and becomes text, thinking and tool calls. Log-probabilities stay with the text of their
-// tokens; those of marks and calls are dropped.
+// The stream of a chat's answer. It checks calls whose schemas the mask could not hold, and tells at
+// the end what was done in another way than it was asked for.
 
-import { TokenLedger } from "../generate/mod.ts";
-import type { ChatEvent, ChatMessage, DoneEvent, GenerateEvent } from "../types/mod.ts";
-import type { AnswerEvent, AnswerFormat, AnswerParser } from "./answers/types.ts";
+import type { ChatEvent, ChatMessage, DoneEvent } from "../types/mod.ts";
 import type { ChatTools } from "./chat_tools.ts";
 
-/** The options of the stream. */
-export interface AnswerReading {
-  readonly parser: AnswerParser;
-  /** The marks of the parser's family. */
-  readonly thinking?: AnswerFormat["thinking"] | undefined;
+/** What the end of an answer tells. */
+export interface AnswerFacts {
   readonly tools: ChatTools;
   /** Messages that did not fit the window. */
   readonly dropped: readonly ChatMessage[];
 }
-
-type AnsweredText = Extract<AnswerEvent, { text: string }>;
 
 /** The dropped messages, as members of the event that ends a chat. */
 function droppedOf(
@@ -32,45 +24,27 @@ function droppedOf(
 
 /** The events of a chat. */
 export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
-  readonly #source: AsyncIterableIterator<GenerateEvent>;
-  readonly #reading: AnswerReading;
+  readonly #source: AsyncIterableIterator<ChatEvent>;
+  readonly #facts: AnswerFacts;
   readonly #notes: string[];
-  readonly #events: ChatEvent[] = [];
-  /** The tokens, if log-probabilities are wanted. */
-  #ledger: TokenLedger | undefined;
-  #kind: "text" | "thinking" | undefined;
-  #call = { id: "", name: "" };
 
-  constructor(source: AsyncIterableIterator<GenerateEvent>, reading: AnswerReading) {
+  constructor(source: AsyncIterableIterator<ChatEvent>, facts: AnswerFacts) {
     this.#source = source;
-    this.#reading = reading;
-    this.#notes = [...reading.tools.notes];
+    this.#facts = facts;
+    this.#notes = [...facts.tools.notes];
   }
 
   async next(): Promise<IteratorResult<ChatEvent>> {
-    const { parser, dropped } = this.#reading;
-    while (this.#events.length === 0) {
-      const { value, done } = await this.#source.next();
-      if (done) return { done: true, value: undefined };
-      if (value.type === "text") {
-        if (value.logprobs) (this.#ledger ??= new TokenLedger()).add(value.text, value.logprobs);
-        await this.#give(parser.push(value.text));
-      } else if (value.type !== "done") this.#events.push(value);
-      else {
-        await this.#give(parser.end());
-        const notes = [...this.#notes, ...value.notes ?? []];
-        this.#events.push({
-          ...value,
-          ...(notes.length > 0 && { notes }),
-          ...(dropped.length > 0 && droppedOf(dropped)),
-        });
-      }
+    const { value, done } = await this.#source.next();
+    if (done) return { done: true, value: undefined };
+    if (value.type === "callEnd") {
+      const fault = await this.#facts.tools.faultOf(value.name, value.arguments);
+      if (fault) this.#notes.push(fault);
     }
-    return { done: false, value: this.#events.shift()! };
+    return { done: false, value: value.type === "done" ? this.#completed(value) : value };
   }
 
   async return(): Promise<IteratorResult<ChatEvent>> {
-    this.#events.length = 0;
     await this.#source.return?.();
     return { done: true, value: undefined };
   }
@@ -79,42 +53,13 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
     return this;
   }
 
-  async #give(events: readonly AnswerEvent[]): Promise<void> {
-    for (const event of events) {
-      switch (event.type) {
-        case "callStart":
-          this.#call = { id: event.id ?? newCallId(), name: event.name };
-          this.#events.push({ type: "callStart", ...this.#call });
-          break;
-        case "callArguments":
-          this.#events.push({ ...event, id: this.#call.id });
-          break;
-        case "callEnd": {
-          this.#ledger?.clear();
-          const fault = await this.#reading.tools.faultOf(this.#call.name, event.arguments);
-          if (fault) this.#notes.push(fault);
-          this.#events.push({ ...event, ...this.#call });
-          break;
-        }
-        default:
-          this.#events.push(this.#withLogprobs(event));
-      }
-    }
+  #completed(event: DoneEvent): DoneEvent {
+    const { dropped } = this.#facts;
+    const notes = [...this.#notes, ...event.notes ?? []];
+    return {
+      ...event,
+      ...(notes.length > 0 && { notes }),
+      ...(dropped.length > 0 && droppedOf(dropped)),
+    };
   }
-
-  #withLogprobs(piece: AnsweredText): ChatEvent {
-    const { type, text } = piece;
-    if (!this.#ledger) return piece;
-    if (type !== this.#kind) {
-      const { open = "", close = "" } = this.#reading.thinking ?? {};
-      this.#ledger.skip(type === "thinking" ? open : close);
-      this.#kind = type;
-    }
-    return { type, text, logprobs: this.#ledger.take(text) };
-  }
-}
-
-/** A unique id for a call. */
-function newCallId(): string {
-  return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`;
 }

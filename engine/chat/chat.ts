@@ -3,7 +3,7 @@
 
 import { type ChatTemplate, ChatTemplateError, plain, type Text } from "../../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
-import { generate, type GenerateContext, type ThinkingSyntax } from "../generate/mod.ts";
+import { answer, type GenerateContext, type ThinkingSyntax } from "../generate/mod.ts";
 import {
   encodePrompt,
   ImageMarks,
@@ -14,8 +14,8 @@ import {
 import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool } from "../types/mod.ts";
 import { AnswerStream } from "./answer_stream.ts";
 import { beginsThinking, endsThinking } from "./answers/answer_parser.ts";
-import { continueParser } from "./answers/continued_parser.ts";
 import type { AnswerFormat, CallableTool } from "./answers/types.ts";
+import { ChatReader } from "./chat_reader.ts";
 import { ChatTools } from "./chat_tools.ts";
 import {
   continuesFinalMessage,
@@ -66,7 +66,7 @@ export function chatPrompt(
 }
 
 /**
- * Answers a conversation. Errors: those of generate() and of renderChat().
+ * Answers a conversation. Errors: those of answer() and of renderChat().
  *
  * @param split puts images in place of their marks
  */
@@ -89,7 +89,8 @@ export function chat(
   const { prompt, begun, items, dropped: count } = fit(context, request, split);
   const dropped = turnsOf(request.messages).slice(0, count);
   const format = formatOf(answers, request, prompt, tools.callable);
-  const events = generate(
+  const reading = { answers, prompt, begun, tools: tools.callable, stops: request.stop ?? [] };
+  const events = answer(
     context,
     {
       ...rest,
@@ -99,24 +100,14 @@ export function chat(
       ...(rest.context && { context: [] }),
       ...(format !== undefined && { format }),
     },
+    new ChatReader(reading),
     {
       showControl: answers.thinking !== undefined || answers.calls !== undefined,
       thinking: thinkingOf(answers, prompt, begun),
       begun,
     },
   );
-  const parser = answers.parser({
-    prompt,
-    tools: tools.callable,
-    // Arguments are only given out while they come if a mask enforces their form.
-    streaming: format !== undefined && tools.callable.length > 0 && begun === "",
-  });
-  return new AnswerStream(events, {
-    parser: continueParser(parser, begun),
-    thinking: answers.thinking,
-    tools,
-    dropped,
-  });
+  return new AnswerStream(events, { tools, dropped });
 }
 
 /** The marks of thinking in the rest of an answer to a prompt; undefined if it does not think. */

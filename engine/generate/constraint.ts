@@ -73,6 +73,16 @@ export class Constraint implements TokenConstraint {
     return this.#allowed;
   }
 
+  /** Whether the answer may end here. */
+  get isComplete(): boolean {
+    return this.#matcher.isComplete;
+  }
+
+  /** Whether the answer is sure to end, and to be whole, if this many tokens may still come. */
+  endsWithin(tokens: number): boolean {
+    return this.#finishes && (this.#attempt(() => this.#matcher.mayEndWithin(tokens)) ?? false);
+  }
+
   /** The failure, if there was one: a document can exceed the limits of its format. */
   get failure(): Error | undefined {
     return this.#failure;

@@ -1,11 +1,20 @@
-// From a prompt to a stream of text: encodes the prompt, queues a sequence, decodes its tokens,
-// ends at an end token or a stop string, and counts. It handles one request; the scheduler runs
-// many.
+// From a prompt to a stream of events: encodes the prompt, queues a sequence, decodes its tokens,
+// gives their text to a reader, ends at an end token or where the reader finds a stop string, and
+// counts. It handles one request; the scheduler runs many.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { flagsOf, isCancelled } from "../cancellation.ts";
 import { EngineError, RequestError } from "../errors.ts";
-import type { DoneReason, GenerateEvent, TokenLogprob } from "../types/mod.ts";
+import type {
+  DoneEvent,
+  DoneReason,
+  GenerateEvent,
+  GenerateRequest,
+  ProgressEvent,
+  QueuedEvent,
+  StartEvent,
+  TokenLogprob,
+} from "../types/mod.ts";
 import {
   encodePrompt,
   type Prompt,
@@ -16,12 +25,11 @@ import {
   tokensOf,
 } from "../prompt/mod.ts";
 import type { RestoredTokens, Scheduler, Sequence, SequenceEnd } from "../run/mod.ts";
-import type { GenerateRequest } from "../types/mod.ts";
 import { Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
 import { resolveSampling } from "./sampling_options.ts";
-import { StopStrings } from "./stop_strings.ts";
+import { type AnswerReader, TextReader } from "./text_reader.ts";
 import { ThinkingLimit, type ThinkingSyntax } from "./thinking_limit.ts";
 
 /** The parts of a model that a generation needs. */
@@ -44,15 +52,29 @@ export interface GenerateOptions {
   readonly begun?: string;
 }
 
-/**
- * Queues a generation. Errors at once: CancelledError, RequestError, ContextLengthError,
- * ModelClosedError, and SchemaError or GrammarError of its format.
- */
+/** The events of every answer, whatever its text becomes. */
+type AnyAnswerEvent = QueuedEvent | StartEvent | ProgressEvent | DoneEvent;
+
+/** Queues a generation whose answer is all text. Errors: those of answer(). */
 export function generate(
   context: GenerateContext,
   request: PromptRequest,
-  { showControl = false, thinking, begun = "" }: GenerateOptions = {},
 ): AsyncIterableIterator<GenerateEvent> {
+  return answer(context, request, new TextReader(request.stop ?? []));
+}
+
+/**
+ * Queues a generation. Errors at once: CancelledError, RequestError, ContextLengthError,
+ * ModelClosedError, and SchemaError or GrammarError of its format.
+ *
+ * @param reader makes events of the answer's text, and finds the request's stop strings in it
+ */
+export function answer<Piece>(
+  context: GenerateContext,
+  request: PromptRequest,
+  reader: AnswerReader<Piece>,
+  { showControl = false, thinking, begun = "" }: GenerateOptions = {},
+): AsyncIterableIterator<Piece | AnyAnswerEvent> {
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
   const promptTokens = promptLength(prompt);
@@ -75,24 +97,25 @@ export function generate(
   let cached = 0;
   let readSince = started;
   let fromBeyond = {};
-  let stopString: string | undefined;
   let failure: Error | undefined;
   let pending: number[] = [];
   let logprobs: TokenLogprob[] = [];
   const limit = thinking && limitOf(thinking, request, tokenizer);
-  const stops = new StopStrings(request.stop ?? []);
   const decoder = tokenizer.hasText
     ? tokenizer.streamDecoder({ special: showControl, textStart: startsText(tokenizer, prompt) })
     : { push: () => "", flush: () => "" };
 
-  const events = new EventQueue<GenerateEvent>(() => sequence && (sequence.aborted = true));
-  const give = (text: string) => {
+  const events = new EventQueue<Piece | AnyAnswerEvent>(() => {
+    if (sequence) sequence.aborted = true;
+  });
+  const read = (text: string) => {
     // With a vocabulary without text, there are only tokens.
-    if (text === "" && (tokenizer.hasText || pending.length === 0)) return;
-    const told = alternatives !== undefined && { logprobs };
-    events.push({ type: "text", text, tokens: pending, ...told });
+    if (text === "" && tokenizer.hasText) return;
+    const decoded = { text, tokens: pending, ...(alternatives !== undefined && { logprobs }) };
+    for (const event of reader.push(decoded, isSure)) events.push(event);
     [pending, logprobs] = [[], []];
   };
+  const isSure = () => constraint?.endsWithin(maxTokens - count) ?? false;
   const wait = (ahead: number) => events.push({ type: "queued", ahead });
   const progress = (processedTokens: number): void => {
     const milliseconds = performance.now() - readSince;
@@ -127,12 +150,10 @@ export function generate(
     if (logits) {
       logprobs.push(tokenLogprob(logits, token, alternatives!, tokenizer, allowed));
     }
-    const decoded = decoder.push(token);
-    limit?.take(decoded);
-    const { text, stop } = stops.push(decoded);
-    give(text);
-    stopString = stop;
-    return stop === undefined && !constraint?.mustEnd;
+    const text = decoder.push(token);
+    limit?.take(text);
+    read(text);
+    return reader.stopString === undefined && !constraint?.mustEnd;
   };
   const end = (reason: SequenceEnd): void => {
     request.signal?.removeEventListener("abort", abort);
@@ -148,11 +169,14 @@ export function generate(
     }
   };
   const conclude = (reason: DoneReason): void => {
-    if (stopString === undefined) {
-      const { text, stop } = stops.push(decoder.flush());
-      stopString = stop;
-      give(stop === undefined ? text + stops.flush() : text);
+    if (reader.stopString === undefined) {
+      const rest = decoder.flush();
+      if (rest !== "") read(rest);
+      const isCut = reason === "length";
+      const isWhole = !isCut || (constraint?.isComplete ?? false);
+      for (const event of reader.end({ isCut, isWhole })) events.push(event);
     }
+    const { stopString } = reader;
     const now = performance.now();
     const usage = {
       promptTokens,

@@ -150,7 +150,8 @@ export interface DoneEvent {
 /**
  * The events of a chat, in order: `queued` if it waits, `start`, the answer, and `done`. A tool
  * call is a start, pieces of its arguments' JSON text, and an end with all of them. Calls do not
- * overlap. Numbers in the text are as the model wrote them; those at the end are doubles.
+ * overlap. Numbers in the text are as the model wrote them; those at the end are doubles. A call
+ * without an end was cut short: it must not be run. Only models on other servers give such calls.
  */
 export type ChatEvent =
   | QueuedEvent

@@ -20,7 +20,7 @@ export class CallStream {
     const isOther = (index ?? this.#call?.index) !== this.#call?.index ||
       Boolean(id && name && id !== this.#call?.id);
     if (!this.#call || isOther) {
-      yield* this.end();
+      yield* this.end({ isCut: false });
       this.#call = {
         ...(typeof index === "number" && { index }),
         id: id || newCallId(),
@@ -35,13 +35,20 @@ export class CallStream {
     yield { type: "callArguments", id: this.#call.id, json };
   }
 
-  /** Ends the call that is open, if one is. */
-  *end(): Generator<ChatEvent> {
+  /**
+   * Ends the call that is open, if one is. It has no end if it is not whole.
+   *
+   * @param isCut whether a limit ended the answer; otherwise a call without arguments is whole, too
+   */
+  *end({ isCut }: { isCut: boolean }): Generator<ChatEvent> {
     if (!this.#call) return;
     const { id, name, json } = this.#call;
     this.#call = undefined;
-    if (json === "") yield { type: "callArguments", id, json: "{}" };
-    yield { type: "callEnd", id, name, arguments: parseArguments(json || "{}") };
+    const given = json === "" && !isCut ? "{}" : json;
+    const values = parseArguments(given);
+    if (!values) return;
+    if (json === "") yield { type: "callArguments", id, json: given };
+    yield { type: "callEnd", id, name, arguments: values };
   }
 }
 
@@ -50,13 +57,13 @@ export function newCallId(): string {
   return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
 }
 
-/** An answer that was cut short leaves arguments that are no object: then there are none. */
-function parseArguments(json: string): Record<string, unknown> {
+/** Arguments; undefined if they are no object, as where an answer was cut short. */
+function parseArguments(json: string): Record<string, unknown> | undefined {
   try {
     const value = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 

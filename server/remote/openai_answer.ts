@@ -85,7 +85,7 @@ export class OpenAiAnswer {
    */
   *end(): Generator<ChatEvent> {
     if (!this.#last) throw this.#client.error(502, "its answer ended before it was whole");
-    yield* this.#calls.end();
+    yield* this.#calls.end({ isCut: this.#last.finish_reason === "length" });
     yield this.#done(this.#last);
   }
 

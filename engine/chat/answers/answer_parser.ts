@@ -5,12 +5,14 @@
 
 import { Marks } from "./marks.ts";
 import { OpenCall } from "./open_call.ts";
-import type {
-  AnswerEvent,
-  AnswerParser,
-  CallableTool,
-  CallSyntax,
-  ThinkingMarks,
+import {
+  type AnswerEvent,
+  type AnswerParser,
+  type CallableTool,
+  type CallSyntax,
+  OWN_END,
+  type ParserEnd,
+  type ThinkingMarks,
 } from "./types.ts";
 
 /** A high surrogate: the first half of a character beyond U+FFFF. */
@@ -28,7 +30,7 @@ export interface AnswerMarks {
 export interface ParserOptions {
   readonly prompt: string;
   readonly tools: readonly CallableTool[];
-  readonly streaming?: boolean;
+  readonly streaming?: () => boolean;
 }
 
 /** A parser for these marks. Without tools, nothing is a call. */
@@ -97,10 +99,17 @@ class StreamingParser implements AnswerParser {
     return this.#take();
   }
 
-  end(): AnswerEvent[] {
+  end({ isCut, isWhole }: ParserEnd = OWN_END): AnswerEvent[] {
+    if (isCut) this.#drop(isWhole);
     while (this.#step(true));
     this.#emit("text", this.#blank);
     return this.#take();
+  }
+
+  /** Drops what an answer that was cut off had begun: a call, or a mark in its text. */
+  #drop(isWhole: boolean): void {
+    if (!isWhole) this.#call = undefined;
+    if (!this.#isThinking) this.#pending = "";
   }
 
   /** Interprets some text. Gives whether there may be more to interpret. */
@@ -165,8 +174,10 @@ class StreamingParser implements AnswerParser {
       this.#isThinking = this.#isGlue = true;
     } else {
       const opening = { mark, syntax: this.#calls!, tools: this.#options.tools };
-      const give = (event: AnswerEvent) => void this.#events.push(event);
-      this.#call = new OpenCall(opening, this.#options.streaming ? give : undefined);
+      this.#call = new OpenCall(opening, {
+        isSure: this.#options.streaming ?? (() => false),
+        give: (event) => void this.#events.push(event),
+      });
     }
     return true;
   }

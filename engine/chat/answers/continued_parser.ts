@@ -28,7 +28,7 @@ export function continueParser(parser: AnswerParser, begun: string): AnswerParse
       return parser.held.slice(known.length);
     },
     push: (text) => withoutKnown(parser.push(text)),
-    end: () => withoutKnown(parser.end()),
+    end: (end) => withoutKnown(parser.end(end)),
   };
 }
 

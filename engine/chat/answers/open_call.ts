@@ -1,9 +1,11 @@
 // One or several calls whose opening mark has come: collects the text after it, finds its end and
-// parses it. Closing marks within strings of JSON arguments are ordinary text.
+// parses it. Closing marks within strings of JSON arguments are ordinary text. A call is given out
+// when it is whole, or while it comes if it is sure to be.
 
-import { withDoubles, writeExactJson } from "../../../tokenizer/mod.ts";
+import { isJsonObject, withDoubles, writeExactJson } from "../../../tokenizer/mod.ts";
 import { BracketScanner, openBrackets } from "./bracket_scanner.ts";
 import { Marks } from "./marks.ts";
+import { parseJson } from "./families/typed_text.ts";
 import type { AnswerEvent, CallableTool, CallSyntax, LocatedArguments, ReadCall } from "./types.ts";
 
 /** Most characters of a call before its arguments begin. */
@@ -14,6 +16,14 @@ export interface Opening {
   readonly mark: string;
   readonly syntax: CallSyntax;
   readonly tools: readonly CallableTool[];
+}
+
+/** How a call is given out while it comes. */
+export interface CallStreaming {
+  /** Whether a call whose arguments begin now is sure to be whole. */
+  isSure(): boolean;
+  /** Receives the events of such a call. */
+  give(event: AnswerEvent): void;
 }
 
 /** The result of an opening: text, then calls, then the text after them. */
@@ -28,7 +38,7 @@ export interface EndedCall {
 /** The text after an opening. */
 export class OpenCall {
   readonly #opening: Opening;
-  readonly #give: ((event: AnswerEvent) => void) | undefined;
+  readonly #streaming: CallStreaming;
   #state: "head" | "arguments" | "tail" | "text" | "ended" = "head";
   /** Text that has not been interpreted yet. */
   #pending = "";
@@ -45,13 +55,9 @@ export class OpenCall {
    */
   #given: string[] | undefined;
 
-  /**
-   * @param give receives the events of a call while it comes. Without it, calls are given out at
-   *   the end
-   */
-  constructor(opening: Opening, give?: (event: AnswerEvent) => void) {
+  constructor(opening: Opening, streaming: CallStreaming) {
     this.#opening = opening;
-    this.#give = give;
+    this.#streaming = streaming;
     this.#ends = new Marks([opening.syntax.closing ?? []].flat());
   }
 
@@ -68,7 +74,6 @@ export class OpenCall {
     if (this.#state === "text") {
       return { text: mark, events: [], rest: this.#pending, isCall: false };
     }
-    if (this.#state === "arguments") this.#endArguments();
     if (this.#state !== "ended") this.#consume(this.#pending.length);
     const body = this.#body.join("");
     const ended = this.#given ? this.#readOthers(body) : this.#read(body);
@@ -114,16 +119,16 @@ export class OpenCall {
     this.#outerDepth = openBrackets(mark + this.#consume(start));
     this.#scanner = new BracketScanner(this.#outerDepth);
     this.#state = "arguments";
-    if (!this.#give || !tools.some((tool) => tool.name === name)) return;
+    if (!tools.some((tool) => tool.name === name) || !this.#streaming.isSure()) return;
     this.#given = [];
-    this.#give({ type: "callStart", name, ...id !== undefined && { id } });
+    this.#streaming.give({ type: "callStart", name, ...id !== undefined && { id } });
   }
 
   #readArguments(): boolean {
     const json = this.#consume(this.#scanner!.scan(this.#pending, this.#outerDepth));
     if (json !== "" && this.#given) {
       this.#given.push(json);
-      this.#give?.({ type: "callArguments", json });
+      this.#streaming.give({ type: "callArguments", json });
     }
     if (this.#scanner!.state === "open") return false;
     this.#endArguments();
@@ -135,8 +140,9 @@ export class OpenCall {
     this.#state = "tail";
     // A model may forget the closing mark and continue with the next call.
     this.#ends = new Marks([closing ?? [], ...openings].flat());
-    if (!this.#given) return;
-    this.#give?.({ type: "callEnd", arguments: parseArguments(this.#given.join("")) });
+    const members = this.#given && parseJson(this.#given.join(""));
+    if (!isJsonObject(members)) return;
+    this.#streaming.give({ type: "callEnd", arguments: withDoubles(members) });
   }
 
   #readTail(): boolean {
@@ -188,15 +194,6 @@ export class OpenCall {
 /** Index of the first character after `from` that is not white space. */
 function indexOfText(text: string, from: number): number {
   return text.length - text.slice(from).trimStart().length;
-}
-
-/** Arguments of an answer that was cut off are not valid JSON; then they are empty. */
-function parseArguments(json: string): Record<string, unknown> {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return {};
-  }
 }
 
 /** The events of a complete call. */

@@ -123,9 +123,23 @@ export interface AnswerParser {
   readonly held: string;
   /** The events that are certain after more text. */
   push(text: string): AnswerEvent[];
-  /** The events of the text that was held back, at the end. */
-  end(): AnswerEvent[];
+  /**
+   * The events of the text that was held back, at the end. Default: the answer ended of itself.
+   * Otherwise what may have become a mark is left out, and so is a call that is not whole.
+   */
+  end(end?: ParserEnd): AnswerEvent[];
 }
+
+/** How an answer ended. */
+export interface ParserEnd {
+  /** Whether a limit ended it. */
+  readonly isCut: boolean;
+  /** Whether its format lets it end there nevertheless. */
+  readonly isWhole: boolean;
+}
+
+/** The end of an answer that ended of itself. */
+export const OWN_END: ParserEnd = { isCut: false, isWhole: true };
 
 /** How the models of a template answer. */
 export interface AnswerFormat {
@@ -137,8 +151,11 @@ export interface AnswerFormat {
   parser(options: {
     readonly prompt: string;
     readonly tools: readonly CallableTool[];
-    /** Whether to give out arguments while they come. Only if a grammar enforces their form. */
-    readonly streaming?: boolean;
+    /**
+     * Tells whether to give out the arguments of a call that begins now while they come: only if
+     * they are sure to be whole. Default: never.
+     */
+    readonly streaming?: () => boolean;
   }): AnswerParser;
   /** The grammar of the whole answer; undefined if anything is allowed. */
   grammar(request: AnswerRequest): GrammarRules | undefined;

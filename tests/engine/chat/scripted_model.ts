@@ -65,7 +65,10 @@ export function scripted(
       if (mask && (mask[id >>> 5]! >>> (id & 31) & 1) === 0) {
         return request.end({ error: new Error(`The mask forbids ${JSON.stringify(word)}`) });
       }
-      if (!request.accept(id)) return request.end("stop");
+      const logits = new Float32Array(tokenizer.vocabularySize);
+      if (!request.accept(id, request.wantsLogits ? logits : undefined)) {
+        return request.end("stop");
+      }
     }
   };
   const scheduler: Pick<Scheduler, "add"> = {

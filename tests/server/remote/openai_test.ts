@@ -56,6 +56,16 @@ Deno.test("a chat brings thinking, text, calls in pieces, and counts", async () 
   assertEquals([model.contextLength, model.info.thinks], [4096, true]);
 });
 
+Deno.test("a call that the other server cuts short has no end", async () => {
+  for (const [json, reason] of [['{"city":', "length"], ["", "length"], ['{"ci', "tool_calls"]]) {
+    await using upstream = serveOpenAi([call(0, "c1", "weather", json), delta({}, reason), counts]);
+    await using model = await openAt(upstream);
+    const events = await eventsOf(model.chat({ messages, tools: [tool] }));
+    const types = events.map(({ type }) => type);
+    assertEquals(types, ["start", "callStart", ...(json ? ["callArguments"] : []), "done"]);
+  }
+});
+
 Deno.test("a chat sends sampling, limits, tools and the conversation in OpenAI's form", async () => {
   await using upstream = serveOpenAi([delta({ content: "x" }, "length"), counts]);
   await using model = await openAt(upstream);

@@ -3,12 +3,14 @@
 // that cannot be parsed, are text.
 
 import { parseExactJson, withDoubles, writeExactJson } from "../../../../tokenizer/mod.ts";
-import type {
-  AnswerEvent,
-  AnswerFormat,
-  AnswerParser,
-  AnswerRequest,
-  CallableTool,
+import {
+  type AnswerEvent,
+  type AnswerFormat,
+  type AnswerParser,
+  type AnswerRequest,
+  type CallableTool,
+  OWN_END,
+  type ParserEnd,
 } from "../types.ts";
 import { messageGrammar } from "./message_grammar.ts";
 import { begunMessage, type MessageKind, type MessageSyntax } from "./message_syntax.ts";
@@ -54,24 +56,26 @@ function isFree({ tools, choice, schema }: AnswerRequest): boolean {
 class MessageParser implements AnswerParser {
   readonly #syntax: MessageSyntax;
   readonly #tools: readonly CallableTool[];
-  readonly #streaming: boolean;
+  readonly #isSure: () => boolean;
   readonly #marks: readonly string[];
   #kind: MessageKind = { type: "text" };
   /** The mark before the current header; undefined within a body. */
   #mark: string | undefined = "";
   /** Text that has not been interpreted yet. */
   #rest = "";
-  /** The pieces of a call's body. */
+  /** The pieces of a call's body, and whether they are given out while they come. */
   #body: string[] = [];
+  #isStreamed = false;
   #events: AnswerEvent[] = [];
 
   constructor(
     syntax: MessageSyntax,
-    options: { prompt: string; tools: readonly CallableTool[]; streaming?: boolean },
+    options: { prompt: string; tools: readonly CallableTool[]; streaming?: () => boolean },
   ) {
     this.#syntax = syntax;
     this.#tools = options.tools;
-    this.#streaming = options.streaming === true && syntax.isJson;
+    const { streaming } = options;
+    this.#isSure = syntax.isJson && streaming ? streaming : () => false;
     this.#marks = [syntax.start, ...syntax.ends];
     const { header, isBody } = begunMessage(syntax, options.prompt);
     const kind = isBody ? syntax.kindOf(header, options.tools) : undefined;
@@ -88,13 +92,19 @@ class MessageParser implements AnswerParser {
     return this.#take();
   }
 
-  end(): AnswerEvent[] {
-    const isHeader = this.#mark !== undefined &&
-      this.#syntax.kindOf(this.#rest, this.#tools) !== undefined;
-    if (!isHeader) this.#give(this.#lostMark() + this.#rest);
-    this.#finish();
+  end({ isCut, isWhole }: ParserEnd = OWN_END): AnswerEvent[] {
+    if (!this.#isUnfinished(isCut)) this.#give(this.#lostMark() + this.#rest);
     this.#rest = "";
+    if (!isCut || isWhole) this.#finish();
     return this.#take();
+  }
+
+  /** Whether the text that was held back is the beginning of a header or mark, and not of text. */
+  #isUnfinished(isCut: boolean): boolean {
+    if (this.#mark === undefined) return isCut;
+    // With tools, a mask has every message begin with a header.
+    const isExpected = this.#mark !== "" || this.#tools.length > 0;
+    return isCut && isExpected || this.#syntax.kindOf(this.#rest, this.#tools) !== undefined;
   }
 
   /** Reads a header. Gives whether it is complete. */
@@ -149,7 +159,8 @@ class MessageParser implements AnswerParser {
     const isCall = kind.type === "call" && this.#tools.length > 0;
     this.#kind = kind.type !== "call" || isCall ? kind : { type: "text" };
     this.#mark = undefined;
-    if (isCall && this.#streaming) this.#events.push({ type: "callStart", name: kind.name });
+    this.#isStreamed = isCall && this.#isSure();
+    if (isCall && this.#isStreamed) this.#events.push({ type: "callStart", name: kind.name });
   }
 
   #give(text: string): void {
@@ -157,7 +168,7 @@ class MessageParser implements AnswerParser {
     if (this.#kind.type !== "call") this.#events.push({ type: this.#kind.type, text });
     else {
       this.#body.push(text);
-      if (this.#streaming) this.#events.push({ type: "callArguments", json: text });
+      if (this.#isStreamed) this.#events.push({ type: "callArguments", json: text });
     }
   }
 
@@ -169,8 +180,8 @@ class MessageParser implements AnswerParser {
     const members = this.#syntax.read(body, name, this.#tools);
     this.#kind = { type: "text" };
     this.#body = [];
-    if (this.#streaming) {
-      this.#events.push({ type: "callEnd", arguments: withDoubles(members ?? {}) });
+    if (this.#isStreamed) {
+      if (members) this.#events.push({ type: "callEnd", arguments: withDoubles(members) });
     } else if (members) {
       this.#events.push(
         { type: "callStart", name },

@@ -41,8 +41,8 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
   #hasBegun = false;
   #open: AnswerBlock["type"] | undefined;
   #index = -1;
-  /** JSON text of the last call, and whether it is whole; undefined: nothing was called. */
-  #call: { json: string; isWhole: boolean } | undefined;
+  /** Whether there was a whole call. */
+  #hasCalled = false;
 
   constructor(options: AnswerOptions) {
     this.#options = options;
@@ -91,15 +91,13 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
         this.#add({ type: "thinking_delta", thinking: event.text });
         break;
       case "callStart":
-        this.#call = { json: "", isWhole: false };
         this.#begin({ type: "tool_use", id: toWireId(event.id), name: event.name, input: {} });
         break;
       case "callArguments":
-        this.#call!.json += event.json;
         this.#add({ type: "input_json_delta", partial_json: event.json });
         break;
       case "callEnd":
-        this.#call!.isWhole = argumentsOfText(this.#call!.json) !== undefined;
+        this.#hasCalled = true;
         this.#end();
         break;
       case "done":
@@ -155,9 +153,8 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
 
   #stopOf({ reason, stopString }: DoneEvent): AnthropicStop {
     const stop_sequence = this.#options.stopSequences.find((stop) => stop === stopString) ?? null;
-    // A client must not run a call whose arguments were cut short.
-    if (this.#call?.isWhole) return { stop_reason: "tool_use", stop_sequence };
     if (reason === "length") return { stop_reason: "max_tokens", stop_sequence };
+    if (this.#hasCalled) return { stop_reason: "tool_use", stop_sequence };
     return { stop_reason: stop_sequence === null ? "end_turn" : "stop_sequence", stop_sequence };
   }
 }
@@ -192,7 +189,11 @@ class AnswerCollector {
         break;
       case "content_block_stop": {
         const block = this.#content.at(-1)!;
-        if (block.type === "tool_use") block.input = argumentsOfText(this.#json) ?? block.input;
+        if (block.type !== "tool_use") break;
+        const input = argumentsOfText(this.#json);
+        if (input) block.input = input;
+        // A client must not run a call that was cut short.
+        else this.#content.pop();
         break;
       }
       case "message_delta": {

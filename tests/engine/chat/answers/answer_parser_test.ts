@@ -167,7 +167,7 @@ for (const [name, format, answer, parts, options] of CASES) {
 }
 
 Deno.test("the answer parser gives arguments out as they come", () => {
-  const parser = HERMES.parser({ prompt: "", tools: [WEATHER], streaming: true });
+  const parser = HERMES.parser({ prompt: "", tools: [WEATHER], streaming: () => true });
   const steps = [
     "Hm\n<tool_call>\n{",
     '"name": "get_weather", "arguments": ',
@@ -187,15 +187,43 @@ Deno.test("the answer parser gives arguments out as they come", () => {
   assertEquals(parser.end(), []);
 });
 
-Deno.test("the answer parser ends a streamed call that is cut short", () => {
-  const answer = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "R';
-  const expected = [{ name: "get_weather", json: '{"city": "R', arguments: {} }];
-  assertEquals(parse(HERMES, answer, { streaming: true }) as unknown[], expected);
+Deno.test("the answer parser never ends a call that is cut short, nor takes it for text", () => {
+  const cut = { isCut: true, isWhole: false };
+  const answer = 'Let me look. <tool_call>\n{"name": "get_weather", "arguments": {"city": "R"}}';
+  const call = answer.slice(answer.indexOf("<"));
+  for (let length = 1; length < call.length; length++) {
+    for (const streaming of [() => true, undefined]) {
+      const parser = HERMES.parser({ prompt: "", tools: [WEATHER], ...streaming && { streaming } });
+      const events = [...parser.push(answer.slice(0, -length)), ...parser.end(cut)];
+      const text = events.map((event) => "text" in event ? event.text : "").join("");
+      assertEquals(text.trimEnd(), "Let me look.");
+      const isWhole = streaming !== undefined && length === 1;
+      assertEquals(events.some(({ type }) => type === "callEnd"), isWhole);
+    }
+  }
+});
+
+Deno.test("the answer parser streams a call only if it is sure to be whole when it begins", () => {
+  let isSure = false;
+  const streaming = () => isSure;
+  const parser = HERMES.parser({ prompt: "", tools: [WEATHER], streaming });
+  const call = (
+    city: string,
+  ) => ['<tool_call>\n{"name": "get_weather", "arguments": {', `"city": "${city}"}}\n</tool_call>`];
+  const [first, second] = [call("A"), call("B")];
+  assertEquals(parser.push(first[0]), []);
+  isSure = true;
+  assertEquals(parser.push(first[1]).map(({ type }) => type), [
+    "callStart",
+    "callArguments",
+    "callEnd",
+  ]);
+  assertEquals(parser.push(second[0]).map(({ type }) => type), ["callStart", "callArguments"]);
 });
 
 Deno.test("the answer parser streams no call of a tool that there is not", () => {
   const answer = '<tool_call>\n{"name": "other", "arguments": {}}\n</tool_call>';
-  const parser = HERMES.parser({ prompt: "", tools: [WEATHER], streaming: true });
+  const parser = HERMES.parser({ prompt: "", tools: [WEATHER], streaming: () => true });
   assertEquals(parser.push(answer.slice(0, -1)), []);
   assertEquals(parser.push(">").length, 3);
 });

@@ -4,6 +4,7 @@
 import { detectAnswerFormat } from "../../../../engine/chat/answers/detect.ts";
 import type { CallableTool } from "../../../../engine/chat/answers/types.ts";
 import { matches } from "./families/grammar_match.ts";
+import { assertCutWhole } from "./families/read_answer.ts";
 import { bytePieces, callsOf, joined, parse, parsePieces, WEATHER } from "./streams.ts";
 import { assert, assertEquals } from "@std/assert";
 
@@ -168,6 +169,7 @@ for (const [name, entry, calls] of ANSWERS) {
     const parallel = calls.length > 1;
     const grammar = FORMATS[name].calls!.grammar(TOOLS, { parallel });
     assert(!entry.startsWith("=") || matches(grammar, answer), "The grammar refuses it");
+    assertCutWhole(FORMATS[name], "", answer, TOOLS);
   });
 }
 

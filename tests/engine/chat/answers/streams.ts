@@ -29,7 +29,7 @@ export function parsePieces(
   pieces: readonly string[],
   { prompt = "", tools = [WEATHER], streaming = false }: StreamOptions = {},
 ): AnswerEvent[] {
-  const parser = format.parser({ prompt, tools, streaming });
+  const parser = format.parser({ prompt, tools, streaming: () => streaming });
   return [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()];
 }
 
@@ -44,7 +44,10 @@ export type Part =
   | { readonly text: string }
   | { name: string; id?: string; json: string; arguments?: Record<string, unknown> };
 
-/** Events without the seams between pieces. Fails where they make no sense. */
+/**
+ * Events without the seams between pieces. Fails where they make no sense. A call that was given out
+ * while it came, and then broke off, has no arguments.
+ */
 export function joined(events: readonly AnswerEvent[]): Part[] {
   const parts: Part[] = [];
   for (const event of events) {
@@ -54,8 +57,7 @@ export function joined(events: readonly AnswerEvent[]): Part[] {
       if (!open) throw new Error(`${event.type} without a call`);
       if (event.type === "callArguments") open.json += event.json;
       else open.arguments = event.arguments;
-    } else if (open) throw new Error(`${event.type} within a call`);
-    else if (event.type === "callStart") {
+    } else if (event.type === "callStart") {
       const { name, id } = event;
       parts.push({ name, ...id !== undefined && { id }, json: "" });
     } else if (event.text === "") throw new Error(`An empty ${event.type} event`);

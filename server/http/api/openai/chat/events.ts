@@ -28,7 +28,10 @@ import { toProgress } from "../../options.ts";
 export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
   readonly #head: Pick<ChatChunk, "id" | "created" | "model" | "system_fingerprint">;
   readonly #tellsUsage: boolean;
+  /** The calls that are whole, and the one that is not yet. */
   readonly #calls: ToolCall[] = [];
+  #call: ToolCall | undefined;
+  #callCount = 0;
   #isBegun = false;
   #text = "";
   #reasoning = "";
@@ -59,10 +62,13 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
         return [this.#beginCall(event)];
       case "callArguments":
         return [this.#addArguments(event.json)];
-      case "callEnd":
+      case "callEnd": {
+        const call = this.#call!;
+        this.#calls.push(call);
         // The arguments of a call that came as a whole were not told in pieces.
-        if (this.#calls.at(-1)?.function.arguments) return [];
+        if (call.function.arguments) return [];
         return [this.#addArguments(JSON.stringify(event.arguments))];
+      }
       case "done":
         this.#done = event;
         return this.#end(event);
@@ -99,17 +105,17 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
 
   #beginCall({ id, name }: { id: string; name: string }): CompletionEvent<ChatChunk> {
     const call: ToolCall = {
-      index: this.#calls.length,
+      index: this.#callCount++,
       id,
       type: "function",
       function: { name, arguments: "" },
     };
-    this.#calls.push(call);
+    this.#call = call;
     return this.#chunk({ tool_calls: [structuredClone(call)] });
   }
 
   #addArguments(json: string): CompletionEvent<ChatChunk> {
-    const call = this.#calls.at(-1)!;
+    const call = this.#call!;
     call.function.arguments += json;
     return this.#chunk({ tool_calls: [{ index: call.index, function: { arguments: json } }] });
   }

@@ -97,7 +97,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   #endCall(call: CallItem, values: Record<string, unknown>): UnnumberedEvent[] {
     // The arguments of a call that came as a whole were not told in pieces.
     const pieces = call.isEmpty ? [call.grow(JSON.stringify(values))] : [];
-    return [...pieces, ...this.#close(call.isWhole ? "completed" : "incomplete")];
+    return [...pieces, ...this.#close("completed")];
   }
 
   #open(item: GrowingItem): UnnumberedEvent[] {
@@ -122,6 +122,8 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
 
   #end(done: DoneEvent): UnnumberedEvent[] {
     const status = done.reason === "stop" ? "completed" : "incomplete";
+    // A client must not run a call that was cut short.
+    if (this.#item instanceof CallItem) this.#item = undefined;
     const closed = this.#close(status);
     const response = this.#response(status, {
       completed_at: status === "completed" ? toSeconds(this.#head.now()) : null,

@@ -155,16 +155,6 @@ export class CallItem extends BaseItem {
     return this.text === "";
   }
 
-  /** Whether the arguments are complete; an answer may be cut short within them. */
-  get isWhole(): boolean {
-    try {
-      JSON.parse(this.text);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   override item(status: ItemStatus): OutputItem {
     return { type: "function_call", id: this.id, status, ...this.#call, arguments: this.text };
   }

@@ -75,11 +75,6 @@ export function toKeptItems(
   });
 }
 
-/** The items without calls that were cut short, which no client can have run. */
-export function withoutCutCalls(items: readonly KeptItem[]): KeptItem[] {
-  return items.filter((item) => item.type !== "function_call" || item.status === "completed");
-}
-
 function toKeptItem(item: InputItem, type: string, id: string): KeptItem {
   const { role, content, summary, call_id, name, namespace, output } = item;
   const status = "completed";

@@ -14,7 +14,6 @@ import {
   responseOfItem,
   toKeptItems,
   toResponseId,
-  withoutCutCalls,
 } from "./kept_items.ts";
 import type { KeptItem, WholeResponse } from "./answer_schema.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
@@ -82,7 +81,7 @@ export class KeptResponses {
         param: "previous_response_id",
         code: "previous_response_not_found",
       });
-    const items = withoutCutCalls([...found.input, ...found.response.output]);
+    const items = [...found.input, ...found.response.output];
     const slice = new TimeSlice();
     for (const item of items) {
       this.#take(item);

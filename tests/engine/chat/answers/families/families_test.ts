@@ -4,7 +4,7 @@
 import { createAnswerFormat } from "../../../../../engine/chat/answers/answer_format.ts";
 import { ANSWER_FAMILIES } from "../../../../../engine/chat/answers/families/mod.ts";
 import { matches } from "./grammar_match.ts";
-import { readAnswer } from "./read_answer.ts";
+import { assertCutWhole, readAnswer } from "./read_answer.ts";
 import { assert, assertEquals } from "@std/assert";
 import { assertInTime, threadTime } from "../../../../cpu_time.ts";
 import { share } from "../../../../share.ts";
@@ -188,6 +188,7 @@ for (const [name, answer, calls] of ANSWERS) {
       assertEquals(readAnswer(format, "", answer, TOOLS, { piece, streaming: true }), expected);
     }
     assert(matches(format.calls!.grammar(TOOLS, { parallel: calls.length > 1 }), answer), answer);
+    assertCutWhole(format, "", answer, TOOLS);
   });
 
   Deno.test(`the family ${name} allows no tool that there is not, and reads no half call`, () => {

@@ -5,7 +5,7 @@ import { HARMONY } from "../../../../../engine/chat/answers/families/harmony.ts"
 import { MUSE } from "../../../../../engine/chat/answers/families/muse.ts";
 import type { AnswerEvent } from "../../../../../engine/chat/answers/types.ts";
 import { matches } from "./grammar_match.ts";
-import { readAnswer, type WholeAnswer } from "./read_answer.ts";
+import { assertCutWhole, readAnswer, type WholeAnswer } from "./read_answer.ts";
 import { assert, assertEquals } from "@std/assert";
 
 const FORMATS = {
@@ -70,6 +70,7 @@ for (const [family, answer, expected] of ANSWERS) {
     }
     const request = { prompt, tools: TOOLS, choice: "auto", parallel: true } as const;
     assert(matches(format.grammar(request)!.root, answer), answer);
+    assertCutWhole(format, prompt, answer, TOOLS);
   });
 }
 
@@ -115,7 +116,7 @@ Deno.test("harmony gives text and arguments out as they come", () => {
   const parser = FORMATS.harmony.parser({
     prompt: PROMPTS.harmony,
     tools: TOOLS,
-    streaming: true,
+    streaming: () => true,
   });
   const pieces: [piece: string, events: AnswerEvent[]][] = [
     ["<|channel|>analysis<|mess", []],

@@ -50,7 +50,7 @@ for (const [name, form] of ANSWERS) {
     for (const number of NUMBERS) {
       for (const streaming of [true, false]) {
         const prompt = name === "harmony" ? "<|start|>assistant" : "";
-        const parser = format.parser({ prompt, tools: TOOLS, streaming });
+        const parser = format.parser({ prompt, tools: TOOLS, streaming: () => streaming });
         const events = [...parser.push(form.replace("N", number)), ...parser.end()];
         const json = events.map((event) => event.type === "callArguments" ? event.json : "");
         assertEquals(json.join("").replaceAll(" ", ""), `{"n":${number}}`);

@@ -164,7 +164,6 @@ Deno.test("an empty answer has an empty list of blocks", async () => {
 const cutCall: ChatEvent[] = [
   { type: "callStart", id: "x", name: "now" },
   { type: "callArguments", id: "x", json: '{"a": "b' },
-  { type: "callEnd", id: "x", name: "now", arguments: {} },
 ];
 const wholeCall = everything.slice(5, 9);
 const cut: DoneEvent = { ...done, reason: "length" };
@@ -178,7 +177,7 @@ const ends: [string, ChatEvent[], string, string | null][] = [
   ["a stop string of the options", [{ ...done, stopString: "##" }], "stop_sequence", "##"],
   ["a stop string of the model", [{ ...done, stopString: "<end>" }], "end_turn", null],
   ["a call", [...wholeCall, done], "tool_use", null],
-  ["a call that the limit follows", [...wholeCall, cut], "tool_use", null],
+  ["a call that the limit follows", [...wholeCall, cut], "max_tokens", null],
   ["a call that a limit cut short", [...cutCall, cut], "max_tokens", null],
   ["a second call cut short", [...wholeCall, ...cutCall, cut], "max_tokens", null],
 ];
@@ -189,6 +188,8 @@ for (const [name, events, stop_reason, stop_sequence] of ends) {
     const asked = { ...body, stop_sequences: ["never", "###"], options: { stop: ["##"] } };
     const answer = await (await test.post("/v1/messages", asked)).json();
     const expected = { stop_reason, stop_sequence };
+    const called = answer.content.filter(({ type }: { type: string }) => type === "tool_use");
+    assertEquals(called.length, events.filter(({ type }) => type === "callEnd").length);
     assertEquals(
       { stop_reason: answer.stop_reason, stop_sequence: answer.stop_sequence },
       expected,

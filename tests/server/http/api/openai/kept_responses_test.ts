@@ -214,11 +214,10 @@ Deno.test("an answer cut short within a call goes on without that call", () => {
     { type: "text", text: "Look" },
     { type: "callStart", id: "c1", name: "weather" },
     { type: "callArguments", id: "c1", json: '{"ci' },
-    { type: "callEnd", id: "c1", name: "weather", arguments: {} },
   ], "length");
   return withKeeper(async ({ ask, told }) => {
     const first = await ask({ input: "Hi", tools });
-    assertEquals(first.output[1].status, "incomplete");
+    assertEquals([first.status, first.output.length], ["incomplete", 1]);
     const next = await ask({ input: "Go on", previous_response_id: first.id });
     assert(next.output);
     assertEquals<unknown>(told(), [

@@ -2,6 +2,7 @@
 // chunks of a stream. openai_chat_test.ts has what reaches the model.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { ChatEvent } from "../../../../../engine/types/mod.ts";
 import { failsAfter, says, saysForever } from "../../../fake_model.ts";
 import { callEvents, gives, messages, readEvents } from "./openai_scripts.ts";
 import { createTestApp, until } from "../../../test_app.ts";
@@ -39,6 +40,24 @@ Deno.test("an answer of calls alone has null for content, and one cut short ends
   const { post } = createTestApp({ ...able, script });
   const { choices } = await (await post(path, { model: "tiny", messages })).json();
   assertEquals([choices[0].message.content, choices[0].finish_reason], [null, "length"]);
+});
+
+Deno.test("a call that was cut short is none, and a whole one before it stays", async () => {
+  for (const before of [[], callEvents("c1", "weather", ["{}"])]) {
+    const half: ChatEvent[] = [
+      { type: "callStart", id: "c2", name: "weather" },
+      { type: "callArguments", id: "c2", json: '{"ci' },
+    ];
+    for (const reason of ["length", "stop"] as const) {
+      const script = gives([...before, ...half], reason);
+      const { post } = createTestApp({ ...able, script });
+      const { choices: [{ message, finish_reason }] } =
+        await (await post(path, { model: "tiny", messages })).json();
+      assertEquals(message.tool_calls?.length ?? 0, before.length && 1);
+      const isCalled = reason === "stop" && before.length > 0;
+      assertEquals(finish_reason, isCalled ? "tool_calls" : reason);
+    }
+  }
 });
 
 Deno.test("a stream has one id, a role first, pieces of calls as they come, and an end", async () => {
