@@ -3,6 +3,7 @@
 
 import { openRemoteModel, type RemoteOptions } from "../../../server/remote/mod.ts";
 import type { ChatEvent, ChatModel } from "../../../engine/mod.ts";
+import { parseExactJson } from "../../../tokenizer/mod.ts";
 
 /** A request as a server saw it. */
 export interface Seen {
@@ -34,7 +35,7 @@ export function serveUpstream(paths: Record<string, Answer>): Upstream {
       const { method, headers } = request;
       const path = new URL(request.url).pathname;
       const text = await request.text();
-      const body = text === "" ? undefined : JSON.parse(text);
+      const body = text === "" ? undefined : parseExactJson(text);
       seen.push({ method, path, authorization: headers.get("authorization"), body });
       return await paths[path]?.(seen.at(-1)!, request) ?? new Response("nothing", { status: 404 });
     },
