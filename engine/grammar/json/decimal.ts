@@ -8,6 +8,9 @@ import { JsonError } from "./errors.ts";
 const MAX_DIGITS = 10_000;
 const MAX_EXPONENT = 1_000_000;
 
+/** How a number is not written out: with an exponent, zeros after its last decimal place, or as -0. */
+const UNUSUAL = /e|\.\d*0$|^-0$/i;
+
 const SYNTAX = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
 /** A number `coefficient` · 10^`exponent`. Equal numbers have equal fields. */
@@ -15,15 +18,21 @@ export class Decimal {
   /** The number 0. */
   static readonly zero: Decimal = new Decimal(0n, 0);
 
+  readonly #written: string | undefined;
+
   private constructor(
     /** The digits with their sign; never a multiple of ten, except 0. */
     readonly coefficient: bigint,
     /** The power of ten; 0 for the number 0. */
     readonly exponent: number,
-  ) {}
+    written?: string,
+  ) {
+    this.#written = written;
+  }
 
   /**
-   * Reads a JSON number.
+   * Reads a JSON number. It keeps its text as {@linkcode written} unless that has all its digits and
+   * no more.
    *
    * @throws JsonError if `text` is none, or has more than 10,000 digits or an exponent over 10^6
    */
@@ -32,11 +41,12 @@ export class Decimal {
     if (match === null) throw new JsonError(`Read a number: ${excerpt(text)} is none`);
     const [, sign, whole, fraction = "", power = "0"] = match;
     const digits = whole! + fraction;
-    const exponent = Number(power) - fraction.length;
+    const exponent = /[1-9]/.test(digits) ? Number(power) - fraction.length : 0;
     if (digits.length > MAX_DIGITS || Math.abs(exponent) > MAX_EXPONENT) {
       throw new JsonError(`Read a number: ${excerpt(text)} is out of range`);
     }
-    return Decimal.scaled(BigInt(sign + digits), exponent);
+    const number = Decimal.scaled(BigInt(sign + digits), exponent);
+    return UNUSUAL.test(text) ? new Decimal(number.coefficient, number.exponent, text) : number;
   }
 
   /** The number `coefficient` · 10^`exponent`. */
@@ -56,6 +66,16 @@ export class Decimal {
    */
   static from(value: number | bigint): Decimal {
     return Decimal.parse(Object.is(value, -0) ? "0" : String(value));
+  }
+
+  /** The text that it was read from, if that is not its usual one. */
+  get written(): string | undefined {
+    return this.#written;
+  }
+
+  /** The same number without a text of its own. */
+  get writtenOut(): Decimal {
+    return this.#written === undefined ? this : new Decimal(this.coefficient, this.exponent);
   }
 
   /** Whether this is an integer, however it was written. */

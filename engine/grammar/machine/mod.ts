@@ -60,7 +60,10 @@ export function createMachine(
   options: MachineOptions,
 ): GrammarMachine {
   languages.settle();
-  return createMachineOf(types, automataOf(languages, options), options);
+  // Items are compared by their bytes, so equal numbers must be written alike.
+  const comparesItems = types.types.some(({ arrays }) => arrays?.some(({ unique }) => unique));
+  const writing = { ...options, asListed: !comparesItems };
+  return createMachineOf(types, automataOf(languages, writing), options);
 }
 
 /** As {@linkcode createMachine}, with other automata. */
@@ -88,9 +91,11 @@ export function createMachineOf(
 
 function automataOf(
   languages: Languages,
-  options: Pick<MachineOptions, "anyNumbers" | "integersAsSpelled">,
+  options: Pick<MachineOptions, "anyNumbers" | "integersAsSpelled"> & {
+    readonly asListed: boolean;
+  },
 ): Automata {
-  const { anyNumbers = false, integersAsSpelled = false } = options;
+  const { anyNumbers = false, integersAsSpelled = false, asListed } = options;
   return {
     text: (language) => languages.automaton(language),
     plainText: (language) => languages.plainAutomaton(language),
@@ -101,6 +106,7 @@ function automataOf(
     number: (set) =>
       numberAutomaton(set, {
         plain: !anyNumbers || integersAsSpelled && hasOnlyIntegers(set),
+        asListed: asListed && !anyNumbers,
         work: languages.work,
       }),
     count: (language, limit) => languages.finite(language, limit)?.length ?? Infinity,

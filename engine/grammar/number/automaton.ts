@@ -3,21 +3,22 @@
 // arithmetic on the digits so far (mantissa.ts) decides which bytes may follow; a flat table caches
 // this.
 
+import type { Decimal } from "../json/mod.ts";
 import { Work } from "../language/mod.ts";
 import { Beginning } from "./beginning.ts";
 import { NumberError } from "./errors.ts";
 import { HalfLine } from "./half_line.ts";
-import { isEmptyNumbers, type NumberSet } from "./number_set.ts";
+import { complement, exactly, intersect, isEmptyNumbers, type NumberSet } from "./number_set.ts";
 import { readable } from "./readable.ts";
+import { Written, writtenMembers } from "./written.ts";
 import type { Reading } from "./exponent.ts";
 
-/** The characters of numbers; E counts as e. */
-const CHARACTERS = "0123456789.-+e";
+/** The characters of numbers. */
+const CHARACTERS = "0123456789.-+eE";
 const SYMBOLS = new Int8Array(256).fill(-1);
 for (let symbol = 0; symbol < CHARACTERS.length; symbol++) {
   SYMBOLS[CHARACTERS.charCodeAt(symbol)] = symbol;
 }
-SYMBOLS["E".charCodeAt(0)] = CHARACTERS.indexOf("e");
 
 /** Entries per state in the table. */
 const ROW = 16;
@@ -57,6 +58,11 @@ export interface NumberAutomatonOptions {
    * end of a fraction. Then numbers are equal if their bytes are. Default: false.
    */
   readonly plain?: boolean;
+  /**
+   * Whether the one spelling of a member that a schema lists is how it is written there, such as
+   * 1.0 or 1e21; for `plain`. Default: false.
+   */
+  readonly asListed?: boolean;
   /** Counts the work, which masks limit. Without it nothing is limited. */
   readonly work?: Work;
 }
@@ -72,7 +78,7 @@ export function numberAutomaton(
   options: NumberAutomatonOptions = {},
 ): NumberAutomaton {
   if (isEmptyNumbers(set)) throw new NumberError("Spell a set of numbers: it is empty");
-  return new Automaton(readable(set), options.plain ?? false, options.work ?? new Work());
+  return new Automaton(set, options);
 }
 
 /**
@@ -84,7 +90,11 @@ export function checkSpelling(set: NumberSet): void {
   const isUsual =
     set.cuts.every((place) => place.magnitude <= USUAL_DIGITS && place.exponent >= -USUAL_DIGITS) &&
     set.between.every((piece) => piece.period <= USUAL_PERIOD && piece.scale <= USUAL_DIGITS);
-  if (!isUsual) numberAutomaton(set);
+  if (!isUsual) numberAutomaton(set, { plain: true, asListed: true });
+}
+
+function without(set: NumberSet, members: readonly Decimal[]): NumberSet {
+  return members.length === 0 ? set : intersect(set, complement(exactly(members)));
 }
 
 class Automaton implements NumberAutomaton {
@@ -94,9 +104,18 @@ class Automaton implements NumberAutomaton {
   readonly #work: Work;
   #table = new Int32Array(64 * ROW).fill(UNKNOWN);
 
-  constructor(set: NumberSet, plain: boolean, work: Work) {
+  constructor(
+    set: NumberSet,
+    { plain = false, asListed = false, work = new Work() }: NumberAutomatonOptions,
+  ) {
     this.#work = work;
-    this.start = this.#stateOf(new Beginning(...HalfLine.split(set, plain, work), plain));
+    const written = asListed ? writtenMembers(set) : [];
+    const others = without(set, written);
+    const reading = isEmptyNumbers(others)
+      ? undefined
+      : new Beginning(...HalfLine.split(readable(others), plain, work), plain);
+    const texts = written.map((member) => member.written!).sort();
+    this.start = this.#stateOf(texts.length > 0 ? new Written(texts, reading) : reading!);
   }
 
   step(state: number, byte: number): number {

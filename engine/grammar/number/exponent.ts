@@ -12,7 +12,7 @@ export interface Reading {
   readonly isLive: boolean;
   /** Bytes of the shortest continuation, without an exponent if there is such a one. */
   readonly shortest: number;
-  /** The number with one more character of `0123456789.-+e`; undefined if it must not follow. */
+  /** The number with one more character of `0123456789.-+eE`; undefined if it must not follow. */
   next(character: string): Reading | undefined;
 }
 

@@ -88,7 +88,7 @@ export class Mantissa implements Reading {
     if (character === ".") {
       return fraction === undefined ? this.#with({ fraction: 0 }) : undefined;
     }
-    if (character === "e") {
+    if (character === "e" || character === "E") {
       return this.#mustGoOn || this.#plain ? undefined : new Exponent(this.#exponents());
     }
     if (character === "-" || character === "+") return undefined;

@@ -7,8 +7,8 @@ import { Decimal } from "../json/mod.ts";
 import { NumberError } from "./errors.ts";
 import { Multiples } from "./multiples.ts";
 
-/** Most digits on either side of the point. Doubles need no more. */
-const MAX_DIGITS = 400;
+/** Most digits on either side of the point: as many as a number of a request may have. */
+const MAX_DIGITS = 1024;
 
 /** Points of a grid that are searched for members. */
 const MAX_SEARCHED = 1_000_000n;
@@ -70,7 +70,7 @@ export function integers(): NumberSet {
   return whole;
 }
 
-/** The numbers between limits, of those with at most 400 digits on each side of the point. */
+/** The numbers between limits, of those with at most 1024 digits on each side of the point. */
 export function interval(limits: Interval): NumberSet {
   const { min, max, exclusiveMin, exclusiveMax } = limits;
   let set = all;
@@ -86,7 +86,7 @@ export function interval(limits: Interval): NumberSet {
 /**
  * The multiples of `divisor`, 0 among them.
  *
- * @throws NumberError if it is 0, or has over 400 digits on a side of the point
+ * @throws NumberError if it is 0, or has over 1024 digits on a side of the point
  */
 export function multipleOf(divisor: Decimal): NumberSet {
   return new NumberSet([], [], [Multiples.of(bounded(divisor))]);
@@ -95,7 +95,7 @@ export function multipleOf(divisor: Decimal): NumberSet {
 /**
  * The given numbers.
  *
- * @throws NumberError if one has over 400 digits on a side of the point
+ * @throws NumberError if one has over 1024 digits on a side of the point
  */
 export function exactly(values: readonly Decimal[]): NumberSet {
   const compare = (a: Decimal, b: Decimal) => {
@@ -120,7 +120,13 @@ export function intersect(a: NumberSet, b: NumberSet): NumberSet {
     const left = a.cuts[i];
     const right = b.cuts[j];
     const order = left === undefined ? 1 : right === undefined ? -1 : left.compare(right);
-    const next = order <= 0 ? left : right;
+    const next = order < 0
+      ? placed(left, b.between[j]!)
+      : order > 0
+      ? placed(right, a.between[i]!)
+      : left?.written === undefined
+      ? right
+      : left;
     between.push(a.between[i]!.and(b.between[j]!));
     if (next === undefined) return simplified(cuts, at, between);
     const inLeft = order <= 0 ? a.at[i]! : a.between[i]!.has(next);
@@ -130,6 +136,11 @@ export function intersect(a: NumberSet, b: NumberSet): NumberSet {
     if (order <= 0) i++;
     if (order >= 0) j++;
   }
+}
+
+/** A place among other numbers: among integers alone, it is written as integers are. */
+function placed(place: Decimal | undefined, { isUniform, scale }: Multiples): Decimal | undefined {
+  return isUniform || scale > 0 ? place : place?.writtenOut;
 }
 
 /** The numbers that are in either set. @throws NumberError if that takes over 10^5 residues */

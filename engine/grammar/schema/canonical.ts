@@ -9,18 +9,26 @@ import type { Shape } from "./shape.ts";
 /** Canonical texts of values; undefined if the values are many, or not easily found. */
 export type FewValues = ReadonlySet<string> | undefined;
 
-/** One text per value: keys sorted, numbers by value. */
-export function canonical(value: JsonValue): string {
+/**
+ * One text per value: keys sorted, numbers by value.
+ *
+ * @param textOf gives the text of a number
+ */
+export function canonical(
+  value: JsonValue,
+  textOf = (number: Decimal) => number.toString(),
+): string {
   if (value === null || typeof value === "boolean") return String(value);
   if (typeof value === "string") return JSON.stringify(value);
-  if (value instanceof Decimal) return value.toString();
+  if (value instanceof Decimal) return textOf(value);
   if (value instanceof Map) {
     const members = [...value].map(([key, member]) =>
-      `${JSON.stringify(key)}:${canonical(member)}`
+      `${JSON.stringify(key)}:${canonical(member, textOf)}`
     );
     return `{${members.sort().join(",")}}`;
   }
-  return `[${(value as readonly JsonValue[]).map(canonical).join(",")}]`;
+  const items = (value as readonly JsonValue[]).map((item) => canonical(item, textOf));
+  return `[${items.join(",")}]`;
 }
 
 /**
@@ -38,6 +46,6 @@ export function fewScalars(languages: Languages, shape: Shape, limit: number): F
   });
   return new Set([
     ...(shape.null ? ["null"] : []),
-    ...[...shape.booleans, ...values, ...fitting].map(canonical),
+    ...[...shape.booleans, ...values, ...fitting].map((value) => canonical(value)),
   ]);
 }

@@ -21,6 +21,11 @@ const MAX_COMPOUND = 2048;
 /** Most values within these, because each is a type, which takes a tenth of a millisecond. */
 const MAX_WITHIN = 10_000;
 
+/** A number as it is written, by which equal values differ. */
+function written(number: Decimal): string {
+  return number.written ?? number.toString();
+}
+
 /** Types of exact values, one per value. */
 export class ExactTypes {
   readonly #ids = new Map<string, TypeId>();
@@ -34,8 +39,13 @@ export class ExactTypes {
     if (values.length > MAX_VALUES) {
       throw new AlgebraError(`it lists more than ${MAX_VALUES} values`);
     }
-    const distinct = new Map(values.map((value) => [canonical(value), value]));
-    const key = [...distinct.keys()].join(",");
+    const distinct = new Map<string, JsonValue>();
+    for (const value of values) {
+      const name = canonical(value);
+      // Of equal values, the first is the one that is written.
+      if (!distinct.has(name)) distinct.set(name, value);
+    }
+    const key = Array.from(distinct.values(), (value) => canonical(value, written)).join(",");
     let id = this.#ids.get(key);
     if (id === undefined) {
       id = distinct.size === 0 ? NONE : this.graph.constant(this.#shape([...distinct.values()]));

@@ -95,7 +95,7 @@ Deno.test("an answer ends in time where it can, and is cut where it cannot", () 
 Deno.test("values that no schema may list are refused by a SchemaError, within grammars too", () => {
   const refused: readonly (readonly [schema: unknown, message: string])[] = [
     [{ const: Infinity }, "Infinity is no JSON"],
-    ['{"const":1e400}', "1e400"],
+    ['{"const":1e4000}', "1e4000"],
     [{ enum: list(200_000, (index) => `v${index}`) }, "more than 160000 values"],
     [{ enum: list(120_000, (index) => index) }, '("enum"): it lists more than 100000 values'],
     [

@@ -195,7 +195,26 @@ const NUMBERS: Hostile[] = [
   ["minimum 10^-400", () => '{"type":"number","minimum":1e-400}'],
   ["an exponent of a million", () => '{"type":"integer","maximum":-1e999999}', "maximum"],
   ["9,000 digits", () => `{"type":"integer","minimum":${"7".repeat(9000)}}`, "minimum"],
-  ["a constant of 10^500", () => '{"const":1e500}', "const"],
+  ["a constant of 10^500", () => '{"const":1e500}'],
+  ["a constant of 10^5000", () => '{"const":1e5000}', "const"],
+  ["bounds that differ in the thousandth digit", () => {
+    const digits = "7".repeat(1000);
+    return `{"type":"number","minimum":0.${digits}1,"maximum":0.${digits}2}`;
+  }, "minimum"],
+  [
+    "constants with exponents, 20,000",
+    () => `{"enum":[${Array.from({ length: 20_000 }, (_, i) => `${i + 1}.50e${i % 900}`)}]}`,
+  ],
+  [
+    "multiples of 300 numbers of 300 digits",
+    () =>
+      `{"anyOf":[${
+        Array.from({ length: 300 }, (_, i) =>
+          `{"type":"integer","multipleOf":${9e6 + 2 * i + 1}${"0".repeat(290)}1,` +
+          `"minimum":${i}e400,"exclusiveMaximum":${i + 1}e400}`)
+      }]}`,
+    "",
+  ],
 ];
 
 const LONG: Hostile[] = [

@@ -3,6 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { type CompileOptions, compileSchema } from "../../../engine/grammar/mod.ts";
+import { parseExactJson } from "../../../tokenizer/mod.ts";
 import { documentFaults } from "./fuzz/document_faults.ts";
 import { judgeOf } from "./fuzz/judge.ts";
 import { bytePairVocabulary } from "./fuzz/vocabularies.ts";
@@ -76,6 +77,31 @@ Deno.test("numbers and white space do not go on and on", () => {
       assert(!mayCome(before + space.repeat(65), free), before);
       assertEquals(mayCome(before + space), before === "[1," && space === " ", before);
       assert(!mayCome(before + space, { whitespace: "none" }), before);
+    }
+  }
+});
+
+Deno.test("numbers of const and enum come as the schema writes them", () => {
+  const cases: [schema: string, comes: string[], never: string[]][] = [
+    ['{"enum":[1.0,2e3,-0,"1.0"]}', ["1.0", "2e3", "-0", '"1.0"'], ["1]", "2000", "0", "2E3"]],
+    ['{"enum":[1.0,1]}', ["1.0"], ["1]", "1e"]],
+    ['{"enum":[1,1.0]}', ["1"], ["1.0"]],
+    ['{"const":{"a":[1.50,1e21]}}', ['{"a":[1.50,1e21]}'], ['{"a":[1.5,']],
+    ['{"const":1e400}', ["1e400"], ["10"]],
+    ['{"type":"integer","enum":[1.0,2e3]}', ["1", "2000"], ["1.0", "2e"]],
+    ['{"prefixItems":[{"const":1},{"const":1.0}],"minItems":2}', ["[1,1.0]"], ["[1.0", "[1,1]"]],
+    ['{"anyOf":[{"const":1.0},{"type":"integer"}]}', ["1"], ["1.0"]],
+    // Items are compared as texts, so equal numbers are written alike.
+    [
+      '{"uniqueItems":true,"prefixItems":[{"enum":[1.0,2.0]},{"type":"number"}],"minItems":2}',
+      ["[1,2]", "[2,1]"],
+      ["[1.0", "[1,1]"],
+    ],
+  ];
+  for (const [schema, comes, never] of cases) {
+    for (const value of [schema, parseExactJson(schema), structuredClone(parseExactJson(schema))]) {
+      for (const text of comes) assert(mayCome(text, {}, value as object), `${text} of ${schema}`);
+      for (const text of never) assert(!mayCome(text, {}, value as object), `${text} of ${schema}`);
     }
   }
 });

@@ -44,6 +44,19 @@ Deno.test("Decimal writes numbers as JavaScript does", () => {
   assertEquals(Decimal.from(2n ** 64n).toString(), "18446744073709551616");
 });
 
+Deno.test("Decimal keeps a text that is not the usual one, and is equal all the same", () => {
+  for (const text of ["1.0", "-0", "1e21", "1E5", "0.50", "0.0", "1e-7", "0e999999999"]) {
+    const number = Decimal.parse(text);
+    assertEquals(number.written, text);
+    assertEquals(number.writtenOut.written, undefined);
+    assertEquals(number.equals(number.writtenOut), true);
+    assertEquals(number.negate().written, undefined);
+  }
+  for (const text of ["1", "-1.5", "100", "0", "9007199254740993", "0.0000000001"]) {
+    assertEquals(Decimal.parse(text).written, undefined);
+  }
+});
+
 Deno.test("Decimal compares numbers of far magnitudes at once and refuses what is no number", () => {
   const start = threadTime();
   const large = Decimal.parse("1e999999");

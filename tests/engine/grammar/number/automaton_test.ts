@@ -240,8 +240,36 @@ Deno.test("numbers of 309 digits are spelled where they are asked for and finite
   assert(accepts(numberAutomaton(exactly([number("1e308")])), "1e+308"));
 });
 
+Deno.test("listed numbers are written as they are listed, and others as usual", () => {
+  const listed = ["1.0", "-0", "1e21", "1E5", "2.50", "1e-7", "7", "1e900", "-3.5e-900", "2.5e1"];
+  const set = union(
+    exactly(listed.map(number)),
+    intersect(integers(), interval({ min: number("30"), max: number("40.0") })),
+  );
+  const automaton = numberAutomaton(set, { plain: true, asListed: true });
+  for (const text of [...listed, "30", "40"]) assert(accepts(automaton, text), text);
+  for (
+    const text of ["1", "1.00", "0", "-0.0", "1e5", "1e+21", "2.5", "25", "7.0", "1E900", "40.0"]
+  ) assert(!accepts(automaton, text), text);
+  assertEquals(completed(automaton, "1e9"), "1e900");
+  assertEquals(completed(automaton, "2.5e"), "2.5e1");
+  assertEquals(automaton.shortest(walk(automaton, "-3")), 7);
+  assertEquals(completed(automaton, ""), "7");
+  // Among integers, and where a neighbour is a member too, numbers are written out.
+  const whole = intersect(integers(), exactly(["1.0", "2e3"].map(number)));
+  for (const plain of ["1", "2000"]) {
+    assert(accepts(numberAutomaton(whole, { plain: true, asListed: true }), plain));
+  }
+  const dense = numberAutomaton(union(exactly([number("1.0")]), interval({ max: number("1") })), {
+    plain: true,
+    asListed: true,
+  });
+  assert(accepts(dense, "1") && !accepts(dense, "1.0"));
+});
+
 Deno.test("sets that cannot be spelled are refused", () => {
   assertThrows(() => numberAutomaton(exactly([])), NumberError, "empty");
   assertThrows(() => numberAutomaton(exactly([number("1e350")])), NumberError, "digits");
+  assertThrows(() => numberAutomaton(interval({ min: number("1e350") })), NumberError, "digits");
   assertThrows(() => numberAutomaton(exactly([number("1e-350")])), NumberError, "digits");
 });

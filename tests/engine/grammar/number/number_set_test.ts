@@ -94,8 +94,8 @@ Deno.test("sets beyond the limits are refused at once", () => {
   const b = multipleOf(Decimal.parse("1013"));
   assert(sameNumbers(intersect(a, b), multipleOf(Decimal.parse("1022117"))));
   assertThrows(() => union(a, b), NumberError, "1022117 steps");
-  assertThrows(() => multipleOf(Decimal.parse("1e999999")), NumberError, "400 digits");
-  assertThrows(() => exactly([Decimal.parse("1e-999999")]), NumberError, "400 digits");
+  assertThrows(() => multipleOf(Decimal.parse("1e999999")), NumberError, "1024 digits");
+  assertThrows(() => exactly([Decimal.parse("1e-999999")]), NumberError, "1024 digits");
   assert(threadTime() - start < 500);
 });
 
