@@ -211,7 +211,7 @@ const NUMBERS: Hostile[] = [
       `{"anyOf":[${
         Array.from({ length: 300 }, (_, i) =>
           `{"type":"integer","multipleOf":${9e6 + 2 * i + 1}${"0".repeat(290)}1,` +
-          `"minimum":${i}e400,"exclusiveMaximum":${i + 1}e400}`)
+          `"minimum":${i}e302,"exclusiveMaximum":${i + 1}e302}`)
       }]}`,
     "",
   ],
