@@ -9,26 +9,27 @@ import type { Shape } from "./shape.ts";
 /** Canonical texts of values; undefined if the values are many, or not easily found. */
 export type FewValues = ReadonlySet<string> | undefined;
 
-/**
- * One text per value: keys sorted, numbers by value.
- *
- * @param textOf gives the text of a number
- */
-export function canonical(
-  value: JsonValue,
-  textOf = (number: Decimal) => number.toString(),
-): string {
+/** One text per value: keys sorted, numbers by value. */
+export function canonical(value: JsonValue): string {
+  return textOf(value, (number) => number.toString());
+}
+
+/** The same, with numbers as they are written, by which equal values differ. */
+export function canonicalAsWritten(value: JsonValue): string {
+  return textOf(value, (number) => number.written ?? number.toString());
+}
+
+function textOf(value: JsonValue, ofNumber: (number: Decimal) => string): string {
   if (value === null || typeof value === "boolean") return String(value);
   if (typeof value === "string") return JSON.stringify(value);
-  if (value instanceof Decimal) return textOf(value);
+  if (value instanceof Decimal) return ofNumber(value);
   if (value instanceof Map) {
     const members = [...value].map(([key, member]) =>
-      `${JSON.stringify(key)}:${canonical(member, textOf)}`
+      `${JSON.stringify(key)}:${textOf(member, ofNumber)}`
     );
     return `{${members.sort().join(",")}}`;
   }
-  const items = (value as readonly JsonValue[]).map((item) => canonical(item, textOf));
-  return `[${items.join(",")}]`;
+  return `[${(value as readonly JsonValue[]).map((item) => textOf(item, ofNumber)).join(",")}]`;
 }
 
 /**
@@ -46,6 +47,6 @@ export function fewScalars(languages: Languages, shape: Shape, limit: number): F
   });
   return new Set([
     ...(shape.null ? ["null"] : []),
-    ...[...shape.booleans, ...values, ...fitting].map((value) => canonical(value)),
+    ...[...shape.booleans, ...values, ...fitting].map(canonical),
   ]);
 }

@@ -4,7 +4,7 @@
 import { Decimal, type JsonValue } from "../json/mod.ts";
 import { exactly } from "../number/mod.ts";
 import type { TypeId } from "../types.ts";
-import { canonical } from "./canonical.ts";
+import { canonical, canonicalAsWritten } from "./canonical.ts";
 import { typesOf } from "./mentioned.ts";
 import { AlgebraError } from "./schema_error.ts";
 import { type ArrayShape, NONE, type ObjectShape, type Shape } from "./shape.ts";
@@ -20,11 +20,6 @@ const MAX_VALUES = 100_000;
 const MAX_COMPOUND = 2048;
 /** Most values within these, because each is a type, which takes a tenth of a millisecond. */
 const MAX_WITHIN = 10_000;
-
-/** A number as it is written, by which equal values differ. */
-function written(number: Decimal): string {
-  return number.written ?? number.toString();
-}
 
 /** Types of exact values, one per value. */
 export class ExactTypes {
@@ -45,7 +40,7 @@ export class ExactTypes {
       // Of equal values, the first is the one that is written.
       if (!distinct.has(name)) distinct.set(name, value);
     }
-    const key = Array.from(distinct.values(), (value) => canonical(value, written)).join(",");
+    const key = Array.from(distinct.values(), canonicalAsWritten).join(",");
     let id = this.#ids.get(key);
     if (id === undefined) {
       id = distinct.size === 0 ? NONE : this.graph.constant(this.#shape([...distinct.values()]));

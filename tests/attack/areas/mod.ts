@@ -9,6 +9,7 @@ import { doors } from "./doors.ts";
 import { files } from "./files.ts";
 import { images } from "./images.ts";
 import { lifecycles } from "./lifecycles.ts";
+import { numbers } from "./numbers.ts";
 import { options } from "./options.ts";
 import { responses } from "./responses.ts";
 import { schemas } from "./schemas.ts";
@@ -19,6 +20,7 @@ export const areas: readonly Area[] = [
   doors,
   images,
   options,
+  numbers,
   clients,
   disks,
   connections,

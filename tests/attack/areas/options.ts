@@ -22,6 +22,7 @@ const NAMES = [
 /** Numbers at the edges of what the engine's types hold. */
 const NUMBERS = [
   ...["0", "-0", "-1", "-2", "1", "2", "0.5", "1e-45", "1e-300", "1e38", "3.5e38", "1e300", "64"],
+  ...["4.0", "40e-1", "1E0", "-0.0", "0.10", "1e400", "-1e400", "1e-400", "9007199254740993"],
   ...["2147483647", "2147483648", "-2147483648", "4294967295", "4294967296", "9007199254740991"],
 ];
 /** Longest answer of a case that does not ask for more, in tokens. */
