@@ -1,5 +1,5 @@
-// The devices that kernel tests run on: Deno's own WebGPU, the same without subgroups and packed
-// dot products, and Dawn through the npm package `webgpu` where it loads. Opened once per isolate.
+// The devices that kernel tests run on: Deno's own WebGPU, the same without subgroups and packed dot
+// products, and with QUERN_DAWN also Dawn, an npm package of 130 MB. Opened once per isolate.
 
 import {
   type Buffer,
@@ -65,8 +65,12 @@ export function submit(
   device.submit(recorder.finish());
 }
 
-/** Dawn, another implementation of WebGPU; undefined where its package or a driver is missing. */
+/**
+ * Dawn, another implementation of WebGPU, for the tasks that ask for it; undefined where its package or a
+ * driver is missing.
+ */
 async function findDawn(): Promise<GPU | undefined> {
+  if (!Deno.env.has("QUERN_DAWN")) return undefined;
   try {
     const gpu = await implementation("dawn");
     return await requestAdapter(gpu) ? gpu : undefined;
