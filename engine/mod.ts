@@ -71,7 +71,14 @@ export {
   keyOf,
   type TunedKernel,
 } from "../kernels/mod.ts";
-export { type DeviceTuning, tuneDevice, type TuningOptions } from "./tuning/mod.ts";
+export {
+  type DeviceFault,
+  type DeviceTuning,
+  type ProofOptions,
+  type ProvedModel,
+  tuneDevice,
+  type TuningOptions,
+} from "./tuning/mod.ts";
 export {
   type CompiledSchema,
   compileGrammar,
@@ -114,6 +121,7 @@ export {
   readMemoryBudget,
 } from "./memory/mod.ts";
 export {
+  type DeviceVerdict,
   loadModel,
   type LocalLoadOptions,
   type Model,
@@ -122,6 +130,7 @@ export {
   type PhaseProfile,
   profileModel,
   type ProfileOptions,
+  proveModel,
   sumOperations,
 } from "./model/mod.ts";
 export type {

@@ -369,7 +369,12 @@ export interface Device extends Allocator, Disposable {
   /** The sampler of tokens; see {@linkcode SamplerBuffers}. Errors: GpuError, GpuMemoryError. */
   sampler(options: SamplerOptions): Sampler;
 
-  /** The tuner, which finds the fastest ways to compute; undefined if the device cannot time them. */
+  /**
+   * A text for all that its results depend on: the device, its driver, the runtime. Undefined for the CPU,
+   * with which other devices are compared.
+   */
+  readonly identity: string | undefined;
+  /** The tuner, which finds the fastest ways to compute; undefined if there is one way alone. */
   readonly tuner: Tuner | undefined;
   /** Bytes per second of a plain read of its memory. */
   readBandwidth(): Promise<number>;

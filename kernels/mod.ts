@@ -35,7 +35,9 @@ export {
   hasPenalties,
   NO_TOKEN,
   packSampling,
+  sampleReference,
   type SamplerOptions,
+  type SamplingInput,
   type SamplingNeeds,
   type SamplingOptions as ResolvedSampling,
 } from "./ops/sampling/mod.ts";

@@ -83,7 +83,8 @@ function bufferBehind(operand: Operand): Buffer {
 
 function rowsBehind(operand: Operand): FloatRows | undefined {
   if ("rows" in operand) return operand.rows;
-  return "floats" in operand ? operand : undefined;
+  // A buffer of the CPU has floats, too.
+  return "columns" in operand && "floats" in operand ? operand : undefined;
 }
 
 function cachesOf(cache: LayerCache | undefined): Buffer[] {
@@ -212,7 +213,7 @@ export const operands = {
     state: AttentionState,
     options: RotateOptions,
   ) {
-    const { heads, kvHeads, headDim, valueDim = headDim } = options;
+    const { heads, kvHeads, headDim, valueDim = headDim, first = 0 } = options;
     const { sharedValues, rotary } = options;
     const tables = cache ? [state.table] : [];
     const normed = headNorms(options);
@@ -221,11 +222,16 @@ export const operands = {
     const queries = rotary > 0 || normed.length > 0 ? heads * headDim * FLOAT : 0;
     const values = normed.reduce((sum, { vectors }) => sum + vectors.count * headDim, 0);
     const cached = cache ? kvHeads * (headDim + (sharedValues ? 0 : valueDim)) : 0;
-    return described("rotate", [qkv, state.rows, ...tables], writes, {
+    const facts = described("rotate", [qkv, state.rows, ...tables], writes, {
       reads: queries + cached * FLOAT,
       writes: queries + (cache && kvHeads > 0 ? cachedBytes(options, cache) : 0),
       flops: FUNCTION_FLOPS / 2 * rotary * (heads + (cache ? kvHeads : 0)) + NORM_FLOPS * values,
     });
+    // Keys are in the cache then; what the rows still have of them depends on the device.
+    const { output } = facts;
+    return output && cache
+      ? { ...facts, output: { ...output, columns: first + heads * headDim } }
+      : facts;
   },
   rotateRows(x: FloatRows, angles: Buffer, { heads, headDim }: RotateRowsOptions) {
     const values = heads * headDim;

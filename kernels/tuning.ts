@@ -77,6 +77,8 @@ export interface TunedKernel {
 export interface Tuner {
   /** A text for everything on which times depend: the device, its driver, the source of the kernels. */
   readonly identity: string;
+  /** Whether the device tells how long kernels take. Without that they can only be mended. */
+  readonly canTime: boolean;
   /** Whether the device is a driver on the CPU, whose ways are best as they are. */
   readonly software: boolean;
   /** Kernels that were bound, for which there is a choice and none was made yet, most work first. */
@@ -97,6 +99,14 @@ export interface Tuner {
    * @throws {GpuError} if the device fails, GpuMemoryError if it has no memory for it
    */
   tune(kernel: KernelCase, isUnwanted?: () => boolean): Promise<TunedKernel | undefined>;
+  /**
+   * Compares the way by which each bound kernel is computed with the plain reference, and chooses the
+   * first other one that is right where it is wrong. Nothing else may use the device meanwhile.
+   *
+   * @returns the kernels for which another way was chosen
+   * @throws {GpuError} if the device fails, GpuMemoryError if it has no memory for it
+   */
+  mend(): Promise<TunedKernel[]>;
 }
 
 /** The key of a kernel: two with the same key are the same. */

@@ -158,7 +158,7 @@ const KNOW_THE_MACHINE = [
   "engine/manager/",
   "engine/memory/",
   "engine/store/",
-  "engine/tuning/tuning_file.ts",
+  "engine/tuning/device_file.ts",
   "engine/worker/",
   "kernels/process.ts",
 ];

@@ -208,6 +208,7 @@ export const text = {
     loaded: "in memory",
     leaves: (time: string) => `leaves in ${time}`,
     stays: "stays",
+    refused: (device: string) => `${device} computes it wrongly, so the CPU answers`,
     window: (tokens: string) => `window ${tokens}`,
     takes: (bytes: string, all: string) => `takes ${bytes} of ${all}`,
     plan: "Memory if it is loaded",

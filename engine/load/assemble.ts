@@ -1,6 +1,8 @@
 // Puts a model together on a device: step memory, network, weights with their adapters, runner and
 // scheduler. It decides all sizes, except that of the KV cache, which run/cache_size.ts does.
 
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import { DiskStore } from "../block_store/mod.ts";
 import { type CacheTypes, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
@@ -14,9 +16,10 @@ import {
   type StepObserver,
   tokenBytes,
 } from "../run/mod.ts";
-import { KernelTuning } from "../tuning/mod.ts";
+import { DeviceProof, prove } from "../proof/mod.ts";
+import { type DeviceFault, KernelTuning } from "../tuning/mod.ts";
 import type { LoadOptions, LoadProgress, ModelInfo } from "../types/mod.ts";
-import { buildRunner } from "./build_runner.ts";
+import { type BuildOptions, buildRunner } from "./build_runner.ts";
 import { cacheIdentity, type LoadFacts } from "./cache_identity.ts";
 import { defaultChunk, LARGE_CHUNK } from "./prefill_chunk.ts";
 import { headDrafter, loadDraftModel } from "./draft_model.ts";
@@ -57,6 +60,11 @@ export interface AssembleOptions extends LoadOptions {
 /** An assembled model, ready to run. */
 export interface Assembly {
   scheduler: Scheduler;
+  /**
+   * What the device computes wrongly of the model, compared with the CPU unless that was done before;
+   * nothing where no proof is wanted. Call it before anything else runs.
+   */
+  faults(): Promise<readonly DeviceFault[]>;
   /** The observer for traces and taps of its steps. */
   observer: StepObserver;
   config: Config;
@@ -131,8 +139,10 @@ export async function assemble(
   let own = 0; // bytes of the model's own weights
   const tell = (progress: LoadProgress) => options.onProgress?.(progress);
   const isDrafted = options.draft !== undefined && !encoder;
+  const common = { config, cacheTypes, bidirectionalImages, window: asked ?? context };
   const { network, runner, head } = await buildRunner(gguf, placement, {
     ...options,
+    ...common,
     headLimits: isDrafted || encoder
       ? undefined
       : { rows: chunkSize + slots, outputs: slots, slots, context },
@@ -140,12 +150,8 @@ export async function assemble(
       own = progress.total;
       tell(progress);
     },
-    config,
     limits,
-    cacheTypes,
     cacheBlocks,
-    bidirectionalImages,
-    window: asked ?? context,
   });
   const facts = { device: device.profile, context: asked ?? context };
   const tiers = encoder ? undefined : await openTiers(gguf, options, facts);
@@ -181,7 +187,14 @@ export async function assemble(
     ...(options.signal && { signal: options.signal }),
   });
   const tuning = KernelTuning.of(device, options.tuning);
+  const proof = DeviceProof.of(device, options.proof);
+  const buildTwin = (where: Placement, sizes: Pick<BuildOptions, "limits" | "cacheBlocks">) => {
+    const { onProgress: _, ...rest } = options;
+    const exact = !network.options.integer;
+    return buildRunner(gguf, where, { ...rest, ...common, ...sizes, exact });
+  };
   network.place();
+  await proof?.restore();
   await tuning?.restore();
   await network.prepare();
   await runner.prepare();
@@ -198,6 +211,13 @@ export async function assemble(
         }),
       stop: () => tuning.stop(),
     },
+    faults: async () =>
+      await proof?.faultsOf({
+        key: proofKey(gguf, { exact, cacheTypes, rows, adapters: options.adapters?.length ?? 0 }),
+        name: nameOf(gguf),
+        prove: () => prove({ device, network, runner }, buildTwin, { isEncoder: encoder }),
+        prepare: () => network.prepare(),
+      }) ?? [],
     observer: runner.observer,
     config,
     contextLength: context,
@@ -207,6 +227,20 @@ export async function assemble(
     images,
     vision,
   };
+}
+
+function nameOf({ metadata, path }: GgufFile): string {
+  const name = metadata["general.name"];
+  return typeof name === "string" && name !== "" ? name : basename(path);
+}
+
+/** The key of a model that is proved: all on which its operations depend. */
+function proofKey(
+  { tensors }: GgufFile,
+  options: { exact: boolean; cacheTypes: CacheTypes; rows: number; adapters: number },
+): string {
+  const shapes = [...tensors.values()].map(({ name, type, shape }) => [name, type, shape]);
+  return createHash("sha256").update(JSON.stringify([shapes, options])).digest("hex").slice(0, 32);
 }
 
 /** The types of keys and values that a load option names. */

@@ -10,6 +10,7 @@ import {
   openDevice,
   type ProductCheck,
 } from "../../kernels/mod.ts";
+import { ProofFile, type ProofOptions, type ProvedModel } from "../tuning/mod.ts";
 
 /** The result of an examination. */
 export interface DeviceExamination {
@@ -18,17 +19,30 @@ export interface DeviceExamination {
   profile: DeviceProfile;
   /** A small matrix product, compared with plain loops. */
   product: ProductCheck;
+  /** What was proved of it by models that were loaded on it. */
+  proved: readonly ProvedModel[];
 }
 
 /**
  * Opens the device that models would be loaded on and checks it.
  *
+ * @param proof where it is kept what was proved of devices; default: nowhere
  * @throws {GpuError} if there is none, or its driver fails
  */
-export async function examineDevice(options: DeviceOptions = {}): Promise<DeviceExamination> {
+export async function examineDevice(
+  options: DeviceOptions = {},
+  proof?: ProofOptions,
+): Promise<DeviceExamination> {
   const choice = await chooseDevice(options);
   using device = await openDevice({ ...options, kind: choice.kind });
-  return { choice, profile: device.profile, product: await checkProduct(device) };
+  const { profile, identity } = device;
+  const kept = proof && identity !== undefined && await new ProofFile(identity, proof).read();
+  return {
+    choice,
+    profile,
+    product: await checkProduct(device),
+    proved: kept ? Object.values(kept.models) : [],
+  };
 }
 
 /**

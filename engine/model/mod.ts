@@ -8,4 +8,5 @@ export {
   type ProfileOptions,
   sumOperations,
 } from "./profile.ts";
+export { type DeviceVerdict, proveModel } from "./prove_model.ts";
 export { loadModel, type LocalLoadOptions, type Model } from "./model.ts";

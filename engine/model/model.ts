@@ -39,6 +39,7 @@ import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  DeviceRefusal,
   EmbedInput,
   EmbedOptions,
   EmbedRequest,
@@ -52,6 +53,7 @@ import type {
   Occupancy,
   TextToken,
 } from "../types/mod.ts";
+import type { DeviceFault } from "../tuning/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
 import { embed } from "./embed.ts";
@@ -115,23 +117,61 @@ export async function loadModel(
   path: string | URL,
   options: LocalLoadOptions = {},
 ): Promise<Model> {
+  const { gguf, model, refusal } = await openAndProve(path, options);
+  if (!refusal) return model.begin(options.signal);
+  await model.close();
+  const warnings = [...options.warnings ?? [], describeRefusal(refusal)];
+  const { beside: _, ...others } = options;
+  const onCpu = { ...others, warnings, device: { kind: "cpu" } } as const;
+  return (await open(gguf, onCpu, refusal)).begin(options.signal);
+}
+
+/** A model on its device, on which nothing ran yet but its proof, and why it must not be used there. */
+export async function openAndProve(
+  path: string | URL,
+  options: LocalLoadOptions,
+): Promise<{ gguf: GgufFile; model: LocalModel; refusal?: DeviceRefusal }> {
   const gguf = viewAsDecoder(await readGguf(path));
+  const model = await open(gguf, options);
+  try {
+    const faults = await model.faults();
+    return { gguf, model, ...(faults.length > 0 && { refusal: { device: model.device, faults } }) };
+  } catch (error) {
+    await model.close();
+    throw error;
+  }
+}
+
+async function open(
+  gguf: GgufFile,
+  options: LocalLoadOptions,
+  refusal?: DeviceRefusal,
+): Promise<LocalModel> {
   const devices = await openDevices(gguf, options);
   try {
-    const create = () => LocalModel.load(gguf, devices, options);
-    const model = await devices.placement.top.scoped(`load "${gguf.path}"`, create);
-    await model.warmUp(options.signal);
-    model.startTuning();
-    return model;
+    const create = () => LocalModel.load(gguf, devices, options, refusal);
+    return await devices.placement.top.scoped(`load "${gguf.path}"`, create);
   } catch (error) {
     devices[Symbol.dispose]();
     throw error;
   }
 }
 
-class LocalModel implements Model {
+/** Most faults that a sentence names; the others are counted. */
+const MOST_NAMED = 3;
+
+/** A sentence about a device that is not used. */
+function describeRefusal({ device, faults }: DeviceRefusal): string {
+  const named = faults.slice(0, MOST_NAMED).map(({ what, how }) => `${what}: ${how}`).join("; ");
+  const more = faults.length > MOST_NAMED ? `; and ${faults.length - MOST_NAMED} more` : "";
+  return `${device} computes the model wrongly, so the CPU answers: ${named}${more}`;
+}
+
+/** A model in this process. */
+export class LocalModel implements Model {
   readonly info: ModelInfo;
   readonly warnings: readonly string[];
+  readonly refusal: DeviceRefusal | undefined;
   readonly #context: ImageContext & Assembly;
   readonly #devices: ModelDevices;
 
@@ -140,8 +180,10 @@ class LocalModel implements Model {
     context: ImageContext & Assembly,
     devices: ModelDevices,
     warnings: readonly string[],
+    refusal: DeviceRefusal | undefined,
   ) {
     this.info = info;
+    this.refusal = refusal;
     this.warnings = [...warnings, ...context.tokenizer.warnings];
     this.#context = context;
     this.#devices = devices;
@@ -153,6 +195,7 @@ class LocalModel implements Model {
     gguf: GgufFile,
     devices: ModelDevices,
     options: LocalLoadOptions,
+    refusal: DeviceRefusal | undefined,
   ): Promise<LocalModel> {
     const own = describeModel(gguf);
     const tokenizer = createTokenizer(gguf.metadata, pollCancellation);
@@ -168,7 +211,7 @@ class LocalModel implements Model {
       ...info.readsImages ? [] : visionWarnings(gguf),
       ...mtpWarnings(gguf, assembly.config),
     ];
-    return new LocalModel(info, context, devices, warnings);
+    return new LocalModel(info, context, devices, warnings, refusal);
   }
 
   /**
@@ -194,9 +237,32 @@ class LocalModel implements Model {
     }
   }
 
-  /** Tunes the device's kernels from now on, if that is wanted. */
-  startTuning(): void {
+  /** What its device computes wrongly of it; nothing where it is not to be proved. */
+  faults(): Promise<readonly DeviceFault[]> {
+    const { top } = this.#devices.placement;
+    return top.scoped(`compare "${top.profile.description}" with the CPU`, this.#context.faults);
+  }
+
+  /** Whether its device is one that is compared with the CPU. */
+  get isCompared(): boolean {
+    return this.#devices.placement.top.identity !== undefined;
+  }
+
+  /** Name of the device with the embeddings and the head, and of its driver. */
+  get device(): string {
+    return this.#devices.placement.top.profile.description;
+  }
+
+  /** Warms it up, and tunes the device's kernels from then on, if that is wanted. */
+  async begin(signal: AbortSignal | undefined): Promise<this> {
+    try {
+      await this.warmUp(signal);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
     this.#context.tuning?.start();
+    return this;
   }
 
   get tokenizer(): Tokenizer {

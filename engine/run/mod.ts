@@ -5,6 +5,7 @@ export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts"
 export type { Drafter } from "./drafter.ts";
 export { ModelDrafter } from "./model_drafter.ts";
 export type { BlockTiers } from "./offload.ts";
+export { type Chunk, layOut, type WantedRows } from "./planner.ts";
 export { Scheduler } from "./scheduler.ts";
 export {
   type ConstraintFork,
@@ -25,4 +26,5 @@ export type {
   TapVisit,
 } from "./step_observer.ts";
 export { DeviceStates, StateFeed } from "./state_feed.ts";
+export type { StepPlan } from "./step_plan.ts";
 export { StepRunner } from "./step_runner.ts";

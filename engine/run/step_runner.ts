@@ -110,7 +110,7 @@ export class StepRunner implements StepExecutor {
     this.#device.check();
     if (this.isObserved) return () => this.#submitObserved(plan, repeats, isUnwanted);
     this.#holdForRead();
-    this.#write(plan);
+    this.write(plan);
     const commands = this.#recorder.take(plan, repeats, this.#choice(plan));
     const index = this.#submits++ % IN_FLIGHT;
     const readback = this.#readbacks[index];
@@ -177,7 +177,7 @@ export class StepRunner implements StepExecutor {
     this.#device.check();
     if (this.isObserved) return; // sample() does it all
     this.#holdForRead();
-    this.#write(plan);
+    this.write(plan);
     const commands = this.#recorder.take(plan);
     if (this.#overlaps) this.#submitAhead(commands);
     else this.#held.push(...commands);
@@ -266,7 +266,7 @@ export class StepRunner implements StepExecutor {
   }
 
   async #runObserved(step: ObservedStep, plan: StepPlan, output: OutputKind): Promise<void> {
-    this.#write(plan);
+    this.write(plan);
     await step.run(this.#network.operationsOf(plan.shape, output));
   }
 
@@ -316,7 +316,7 @@ export class StepRunner implements StepExecutor {
         return outputs === 0 ? new Float32Array(0) : await readback.read(outputs);
       });
     }
-    this.#write(plan);
+    this.write(plan);
     const recorder = this.#device.record();
     recorder.pass((pass) => this.#network.encode(pass, plan.shape, output));
     readback.copy(recorder, 0, outputs);
@@ -358,8 +358,11 @@ export class StepRunner implements StepExecutor {
     return this.#network.tileRows;
   }
 
-  /** A decode step that follows one with the same plan needs nothing from the host. */
-  #write(plan: StepPlan): void {
+  /**
+   * Writes the rows of a plan, for operations that are submitted after it. A decode step that follows one
+   * with the same plan needs nothing from the host.
+   */
+  write(plan: StepPlan): void {
     if (plan.version === this.#written) return;
     this.#device.write(this.#state.plan, 0, plan.rows);
     this.#device.write(this.#state.outputs, 0, plan.outputs);

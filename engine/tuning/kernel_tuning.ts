@@ -45,7 +45,7 @@ export class KernelTuning {
 
   /** The tuning of a device; undefined where it cannot be tuned, or is not to be. */
   static of({ tuner }: Device, options: TuningOptions | undefined): KernelTuning | undefined {
-    return tuner && options && new KernelTuning(tuner, options);
+    return tuner?.canTime && options ? new KernelTuning(tuner, options) : undefined;
   }
 
   /** Takes over what was found before. Call it once operations are bound, and before they are ready. */

@@ -36,7 +36,7 @@ export async function tuneDevice(
   using device = await openDevice({ ...options.device, kind });
   const { profile: { description, capabilities }, tuner } = device;
   const nothing = { description, isUsual: false, kernels: [] };
-  if (!tuner) {
+  if (!tuner?.canTime) {
     const reason = kind === "cpu"
       ? "models run on the CPU, whose kernels have no choices"
       : "the GPU tells no time of kernels (timestamp-query), so they are chosen by a table";

@@ -1,9 +1,8 @@
-// The file with what was found out about the kernels of one device, so that the next load begins with
-// it. Files that are damaged, or another device's, are as if they were not there, and are told of.
+// The file with what was found out about the kernels of one device by timing them, so that the next load
+// begins with it.
 
-import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { type KernelCase, keyOf, type TunedKernel } from "../../kernels/mod.ts";
+import { DeviceFile, type DeviceFileHead, recordOf } from "./device_file.ts";
 
 /** How the kernels of a model's device are tuned. */
 export interface TuningOptions {
@@ -21,9 +20,7 @@ export interface TuningOptions {
 const VERSION = 1;
 
 /** The contents of a file. */
-interface Kept {
-  readonly version: number;
-  readonly identity: string;
+interface Kept extends DeviceFileHead {
   kernels: TunedKernel[];
   /** Keys of kernels that are not tuned, because the device failed in the midst of it. */
   left: string[];
@@ -32,49 +29,14 @@ interface Kept {
 }
 
 /** What was found out about one device, in its file. */
-export class TuningFile {
-  readonly #path: string;
-  readonly #identity: string;
-  readonly #warn: (message: string) => void;
-
-  constructor(identity: string, { folder, warn = () => {} }: TuningOptions) {
-    const digest = createHash("sha256").update(identity).digest("hex").slice(0, 16);
-    this.#path = join(folder, `${digest}.json`);
-    this.#identity = identity;
-    this.#warn = warn;
-  }
-
-  /** What the file has; nothing if it is missing, damaged, or another device's. */
-  async read(): Promise<Kept> {
-    const nothing: Kept = { version: VERSION, identity: this.#identity, kernels: [], left: [] };
-    let text: string;
-    try {
-      text = await Deno.readTextFile(this.#path);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) this.#tell("read", error);
-      return nothing;
-    }
-    try {
-      return checked(JSON.parse(text), this.#identity);
-    } catch (error) {
-      this.#tell("use", error);
-      return nothing;
-    }
-  }
-
-  /** Changes the file, which other processes may change at the same time. */
-  async change(change: (kept: Kept) => void): Promise<void> {
-    const kept = await this.read();
-    change(kept);
-    const part = `${this.#path}.${crypto.randomUUID()}.part`;
-    try {
-      await Deno.mkdir(join(this.#path, ".."), { recursive: true });
-      await Deno.writeTextFile(part, JSON.stringify(kept, null, 1) + "\n");
-      await Deno.rename(part, this.#path);
-    } catch (error) {
-      await Deno.remove(part).catch(() => {});
-      this.#tell("write", error);
-    }
+export class TuningFile extends DeviceFile<Kept> {
+  constructor(identity: string, { folder, warn }: TuningOptions) {
+    super({
+      ...{ folder, identity, warn, check },
+      ending: ".json",
+      what: "the tuned kernels",
+      nothing: { version: VERSION, identity, kernels: [], left: [] },
+    });
   }
 
   /** Keeps a kernel's choice, in place of an earlier one. */
@@ -93,21 +55,12 @@ export class TuningFile {
       kept.left = kept.left.filter((one) => one !== key);
     });
   }
-
-  #tell(verb: string, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
-    this.#warn(
-      `Cannot ${verb} the tuned kernels in "${this.#path}": ${reason}; they are found anew`,
-    );
-  }
 }
 
 /** Errors: TypeError that says what of a file's contents is wrong. */
-function checked(value: unknown, identity: string): Kept {
-  const { version, identity: own, kernels, left, trying } = record(value);
-  if (version !== VERSION) throw new TypeError(`it is of version ${version}`);
-  if (own !== identity) throw new TypeError("it is another device's");
-  if (!Array.isArray(kernels) || !kernels.every(isTuned)) throw new TypeError("it is damaged");
+function check(contents: Record<string, unknown>): Kept {
+  const { version, identity, kernels, left, trying } = contents as unknown as Kept;
+  if (!areTunedKernels(kernels)) throw new TypeError("it is damaged");
   const keys: unknown[] = Array.isArray(left) ? left : [];
   // The process that wrote it ended in the midst of that kernel.
   return {
@@ -124,22 +77,20 @@ const KERNELS: readonly unknown[] = [
   "experts",
   "expert pairs",
   "attention",
-] satisfies KernelCase[
-  "kernel"
-][];
+] satisfies KernelCase["kernel"][];
 
-function isTuned(value: unknown): value is TunedKernel {
+/** Whether a value of a file is a list of kernels and the ways that were chosen for them. */
+export function areTunedKernels(value: unknown): value is TunedKernel[] {
+  return Array.isArray(value) && value.every(isTuned);
+}
+
+function isTuned(value: unknown): boolean {
   try {
-    const { of, chosen, trials } = record(value);
-    const { kernel } = record(of);
+    const { of, chosen, trials } = recordOf(value);
+    const { kernel } = recordOf(of);
     return KERNELS.includes(kernel) && typeof chosen === "string" &&
-      Array.isArray(trials) && trials.every((trial) => typeof record(trial).name === "string");
+      Array.isArray(trials) && trials.every((trial) => typeof recordOf(trial).name === "string");
   } catch {
     return false;
   }
-}
-
-function record(value: unknown): Record<string, unknown> {
-  if (typeof value === "object" && value !== null) return { ...value };
-  throw new TypeError("it is damaged");
 }

@@ -3,7 +3,7 @@
 import type { CacheType, CacheTypes } from "../../kernels/mod.ts";
 import type { BlockStoreOptions } from "../block_store/mod.ts";
 import type { WorkerBusyError } from "../errors.ts";
-import type { TuningOptions } from "../tuning/mod.ts";
+import type { ProofOptions, TuningOptions } from "../tuning/mod.ts";
 
 /** Progress of a load. */
 export interface LoadProgress {
@@ -59,6 +59,12 @@ export interface LoadOptions extends GpuShare {
    * Default: they are not tuned.
    */
   tuning?: TuningOptions;
+  /**
+   * How the device proves that it computes the model right, before it answers, and where the results are
+   * kept. A device that does not is not used: the CPU answers, and the model tells of it (`refusal`).
+   * Default: nothing is proved.
+   */
+  proof?: ProofOptions;
   /** LoRA adapters to apply, each with a factor in addition to its own scale; default 1. */
   adapters?: readonly { path: string; scale?: number }[];
   /**

@@ -1,5 +1,6 @@
 // A loaded model as its users see it, wherever it runs: its facts, its memory, and what it can be asked.
 
+import type { DeviceFault } from "../tuning/mod.ts";
 import type { ChatEvent, GenerateEvent, TextToken } from "./events.ts";
 import type {
   ChatRequest,
@@ -69,6 +70,14 @@ export interface Occupancy {
   blocks: { used: number; cached: number; free: number };
 }
 
+/** A device on which a model is not run. */
+export interface DeviceRefusal {
+  /** Its name, and that of its driver. */
+  readonly device: string;
+  /** What it computed otherwise than the CPU, at least one thing. */
+  readonly faults: readonly DeviceFault[];
+}
+
 /**
  * A model that answers requests: the interface that the server uses. Implemented in-process, by the
  * worker's client, and for models on other servers.
@@ -87,6 +96,8 @@ export interface ChatModel extends AsyncDisposable {
   readonly occupancy?: Occupancy | undefined;
   /** How the model runs differently from what its file expects, for people. */
   readonly warnings: readonly string[];
+  /** The device that is not used for the model, since it computes it wrongly. Default: none. */
+  readonly refusal?: DeviceRefusal | undefined;
   /** Continues a prompt. Errors before the first event: ContextLengthError, RequestError. */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>;
   /** Answers a conversation through the model's chat template. */

@@ -11,6 +11,7 @@ import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  DeviceRefusal,
   EmbedInput,
   EmbedOptions,
   EmbedRequest,
@@ -78,6 +79,7 @@ export class HostedModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
   readonly warnings: readonly string[];
+  readonly refusal: DeviceRefusal | undefined;
   readonly #host: ModelHost;
   readonly #options: HostedOptions;
   #memory: MemoryUse;
@@ -97,7 +99,7 @@ export class HostedModel implements ChatModel {
   constructor(
     host: ModelHost,
     options: HostedOptions,
-    { info, contextLength, memory, occupancy, warnings }: LoadedModel,
+    { info, contextLength, memory, occupancy, warnings, refusal }: LoadedModel,
   ) {
     this.#host = host;
     this.#options = options;
@@ -106,6 +108,7 @@ export class HostedModel implements ChatModel {
     this.#memory = memory;
     this.#occupancy = occupancy;
     this.warnings = warnings;
+    this.refusal = refusal;
     host.listen({
       receive: (message) => this.#receive(message),
       crash: (state) => {

@@ -46,11 +46,15 @@ export async function openModelInProcess(
 export async function openModelIn(
   host: ModelHost,
   path: string,
-  { onProgress, onBusy = () => {}, signal, blockStore, tuning, ...plain }: LoadOptions = {},
+  { onProgress, onBusy = () => {}, signal, blockStore, tuning, proof, ...plain }: LoadOptions = {},
   patience = PATIENCE,
 ): Promise<ChatModel> {
-  const { warn, ...sent } = tuning ?? { folder: "" };
-  const options = { ...plain, ...(tuning && { tuning: sent }) };
+  const warn = tuning?.warn ?? proof?.warn;
+  const options = {
+    ...plain,
+    ...(tuning && { tuning: withoutWarn(tuning) }),
+    ...(proof && { proof: withoutWarn(proof) }),
+  };
   // Warnings of the worker arrive as one kind of message, whatever they are about.
   const blocks = new BlockHost(host, { ...(warn && { warn }), ...blockStore });
   const closing = new CancelFlag();
@@ -84,4 +88,9 @@ export async function openModelIn(
   } finally {
     signal?.removeEventListener("abort", abort);
   }
+}
+
+/** Options that can be sent. */
+function withoutWarn<Options extends { warn?: unknown }>({ warn: _, ...sent }: Options) {
+  return sent;
 }

@@ -5,7 +5,14 @@
 import type { DiskOptions, FromStore, ToStore } from "../block_store/mod.ts";
 import type { ErrorRecord } from "../error_record.ts";
 import type { Piece } from "./pieces.ts";
-import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo, Occupancy } from "../types/mod.ts";
+import type {
+  DeviceRefusal,
+  LoadOptions,
+  LoadProgress,
+  MemoryUse,
+  ModelInfo,
+  Occupancy,
+} from "../types/mod.ts";
 
 /** The methods of a model that can be called, by name. */
 export type Method =
@@ -66,6 +73,7 @@ export interface LoadedModel {
   memory: MemoryUse;
   occupancy?: Occupancy | undefined;
   warnings: readonly string[];
+  refusal?: DeviceRefusal | undefined;
 }
 
 /**

@@ -120,6 +120,7 @@ export class ModelService {
       const model = this.#model = await this.#load(path, {
         ...options,
         ...(options.tuning && { tuning: { ...options.tuning, warn: this.#warn } }),
+        ...(options.proof && { proof: { ...options.proof, warn: this.#warn } }),
         blockStore: this.#blockStoreOf(blocks),
         signal: this.#closing.signal,
         onProgress: (progress) => this.#send({ kind: "progress", progress }),
@@ -128,8 +129,8 @@ export class ModelService {
           void ended.then(() => this.#send({ kind: "free" }));
         },
       });
-      const { info, contextLength, memory, occupancy, warnings } = model;
-      const loaded = { info, contextLength, memory, occupancy, warnings };
+      const { info, contextLength, memory, occupancy, warnings, refusal } = model;
+      const loaded = { info, contextLength, memory, occupancy, warnings, refusal };
       this.#send({ kind: "loaded", model: loaded });
     } catch (error) {
       this.#send({ kind: "failed", error: packError(error) });

@@ -55,6 +55,7 @@ export class CpuDevice extends CpuOperations implements Device {
   readonly allocated = new Map<string, number>();
   readonly lost = new Promise<DeviceLostError>(() => {});
   readonly decodeSplit = 2 ** 30;
+  readonly identity = undefined;
   readonly tuner = undefined;
   readonly #isShare: boolean;
   readonly #purposes = new Map<CpuBuffer, string>();

@@ -87,6 +87,7 @@ export class SplitDevice implements Disposable {
       },
       lost: Promise.race(all.map(({ lost }) => lost)),
       decodeSplit: device.decodeSplit,
+      identity: device.identity,
       tuner: device.tuner,
       share: () => device.share(),
       check: () => {

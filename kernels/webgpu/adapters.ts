@@ -8,9 +8,6 @@ import { GpuError } from "../errors.ts";
 import { readVariable, setVariable } from "../process.ts";
 import { type AdapterFacts, adapterFacts } from "./adapter_facts.ts";
 
-/** The name, or a part of it, of the GPU to use, or "opengl". */
-const NAME_VARIABLE = "QUERN_GPU";
-
 /** The variable that tells Deno's WebGPU what to look for. */
 const BACKENDS_VARIABLE = "DENO_WEBGPU_BACKEND";
 
@@ -40,9 +37,9 @@ interface Candidate {
   readonly facts: AdapterFacts;
 }
 
-/** The name in QUERN_GPU; empty if it is not set. */
+/** The name, or a part of it, of the GPU to use, or "opengl"; empty if QUERN_GPU is not set. */
 export function askedGpu(): string {
-  return readVariable(NAME_VARIABLE);
+  return readVariable("QUERN_GPU");
 }
 
 /**
@@ -81,7 +78,7 @@ async function find(gpu: GPU | undefined, asked: string): Promise<Candidate | un
   const patterns = isRuntime && readVariable(DRIVERS_VARIABLE);
   const names = found.map(({ facts }) => `"${facts.description}"`);
   throw new GpuError(
-    `Cannot open the GPU of ${NAME_VARIABLE}, "${name}": ` +
+    `Cannot open the GPU of QUERN_GPU, "${name}": ` +
       (names.length > 0 ? `WebGPU finds ${names.join(", ")}` : "WebGPU finds none") +
       (patterns ? `, with the drivers ${patterns} (${DRIVERS_VARIABLE})` : ""),
   );

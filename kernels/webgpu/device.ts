@@ -340,8 +340,12 @@ export class WebGpuDevice extends Gpu implements Device {
     return new GpuSampler(this, options);
   }
 
-  get tuner(): Tuner | undefined {
-    return this.capabilities.timestamps ? this.#tuner ??= new GpuTuner(this) : undefined;
+  get tuner(): Tuner {
+    return this.#tuner ??= new GpuTuner(this);
+  }
+
+  get identity(): string {
+    return this.tuner.identity;
   }
 
   readBandwidth(): Promise<number> {

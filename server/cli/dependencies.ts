@@ -3,10 +3,12 @@
 import type {
   DeviceExamination,
   DeviceTuning,
+  DeviceVerdict,
   FileSource,
   LoadOptions,
   ModelProfile,
   ProfileOptions,
+  ProofOptions,
 } from "../../engine/mod.ts";
 import type { AssembleDependencies } from "../http/mod.ts";
 import type { Environment } from "../settings/environment.ts";
@@ -16,10 +18,13 @@ import type { Terminal } from "./terminal/terminal.ts";
 export interface CliDependencies extends AssembleDependencies {
   /** The device that computes; undefined if it is not to be examined. */
   device?: {
-    examine: () => Promise<DeviceExamination>;
+    /** @param proof where it is kept what was proved of it */
+    examine: (proof?: ProofOptions) => Promise<DeviceExamination>;
     /** Its name, for people. */
     describe: () => Promise<string>;
     readBandwidth: () => Promise<number>;
+    /** Compares what it computes of a model with what the CPU does, and keeps the result. */
+    prove?: (source: FileSource, proof: ProofOptions) => Promise<DeviceVerdict>;
     /** Tunes its kernels anew, and keeps what it finds in a folder. */
     tune?: (folder: string, onKernel: (done: number, all: number) => void) => Promise<DeviceTuning>;
   };

@@ -17,6 +17,7 @@ import {
   type OpenOptions,
   profileModel,
   type ProfileOptions,
+  proveModel,
   readMemoryBudget,
   startWorkerAhead,
   tuneDevice,
@@ -33,9 +34,11 @@ export function systemDependencies(): CliDependencies {
     inspect: inspectModel,
     memory: { estimate: estimateAhead, budget: readMemoryBudget, isGpuFaster },
     device: {
-      examine: examineDevice,
+      examine: (proof) => examineDevice({}, proof),
       describe: async () => (await gpuProfile()).description,
       readBandwidth: measureReadBandwidth,
+      prove: async ({ path, adapters }, proof) =>
+        await proveModel(path, { proof, adapters: adapters.map((path) => ({ path })) }),
       tune: (folder, onKernel) => tuneDevice({ folder }, (_, done, all) => onKernel(done, all)),
     },
     profile,

@@ -24,7 +24,7 @@ import { type Log, messageOf } from "../log.ts";
 import { isLoopback } from "../network/host.ts";
 import { ResponseStore } from "./response_store.ts";
 import { RemoteModels } from "../remote/mod.ts";
-import { type Settings, tuningFolder } from "../settings/settings.ts";
+import { proofOptions, type Settings, tuningFolder } from "../settings/settings.ts";
 import { VERSION } from "../version.ts";
 
 /** The outside of a server: the engine's ways to load models, and the network. */
@@ -132,12 +132,14 @@ function createManager(
   const { contextLength, gpuMemory: total, gpuOverhead: overhead, cacheMemory } = settings;
   const folder = settings.noTuning ? undefined : tuningFolder(settings);
   const tuning = folder === undefined ? undefined : { folder, warn: log.warn };
+  const proof = proofOptions(settings);
   return new ModelManager({
     store,
     open: async (source, options) =>
       source.kind === "remote" ? await remote.open(source, options.signal) : await open(source, {
         ...options,
         ...(tuning && { tuning }),
+        ...(proof && { proof: { ...proof, warn: log.warn } }),
         blockStore: await blocks.options(),
       }),
     keepAlive,

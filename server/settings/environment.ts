@@ -133,6 +133,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: "OLLAMA_NOPRUNE", effect: "keep files that no model uses" },
   { name: "QUERN_NO_BOX", effect: "leave quern:tiny out of the models" },
   { name: "QUERN_NO_TUNING", effect: "do not time a GPU's kernels when idle" },
+  { name: "QUERN_NO_PROOF", effect: "use a GPU without comparing it with the CPU" },
   { name: "OLLAMA_NOHISTORY", effect: "keep no history of what is typed in `run`" },
   { name: "OLLAMA_DEBUG", effect: "debug lines in the server's log" },
   { name: "QUERN_LOG", effect: "json: the log as one JSON object per line", kind: log },

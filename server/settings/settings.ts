@@ -8,6 +8,7 @@ import { type Environment, readVariable } from "./environment.ts";
 import { type HostAddress, parseHost } from "../network/host.ts";
 import type { LogFormat } from "../log.ts";
 import type { RemoteApi } from "../remote/mod.ts";
+import { VERSION } from "../version.ts";
 
 /** How many answers of /v1/responses are kept. */
 export interface ResponseBounds {
@@ -48,6 +49,8 @@ export interface Settings {
   /** Whether the model in the box is left out. */
   noBox: boolean;
   noTuning: boolean;
+  /** Whether GPUs are used without being compared with the CPU first. */
+  noProof: boolean;
   maxQueue: number;
   origins: string[];
   /** Names that Host may be, besides those of the machine. */
@@ -98,6 +101,7 @@ export function readSettings(environment: Environment): Settings {
     keepUnused: isOn(read("OLLAMA_NOPRUNE")),
     noBox: isOn(read("QUERN_NO_BOX")),
     noTuning: isOn(read("QUERN_NO_TUNING")),
+    noProof: isOn(read("QUERN_NO_PROOF")),
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
     origins: list(read("OLLAMA_ORIGINS")),
     hosts: list(read("QUERN_HOSTS")),
@@ -124,7 +128,15 @@ function isIsolation(text: string): text is Isolation {
   return text === "worker" || text === "process";
 }
 
-/** The folder with the results of tuning GPUs; undefined if they are not kept. */
+/** How GPUs are proved; undefined if they are not, as where nothing can be kept of it. */
+export function proofOptions(
+  settings: Pick<Settings, "cache" | "noProof">,
+): { folder: string; version: string } | undefined {
+  const folder = settings.noProof ? undefined : tuningFolder(settings);
+  return folder === undefined ? undefined : { folder, version: VERSION };
+}
+
+/** The folder with what was found out about GPUs; undefined if it is not kept. */
 export function tuningFolder({ cache }: Pick<Settings, "cache">): string | undefined {
   return cache === undefined ? undefined : join(cache, "tuning");
 }

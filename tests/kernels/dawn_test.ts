@@ -10,7 +10,9 @@ import { DEVICES, readWords, upload } from "../gpu.ts";
 const hasDawn = DEVICES.some(({ name }) => name === "Dawn");
 
 function dawnTest(name: string, fn: () => Promise<void>): void {
-  const note = hasDawn ? "" : " (skipped: `deno task test:dawn` runs it, where the npm package `webgpu` finds a driver)";
+  const note = hasDawn
+    ? ""
+    : " (skipped: `deno task test:dawn` runs it, where the npm package `webgpu` finds a driver)";
   Deno.test({ name: name + note, ignore: !hasDawn, fn });
 }
 

@@ -6,6 +6,7 @@ import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  DeviceRefusal,
   EmbedInput,
   EmbedOptions,
   EmbedRequest,
@@ -99,6 +100,7 @@ export class FakeModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
   readonly warnings: readonly string[] = [];
+  refusal: DeviceRefusal | undefined;
   readonly memory = { weights: 1000, keyValueCache: 200, scratch: 30 };
   readonly occupancy = {
     slots: { used: 1, free: 3 },

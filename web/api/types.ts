@@ -85,6 +85,8 @@ export interface LoadedModel {
   expires_at: string;
   context_length: number;
   loading?: { completed: number; total: number };
+  /** A device that is not used for it, and what it computes wrongly. */
+  refused_device?: { name: string; faults: string[] };
 }
 
 /** What is known of a model. */

@@ -147,8 +147,11 @@ function Loaded({ loaded }: { loaded: LoadedModel }) {
   if (loading) {
     return <Progress label={text.common.loading} value={loading.completed / loading.total} />;
   }
+  const { refused_device: refused } = loaded;
   return (
     <p class="aside">
+      {refused && <span class="badge bad">{text.models.refused(refused.name)}</span>}
+      {refused && `${refused.faults[0]} · `}
       {[
         formatBytes(loaded.size),
         text.models.window(formatCount(loaded.context_length)),

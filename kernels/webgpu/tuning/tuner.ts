@@ -1,16 +1,9 @@
-// Finds the fastest ways to compute the kernels that models have bound on a GPU with timestamps:
-// checks and times the ways that candidates.ts gives.
+// Finds the fastest ways to compute the kernels that models have bound on a GPU: checks the ways that
+// candidates.ts gives, and times them by timestamps, where there are any.
 
-import { changedAt, namesIn, readText, systemRelease } from "../../process.ts";
-import { quantFormats } from "../../quants/mod.ts";
-import { type KernelCase, type TunedKernel, type Tuner } from "../../tuning.ts";
-import attentionSource from "../attention.wgsl" with { type: "text" };
-import mergeSource from "../attention_merge.wgsl" with { type: "text" };
-import quadsSource from "../cached_quads.wgsl" with { type: "text" };
-import pairsSource from "../expert_pairs.wgsl" with { type: "text" };
-import groupSource from "../group.wgsl" with { type: "text" };
+import type { KernelCase, Trial, TunedKernel, Tuner } from "../../tuning.ts";
 import type { Gpu } from "../gpu.ts";
-import { PRODUCT_TEXTS } from "../linear.ts";
+import { driverIdentity, identityOf } from "../identity.ts";
 import { tileName } from "../tile.ts";
 import { AttentionBench } from "./attention_bench.ts";
 import { attentionWays, expertWays, productTiles } from "../candidates.ts";
@@ -35,6 +28,7 @@ const USUAL_CONTEXT = 2048;
 export class GpuTuner implements Tuner {
   readonly identity: string;
   readonly software: boolean;
+  readonly canTime: boolean;
   readonly #device: Gpu;
   /** Empty if the system does not tell. */
   readonly #driver: string;
@@ -42,8 +36,9 @@ export class GpuTuner implements Tuner {
   constructor(device: Gpu) {
     this.#device = device;
     this.#driver = driverIdentity();
-    this.identity = identityOf(device, this.#driver);
+    this.identity = identityOf(device.profile, this.#driver);
     this.software = device.capabilities.software;
+    this.canTime = device.capabilities.timestamps;
   }
 
   pending(): KernelCase[] {
@@ -86,6 +81,29 @@ export class GpuTuner implements Tuner {
     const chosen = bestOf(trials);
     this.#device.choices.choose(kernel, chosen);
     return { of: kernel, chosen, trials };
+  }
+
+  async mend(): Promise<TunedKernel[]> {
+    const { choices } = this.#device;
+    const mended: TunedKernel[] = [];
+    for (const { kernel } of choices.bound()) {
+      if (this.#fault(kernel) !== undefined) continue;
+      using device = this.#device.share();
+      const [usual, ...others] = waysOf(device, kernel);
+      const now = choices.chosen(kernel) ?? usual!;
+      const bench = benchOf(device, kernel);
+      const trials: Trial[] = [];
+      for (const name of new Set([now, usual!, ...others])) {
+        const fault = await faultOf(device, bench, name);
+        trials.push({ name, ...(fault !== undefined && { fault }) });
+        if (fault === undefined) break;
+      }
+      const { name: chosen, fault } = trials.at(-1)!;
+      if (fault !== undefined || chosen === now) continue;
+      choices.choose(kernel, chosen);
+      mended.push({ of: kernel, chosen, trials });
+    }
+    return mended;
   }
 
   #fault(kernel: KernelCase): string | undefined {
@@ -133,50 +151,4 @@ function weightOf(kernel: KernelCase): number {
   const uses = density === 1 ? USES[1]! * topK : experts * density / PROMPT_DENSITY;
   // The number of pairs in a tile comes before the tiles of products, which depend on it.
   return (kernel.kernel === "expert pairs" ? 2 : 1) * uses * matrixBytes;
-}
-
-/** The device, its driver as far as it is known, the program that talks to it, and the kernels. */
-function identityOf({ profile }: Gpu, driver: string): string {
-  const { description, vendor, device, platform, capabilities } = profile;
-  const texts = [
-    attentionSource,
-    mergeSource,
-    quadsSource,
-    pairsSource,
-    ...PRODUCT_TEXTS,
-    groupSource,
-    ...quantFormats.map(({ snippet }) => snippet),
-  ];
-  return JSON.stringify({
-    device: [description, vendor, device],
-    platform: [platform.name, globalThis.Deno?.version.deno ?? ""],
-    driver,
-    capabilities,
-    kernels: digestOf(texts.join("\0")),
-  });
-}
-
-/** Folders with the files in which installed Vulkan drivers describe themselves, new in each version. */
-const MANIFESTS = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
-
-/** A text that changes with the version of the driver; empty if the system does not tell. */
-function driverIdentity(): string {
-  const system = globalThis.Deno?.build.os;
-  // On a Mac the driver is a part of the system.
-  if (system === "darwin") return systemRelease();
-  if (system !== "linux") return "";
-  const nvidia = readText("/sys/module/nvidia/version")?.trim() ?? "";
-  const manifests = MANIFESTS.flatMap((folder) =>
-    (namesIn(folder) ?? []).toSorted().map((name) => `${name} ${changedAt(`${folder}/${name}`)}`)
-  );
-  return [nvidia, ...manifests].filter(Boolean).join(", ");
-}
-
-/** FNV-1a of 32 bits, which shows whether a text changed; not a cryptographic hash. */
-function digestOf(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) {
-    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  }
-  return (hash >>> 0).toString(16).padStart(8, "0");
 }

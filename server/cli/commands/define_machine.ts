@@ -18,12 +18,14 @@ export function defineDoctor({ program, world, finish }: Definition): void {
     )
     .option("--json", "the same as JSON, with numbers in full")
     .option("--tune", "time the kernels of the GPU anew, and keep the fastest for all loads")
+    .option("--prove", "compare what the GPU computes of each model with what the CPU does")
     .addHelpText(
       "after",
       examples([
         ["quern doctor", "before the first model, or when something is slow or fails"],
         ["quern doctor --json > report.json", "for a report of a fault; keys are left out"],
         ["quern doctor --tune", "after a change of the GPU's driver, with the server stopped"],
+        ["quern doctor --prove", "when answers look wrong"],
       ]),
     )
     .action(async (options: DoctorOptions) => finish(await doctor(world, options)));

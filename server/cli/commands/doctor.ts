@@ -8,10 +8,11 @@ import {
   localMachine,
   type Look,
   type Machine,
+  proveDevice,
   type Section,
   worst,
 } from "../doctor/mod.ts";
-import { readSettings, tuningFolder } from "../../settings/settings.ts";
+import { proofOptions, readSettings, tuningFolder } from "../../settings/settings.ts";
 import { showProgress, styleFor } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 
@@ -20,6 +21,8 @@ export interface DoctorOptions {
   json?: boolean;
   /** Whether to tune the kernels of the GPU anew. */
   tune?: boolean;
+  /** Whether to prove the device by all models of the store. */
+  prove?: boolean;
 }
 
 /** Wider lines are hard to read. */
@@ -32,7 +35,7 @@ const WIDEST = 100;
  */
 export async function doctor(
   dependencies: CliDependencies,
-  { json = false, tune = false }: DoctorOptions,
+  { json = false, tune = false, prove = false }: DoctorOptions,
   machine: Machine = localMachine(),
 ): Promise<number> {
   const { terminal, environment } = dependencies;
@@ -47,6 +50,7 @@ export async function doctor(
   };
   for await (const section of examine(dependencies, machine)) show(section);
   if (tune) show(await tuneKernels(dependencies));
+  if (prove) show(await proveModels(dependencies));
   const findings = sections.flatMap((section) => section.findings);
   const state = worst(findings.map(({ mark }) => mark));
   terminal.write(
@@ -65,6 +69,25 @@ async function tuneKernels({ device, terminal, environment }: CliDependencies): 
     return await device.tune(folder, (done, all) => {
       progress.update({ status: `tuning kernels, ${done} of ${all}` });
     });
+  });
+}
+
+/** Proves the device by all models, and shows which one is being compared. */
+async function proveModels(
+  { device, inspect, terminal, environment }: CliDependencies,
+): Promise<Section> {
+  const settings = readSettings({ ...environment, QUERN_NO_PROOF: "" });
+  const [proof, prove] = [proofOptions(settings), device?.prove];
+  if (!prove) throw new Error("Cannot prove the device: there is none");
+  if (!proof) {
+    throw new Error("Cannot keep what is proved: there is no folder for it; set QUERN_CACHE");
+  }
+  using progress = showProgress(terminal, environment);
+  return await proveDevice({
+    ...{ models: settings.models, proof, inspect, prove },
+    onModel: (name, done, all) => {
+      progress.update({ status: `comparing ${name} with the CPU, ${done + 1} of ${all}` });
+    },
   });
 }
 

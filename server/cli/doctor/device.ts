@@ -7,6 +7,7 @@ import {
   type DeviceExamination,
   type DeviceProfile,
   formatSize,
+  type ProvedModel,
 } from "../../../engine/mod.ts";
 import { messageOf } from "../../log.ts";
 import { type Environment, readVariable } from "../../settings/environment.ts";
@@ -21,6 +22,11 @@ const DEFAULT_LIMITS = { binding: 128 * 2 ** 20, buffer: 256 * 2 ** 20 };
 
 const UPDATE_DRIVER: Todo = { text: "Update the driver of the GPU, then ask the doctor again." };
 
+const WRONG_MODEL: Todo = {
+  text: "Update the driver of the GPU. If it stays, report it with the output of " +
+    "`quern doctor --prove --json`.",
+};
+
 /** The facts of the machine that findings need. */
 interface Place {
   host: Host;
@@ -34,13 +40,14 @@ export async function examineDevice(
 ): Promise<Section> {
   const title = "Device";
   try {
-    const { choice, profile, product } = await examine();
+    const { choice, profile, product, proved } = await examine();
     const findings = choice.kind === "cpu"
       ? [await cpuFinding(choice, profile, place), productFinding(product)]
       : [
         await adapterFinding(choice, profile, place),
         ...await driverFindings(profile, place.host),
         productFinding(product),
+        ...proofFindings(proved),
         ...featureFindings(profile.capabilities),
         ...limitFindings(profile),
       ];
@@ -58,6 +65,7 @@ export async function examineDevice(
       capabilities,
       limits,
       product,
+      proved,
     };
     return { title, findings, facts };
   } catch (error) {
@@ -107,6 +115,33 @@ function productFinding({ values, wrong, milliseconds }: DeviceExamination["prod
   const text = `of a matrix product, ${wrong} of ${values} values are not what the CPU computes: ` +
     "answers of models will be wrong";
   return problem("test", text, UPDATE_DRIVER);
+}
+
+/** Findings about models that were loaded on it, each of which it computes right, or wrongly. */
+function proofFindings(proved: DeviceExamination["proved"]): Finding[] {
+  const right = proved.filter(({ faults }) => faults.length === 0).length;
+  const wrong = proved.filter(({ faults }) => faults.length > 0);
+  return [
+    ...(right === 0 ? [] : [
+      ok("proof", `${right} model${right === 1 ? "" : "s"} computed as on the CPU`),
+    ]),
+    ...wrong.map((model) => wrongModel(model)),
+  ];
+}
+
+/** Most faults of a model that are printed; --json has all. */
+const MOST_FAULTS = 3;
+
+/** A finding about a model that a device computes wrongly, and for which it is not used. */
+export function wrongModel({ name, faults }: Pick<ProvedModel, "name" | "faults">): Finding {
+  const named = faults.slice(0, MOST_FAULTS).map(({ what, how }) => `${what}, ${how}`);
+  const more = faults.length - named.length;
+  return problem(
+    "proof",
+    `${name} is not what the CPU computes, which answers instead: ${named.join("; ")}` +
+      (more > 0 ? `; and ${more} more` : ""),
+    WRONG_MODEL,
+  );
 }
 
 function featureFindings(

@@ -2,7 +2,7 @@
 // nothing, except that it writes a file into the store's folder and removes it at once.
 
 import type { CliDependencies } from "../dependencies.ts";
-import { readSettings } from "../../settings/settings.ts";
+import { proofOptions, readSettings } from "../../settings/settings.ts";
 import { examineCloud } from "./cloud.ts";
 import { examineEnvironment } from "./environment.ts";
 import { examineDevice } from "./device.ts";
@@ -15,6 +15,7 @@ import type { Section } from "./types.ts";
 
 export { driverVersion } from "./driver.ts";
 export { examineKernels } from "./kernels.ts";
+export { proveDevice } from "./proof.ts";
 export { formatSection, formatTodos, type Look } from "./format.ts";
 export { localMachine, type Machine } from "./machine.ts";
 export { type Finding, type Mark, type Section, type Todo, worst } from "./types.ts";
@@ -28,7 +29,10 @@ export async function* examine(
   const { models, gpuMemory: total, gpuOverhead: overhead } = settings;
   const { host, freeBytes } = machine;
   yield await examineProgram(host);
-  if (device) yield await examineDevice(device.examine, { host, environment });
+  if (device) {
+    const examine = () => device.examine(proofOptions(settings));
+    yield await examineDevice(examine, { host, environment });
+  }
   const server = await examineServer(fetch, settings, machine);
   if (memory) {
     const budget = await memory.budget({ overhead, ...(total !== undefined && { total }) });

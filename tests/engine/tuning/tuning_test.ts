@@ -36,6 +36,7 @@ function tunedOf(of: KernelCase, chosen = "fast"): TunedKernel {
 class FakeTuner implements Tuner {
   identity = "a device";
   software = false;
+  readonly canTime: boolean = true;
   restored: TunedKernel[] = [];
   readonly asked: string[] = [];
   readonly #done = new Set<string>();
@@ -52,6 +53,10 @@ class FakeTuner implements Tuner {
     this.restored = [...kept];
     for (const { of } of kept) this.#done.add(keyOf(of));
     return Promise.resolve(this.restored);
+  }
+
+  mend(): Promise<TunedKernel[]> {
+    return Promise.resolve([]);
   }
 
   tune(kernel: KernelCase): Promise<TunedKernel | undefined> {

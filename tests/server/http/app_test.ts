@@ -90,6 +90,18 @@ Deno.test("GET /api/ps shows memory, window and expiry of the loaded models", as
   assertEquals(new Date(forever.expires_at).getUTCFullYear(), new Date().getUTCFullYear() + 292);
 });
 
+Deno.test("GET /api/ps names a device that is not used for a model, and what it computes wrongly", async () => {
+  const { app, post, loaded } = createTestApp();
+  await post("/api/generate", { model: "tiny" });
+  const fault = { what: "linear Q4_K of layer 3 (qkv), 5 rows", how: "off by 0.02 of the power" };
+  loaded[0]!.refusal = { device: "Some GPU", faults: [fault] };
+  const [shown] = (await (await app.request("/api/ps")).json()).models;
+  assertEquals(shown.refused_device, {
+    name: "Some GPU",
+    faults: ["linear Q4_K of layer 3 (qkv), 5 rows: off by 0.02 of the power"],
+  });
+});
+
 Deno.test("unknown paths get 404 and known paths with another method 405, both as text", async () => {
   const { app } = createTestApp();
   for (const [method, path] of [["GET", "/api/nope"], ["POST", "/v1nope"], ["FOO", "/nope"]]) {

@@ -88,6 +88,10 @@ const process = record({ ...model, expires_at: time, size_vram: count, context_l
     ...record({ completed: count, total: count }),
     description: "Bytes of the weights that are on the GPU, while it is being loaded.",
   },
+  refused_device: {
+    ...record({ name: text, faults: list(text) }),
+    description: "A device that is not used for it, and what it computes otherwise than the CPU.",
+  },
 });
 
 /** A model in memory. */

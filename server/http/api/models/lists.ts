@@ -4,6 +4,7 @@
 import { Hono } from "../../../dependencies.ts";
 import {
   type BusyWorker,
+  type DeviceRefusal,
   formatCount,
   type ModelInfo,
   type RunningModel,
@@ -50,7 +51,8 @@ export function capabilitiesOf(info: ModelInfo): string[] {
 
 /** An entry of /api/ps. */
 function toProcess(running: RunningModel, digest: string, now: Date): OllamaProcess {
-  const { entry, contextLength, progress } = running;
+  const { entry, contextLength, progress, model } = running;
+  const refusal = model?.refusal;
   const { weights, keyValueCache, scratch, onCpu = 0 } = running.memory;
   const size = weights + keyValueCache + scratch;
   return {
@@ -62,8 +64,15 @@ function toProcess(running: RunningModel, digest: string, now: Date): OllamaProc
     expires_at: expiry(running.expiresAt, now).toISOString(),
     size_vram: size - onCpu,
     context_length: contextLength,
+    ...(refusal && { refused_device: toRefusal(refusal) }),
     ...(progress && { loading: { completed: progress.loaded, total: progress.total } }),
   };
+}
+
+function toRefusal(
+  { device, faults }: DeviceRefusal,
+): NonNullable<OllamaProcess["refused_device"]> {
+  return { name: device, faults: faults.map(({ what, how }) => `${what}: ${how}`) };
 }
 
 /** A worker that does not answer, for /api/ps. Ollama has no such member, and its clients ignore it. */

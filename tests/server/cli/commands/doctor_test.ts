@@ -294,3 +294,64 @@ Deno.test("doctor --tune says why there is nothing to tune, and what came in bet
   const unasked = await runDoctor({ tuning: TUNED }, { terminal: wideTerminal() });
   assert(!unasked.output.includes("tuning"), unasked.output);
 });
+
+const FAULTS = [3, 5, 9, 17].map((rows) => ({
+  what: `linear Q4_K of layer 0 (qkv), ${rows} rows`,
+  how: "off by 0.012 of the power, and by up to 2.3 times the mean value",
+}));
+
+Deno.test("doctor tells of models that the GPU computes right, and of those that it does not", async () => {
+  const right = { name: "Right", faults: [], milliseconds: 900 };
+  const well = await runDoctor({ proved: [right, right] }, { terminal: wideTerminal() });
+  assertMatch(well.output, /ok +proof +2 models computed as on the CPU/);
+  const proved = [right, { name: "Wrong 8B", faults: FAULTS, milliseconds: 900 }];
+  const { output, code } = await runDoctor({ proved }, { terminal: wideTerminal() });
+  assertEquals(code, 1);
+  const text = output.replaceAll(/\s+/g, " ");
+  assertStringIncludes(text, "ok proof 1 model computed as on the CPU");
+  assertStringIncludes(
+    text,
+    "problem proof Wrong 8B is not what the CPU computes, which answers instead: linear Q4_K of " +
+      "layer 0 (qkv), 3 rows, off by 0.012 of the power",
+  );
+  assertStringIncludes(text, "; and 1 more");
+  assertStringIncludes(todosIn(output), "Update the driver of the GPU.");
+});
+
+Deno.test("doctor --prove compares all models of the store, and says which are wrong", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const name of ["right", "wrong", "broken"]) {
+      await Deno.writeTextFile(join(folder, `${name}.gguf`), "");
+    }
+    const machine: FakeMachine = {
+      environment: { ...CACHE, QUERN_MODELS: folder, QUERN_NO_PROOF: "1" },
+      inspect: () => Promise.resolve({ architecture: "llama" } as never),
+      prove(path) {
+        if (path.includes("broken")) throw new GpuError("Cannot use the GPU: device lost: reset");
+        const device = "NVIDIA Test GPU";
+        const refusal = path.includes("wrong") && { refusal: { device, faults: FAULTS } };
+        return { device, isCompared: true, milliseconds: 1234, ...refusal };
+      },
+    };
+    const options = () => ({ prove: true, terminal: wideTerminal() });
+    const { output, code } = await runDoctor(machine, options());
+    assertEquals(code, 1);
+    assertMatch(
+      output,
+      /ok +right:latest +NVIDIA Test GPU computes it as the CPU does, compared in 1\.23s/,
+    );
+    assertMatch(output, /problem +wrong:latest +wrong:latest is not what the CPU computes/);
+    assertMatch(output, /warning +broken:latest +Cannot use the GPU: device lost: reset/);
+    const report = await runDoctor(machine, { ...options(), json: true });
+    const { sections } = JSON.parse(report.output);
+    assertEquals(sections.at(-1).facts["wrong:latest"].refusal.faults, FAULTS);
+    const onCpu = await runDoctor({
+      ...machine,
+      prove: () => ({ device: "CPU, 4 threads", isCompared: false, milliseconds: 1 }),
+    }, options());
+    assertMatch(onCpu.output, /ok +none +CPU, 4 threads, with which others are compared/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,6 +1,12 @@
 // A machine that is played for the doctor: its files, its programs, its GPU, its server.
 
-import type { DeviceExamination, DeviceTuning, ModelInfo } from "../../../../engine/mod.ts";
+import type {
+  DeviceExamination,
+  DeviceTuning,
+  DeviceVerdict,
+  ModelInfo,
+  ProvedModel,
+} from "../../../../engine/mod.ts";
 import { CpuDevice } from "../../../../kernels/cpu/device.ts";
 import type { DeviceProfile } from "../../../../kernels/mod.ts";
 import { doctor } from "../../../../server/cli/commands/doctor.ts";
@@ -43,6 +49,10 @@ export interface FakeMachine {
   inspect?: (path: string) => Promise<ModelInfo>;
   /** What tuning its kernels gives; absent: it cannot be. */
   tuning?: DeviceTuning | Error;
+  /** What was proved of its device before. */
+  proved?: ProvedModel[];
+  /** What its device proves by a model, by the path of its file. */
+  prove?: (path: string) => DeviceVerdict;
 }
 
 /** How the doctor ran. */
@@ -54,7 +64,7 @@ export interface DoctorRun {
 /** Runs the doctor on a machine; its store is an empty folder, unless the environment names one. */
 export async function runDoctor(
   machine: FakeMachine = {},
-  { json = false, tune = false, terminal = new FakeTerminal() } = {},
+  { json = false, tune = false, prove = false, terminal = new FakeTerminal() } = {},
 ): Promise<DoctorRun> {
   const folder = await Deno.makeTempDir();
   try {
@@ -69,6 +79,9 @@ export async function runDoctor(
         examine: () => examineFake(machine),
         describe: () => Promise.reject(new Error("not reached")),
         readBandwidth: () => Promise.reject(new Error("not reached")),
+        ...(machine.prove && {
+          prove: ({ path }) => Promise.try(() => machine.prove!(path)),
+        }),
         tune: async (_folder, onKernel) => {
           if (!machine.tuning || machine.tuning instanceof Error) throw machine.tuning;
           await Promise.resolve();
@@ -80,7 +93,7 @@ export async function runDoctor(
       environment: { QUERN_MODELS: folder, ...machine.environment },
       fetch: machine.fetch ?? (machine.server ? fakeFetch(machine.server) : refuseConnection),
     };
-    const code = await doctor(dependencies, { json, tune }, toMachine(machine));
+    const code = await doctor(dependencies, { json, tune, prove }, toMachine(machine));
     return { code, output: terminal.output };
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -139,13 +152,14 @@ function toMachine({ os = "linux", files = {}, programs = {}, ...more }: FakeMac
   };
 }
 
-function examineFake({ gpu = {}, cpu }: FakeMachine): Promise<DeviceExamination> {
+function examineFake({ gpu = {}, cpu, proved = [] }: FakeMachine): Promise<DeviceExamination> {
   if (gpu instanceof Error) return Promise.reject(gpu);
   if (cpu !== undefined) {
     return Promise.resolve({
       choice: { kind: "cpu", reason: cpu },
       profile: CpuDevice.profileOf({ threads: 4 }),
       product: { values: 64, wrong: 0, milliseconds: 12 },
+      proved,
     });
   }
   const { software = false, wrong = 0, subgroups = true } = gpu;
@@ -173,5 +187,6 @@ function examineFake({ gpu = {}, cpu }: FakeMachine): Promise<DeviceExamination>
     },
     profile,
     product: { values: 64, wrong, milliseconds: 12 },
+    proved,
   });
 }

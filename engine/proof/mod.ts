@@ -1,0 +1,4 @@
+// Proving that a device computes a model right, before it answers.
+
+export { DeviceProof } from "./device_proof.ts";
+export { type Proof, prove } from "./prove.ts";

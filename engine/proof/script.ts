@@ -1,0 +1,117 @@
+// What is run to prove a device: steps of numbers of rows for which kernels differ, in an order in which
+// a context grows over several blocks of the KV cache, and several sequences beside each other.
+
+import { BLOCK } from "../../kernels/mod.ts";
+import type { StepLimits } from "../nn/mod.ts";
+import { type Chunk, layOut, Sequence, type StepPlan, type WantedRows } from "../run/mod.ts";
+
+/** Rows of the steps of the first sequence: each class of products, and numbers that no tile divides. */
+const ROWS = [5, 1, 2, 3, 4, 8, 9, 17, 72, 1];
+
+/** Rows of each sequence in steps of several: of decoding ones, and of one that reads its prompt. */
+const BESIDE = [[0, 7], [1, 1], [1, 1, 1], [1, 0, 6], [1, 1, 1, 1]];
+
+/** Most rows of a step whose outputs are all wanted. A prompt wants that of its last row alone. */
+const MOST_OUTPUTS = 9;
+
+/** A step: rows of each sequence, by the sequence's number. */
+export interface ProofStep {
+  readonly rows: readonly number[];
+  readonly wanted: WantedRows;
+}
+
+/**
+ * The steps of a proof.
+ * @param isWhole whether a sequence has to run in one step, as in encoders: each step begins anew
+ */
+export function proofSteps(
+  { rows, outputs, slots, context }: StepLimits,
+  blocks: number,
+  isWhole: boolean,
+): ProofStep[] {
+  const most = Math.min(rows, ROWS.reduce((a, b) => Math.max(a, b)));
+  const steps: ProofStep[] = [];
+  const fed: number[] = [];
+  const add = (counts: readonly number[]) => {
+    const sum = counts.reduce((a, b) => a + b);
+    const ends = counts.map((count, i) => isWhole ? count : count + (fed[i] ?? 0));
+    const taken = Array.from(
+      { length: Math.max(ends.length, fed.length) },
+      (_, i) => Math.ceil((ends[i] ?? fed[i] ?? 0) / BLOCK),
+    );
+    const fits = sum <= rows && ends.every((end) => end <= context) &&
+      taken.reduce((a, b) => a + b) <= blocks;
+    if (!fits) return;
+    ends.forEach((end, i) => fed[i] = end);
+    const wanted = sum <= Math.min(outputs, MOST_OUTPUTS) ? "all" : "last";
+    steps.push({ rows: counts, wanted });
+  };
+  for (const count of ROWS) add([Math.min(count, most)]);
+  for (const counts of BESIDE) if (!isWhole && counts.length <= slots) add(counts);
+  return steps;
+}
+
+/** Sequences of tokens of their own that are fed by the steps of a proof. */
+export class ProofSequences {
+  readonly #sequences: Sequence[];
+  readonly #tileRows: number;
+  readonly #isWhole: boolean;
+
+  /**
+   * @param assign sets the KV blocks of a slot
+   * @param tileRows see `StepExecutor.tileRows`
+   */
+  constructor(
+    steps: readonly ProofStep[],
+    { vocabulary, tileRows, isWhole }: {
+      vocabulary: number;
+      tileRows: number;
+      isWhole: boolean;
+    },
+    assign: (slot: number, blocks: readonly number[]) => void,
+  ) {
+    this.#tileRows = tileRows;
+    this.#isWhole = isWhole;
+    const count = Math.max(...steps.map(({ rows }) => rows.length));
+    let block = 0;
+    this.#sequences = Array.from({ length: count }, (_, slot) => {
+      const numbers = steps.map(({ rows }) => rows[slot] ?? 0);
+      const length = numbers.reduce((sum, rows) => isWhole ? Math.max(sum, rows) : sum + rows, 0);
+      const sequence = proofSequence(tokensOf(slot, Math.max(1, length), vocabulary));
+      sequence.slot = slot;
+      const blocks = Array.from({ length: Math.ceil(length / BLOCK) }, () => block++);
+      assign(slot, blocks.reverse());
+      return sequence;
+    });
+  }
+
+  /** The plan of the next step. */
+  next({ rows, wanted }: ProofStep): StepPlan {
+    const chunks = rows.flatMap((count, i): Chunk[] => {
+      const sequence = this.#sequences[i]!;
+      if (this.#isWhole) sequence.submitted = 0;
+      return count === 0 ? [] : [{ sequence, count, output: true, draft: [] }];
+    });
+    // Rows of decoding sequences come first.
+    chunks.sort((a, b) => Math.min(a.count, 2) - Math.min(b.count, 2));
+    const plan = layOut(chunks, this.#tileRows, wanted);
+    for (const { sequence, count } of chunks) sequence.submitted += count;
+    return plan;
+  }
+}
+
+/** A sequence of these tokens. */
+export function proofSequence(prompt: readonly number[]): Sequence {
+  return new Sequence({
+    prompt,
+    sampling: { temperature: 0 } as Sequence["request"]["sampling"],
+    maxTokens: 0,
+    accept: () => false,
+    end: () => {},
+  });
+}
+
+/** Tokens all over the vocabulary, others for each number. */
+export function tokensOf(number: number, count: number, vocabulary: number): number[] {
+  return Array.from({ length: count }, (_, i) => (7919 * (i + 1) + 104729 * number) % vocabulary);
+}

@@ -1,0 +1,81 @@
+// A device that lies in a way that a driver may: the CPU, whose operations are spoiled after they ran.
+
+import { CpuDevice } from "../../../kernels/cpu/device.ts";
+import type { Device, FloatRows, Operation, Readback } from "../../../kernels/mod.ts";
+import type { CpuBuffer } from "../../../kernels/cpu/memory.ts";
+
+/** The rows that an operation has written, to be spoiled in place. */
+export interface WrittenRows {
+  /** Row by row, without padding. */
+  readonly rows: readonly Float32Array[];
+}
+
+/** A lie: what is changed of what the device does. */
+export interface Lie {
+  /** What is wrong with the rows of an operation, by its method. */
+  readonly spoil?: { readonly [method: string]: (written: WrittenRows) => void };
+  /** What a read gives in place of the bytes. */
+  readonly read?: (bytes: ArrayBuffer) => ArrayBuffer;
+  /** What a sampler does to the tokens that it has chosen. */
+  readonly sample?: (tokens: Uint32Array) => void;
+}
+
+/** Opens it. */
+export async function lyingDevice({ spoil = {}, read, sample }: Lie): Promise<Device> {
+  const device = await CpuDevice.open({ threads: 1 });
+  const { core } = device as unknown as { core: { flush(): void } };
+  const own: Record<string, unknown> = { identity: "a device that lies" };
+  for (const [method, change] of Object.entries(spoil)) {
+    const make = device[method as "linear"].bind(device) as (...given: unknown[]) => Operation;
+    own[method] = (...given: unknown[]) => {
+      const operation = make(...given);
+      const spoiled: Operation["encode"] = (pass, ...counts) => {
+        operation.encode(pass, ...counts);
+        (pass as (() => void)[]).push(() => {
+          core.flush();
+          const { output } = operation;
+          if (output) change({ rows: rowsOf(output, counts[0]) });
+        });
+      };
+      return Object.assign(Object.create(operation), { encode: spoiled });
+    };
+  }
+  if (read) {
+    own.readback = (label: string, bytes: number): Readback => {
+      const readback = device.readback(label, bytes);
+      const lyingRead = async (bytes: number) => read(await readback.readNow(bytes));
+      return { ...readback, read: lyingRead, readNow: lyingRead };
+    };
+  }
+  if (sample) {
+    own.sampler = (...given: Parameters<Device["sampler"]>) => {
+      const sampler = device.sampler(...given);
+      const { sampled } = given[0].buffers;
+      return {
+        encode(pass: Parameters<typeof sampler.encode>[0], outputs: number, needs: never) {
+          sampler.encode(pass, outputs, needs);
+          (pass as (() => void)[]).push(() => {
+            core.flush();
+            sample((sampled as CpuBuffer).words.subarray(0, outputs));
+          });
+        },
+        [Symbol.dispose]: () => sampler[Symbol.dispose](),
+      };
+    };
+  }
+  return new Proxy<Device>(device, {
+    get(target, name) {
+      if (name in own) return own[name as string];
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+function rowsOf({ floats, columns, stride }: FloatRows, count: number): Float32Array[] {
+  const all = (floats as CpuBuffer).floats;
+  return Array.from(
+    { length: count },
+    (_, row) => all.subarray(row * stride, row * stride + columns),
+  );
+}
