@@ -1,7 +1,7 @@
 // From a conversation to a prompt and its answer. The oldest turns are dropped if the window is too
 // small. The generation's stream is split into text, thinking and tool calls.
 
-import { type ChatTemplate, ChatTemplateError, plain, type Text } from "../../tokenizer/mod.ts";
+import { type ChatTemplate, plain, type Text } from "../../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
 import { answer, type GenerateContext, type ThinkingSyntax } from "../generate/mod.ts";
 import {
@@ -23,7 +23,7 @@ import {
   renderContinued,
   type RenderedPrompt,
 } from "./continuation.ts";
-import { fewestToDrop, type Measured, unitsOf } from "./fit.ts";
+import { fewestToDrop, type Measured, turnsOf, unitsOf } from "./fit.ts";
 import { createRenderer } from "./render.ts";
 
 /** A model that can chat. */
@@ -86,8 +86,7 @@ export function chat(
     ...rest
   } = request;
   const tools = new ChatTools(offered(request), tokenizer, request);
-  const { prompt, begun, items, dropped: count } = fit(context, request, split);
-  const dropped = turnsOf(request.messages).slice(0, count);
+  const { prompt, begun, items, dropped } = fit(context, request, split);
   const format = formatOf(answers, request, prompt, tools.callable);
   const reading = { answers, prompt, begun, tools: tools.callable, stops: request.stop ?? [] };
   const events = answer(
@@ -137,8 +136,8 @@ interface FittedPrompt {
   /** The beginning of the answer, if that continues a message. */
   readonly begun: string;
   readonly items: PromptItem[];
-  /** Number of messages that were dropped because they did not fit. */
-  readonly dropped: number;
+  /** Messages that were dropped because they did not fit. */
+  readonly dropped: readonly ChatMessage[];
 }
 
 /** The prompt of a conversation, without the oldest turns if they do not fit the window. */
@@ -149,32 +148,31 @@ function fit(
 ): FittedPrompt {
   const { messages } = request;
   const render = rendererOf(context, request);
+  const turns = turnsOf(messages);
   let fitted: FittedPrompt | undefined;
   let failure: unknown;
-  const measure = (dropped: number): Measured => {
+  const measure = (count: number): Measured => {
+    const gone = new Set(turns.slice(0, count).flat());
     try {
-      const rendered = render(withoutOldest(messages, dropped));
+      const rendered = render(messages.filter((_, index) => !gone.has(index)));
       const prompt = split(promptText(rendered));
       // The template writes BOS if the model wants it, and encoding does not add another.
       const items = encodePrompt(context, { prompt, context: request.context });
+      const dropped = messages.filter((_, index) => gone.has(index));
       fitted = { prompt: plain(rendered.head), begun: rendered.begun, items, dropped };
       return { fits: true, tokens: promptLength(items) };
     } catch (error) {
-      if (error instanceof ContextLengthError) {
-        failure = error;
-        return { fits: false, tokens: error.promptTokens };
-      }
-      // Some templates refuse a conversation that begins with an answer.
-      const isRefused = error instanceof ChatTemplateError && error.fault === "refused";
-      if (!isRefused || dropped === 0) throw error;
-      failure ??= error;
-      return { fits: false };
+      if (!(error instanceof ContextLengthError)) throw error;
+      failure = error;
+      return { fits: false, tokens: error.promptTokens };
     }
   };
-  const droppable = (request.truncate ?? true) ? turnsOf(messages) : [];
-  const kept = unitsOf(messages) - unitsOf(droppable);
-  // The last prompt that fits is the one without the fewest messages.
-  fewestToDrop(droppable, kept, context.contextLength, measure);
+  // The last turn has what is to be answered.
+  const droppable = (request.truncate ?? true) ? turns.slice(0, -1) : [];
+  const units = droppable.map((turn) => unitsOf(turn.map((index) => messages[index]!)));
+  const kept = unitsOf(messages) - units.reduce((sum, own) => sum + own, 0);
+  // The last prompt that fits is the one without the fewest turns.
+  fewestToDrop(units, kept, context.contextLength, measure);
   if (!fitted) throw failure;
   return fitted;
 }
@@ -210,15 +208,4 @@ function formatOf(
     ...(schema !== undefined && { schema }),
   });
   return grammar && { grammar };
-}
-
-/** The messages that may be dropped: all except system messages and the last one. */
-function turnsOf(messages: readonly ChatMessage[]): ChatMessage[] {
-  return messages.filter(({ role }, i) => role !== "system" && i < messages.length - 1);
-}
-
-/** The messages without a number of the oldest that may be dropped. */
-function withoutOldest(messages: readonly ChatMessage[], dropped: number): readonly ChatMessage[] {
-  let left = dropped;
-  return messages.filter(({ role }) => role === "system" || left-- <= 0);
 }

@@ -217,8 +217,9 @@ export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOption
    */
   continueFinalMessage?: boolean;
   /**
-   * Whether to drop the oldest turns if the conversation does not fit the window. Default true. If
-   * false, that is a ContextLengthError.
+   * Whether to drop the oldest turns if the conversation does not fit the window: a user's message
+   * with all that follows it, but never the last one. Default true. If false, or if the last turn
+   * alone does not fit, that is a ContextLengthError.
    */
   truncate?: boolean;
   /** A template in Ollama's language, instead of the model's own. Errors: RequestError. */

@@ -1,6 +1,7 @@
-// Which of the oldest messages go where a conversation does not fit: as few as possible, found with
-// few measurements, and with the prompt that a conversation without them has.
+// Which of the oldest turns go where a conversation does not fit: as few as possible, each as a whole,
+// found with few measurements, and with the prompt that a conversation without them has.
 
+import { PLAIN_ANSWERS } from "../../../engine/chat/answers/detect.ts";
 import { type ChatContext, chatPrompt } from "../../../engine/chat/chat.ts";
 import { fewestToDrop } from "../../../engine/chat/fit.ts";
 import { type ChatMessage, type ChatRequest, ContextLengthError } from "../../../engine/mod.ts";
@@ -25,23 +26,19 @@ Deno.test("fewestToDrop() finds what trying one after the other finds, in a hand
       const size = draw.next().value;
       return Math.floor(round % 2 === 0 ? size * 100 : size ** 12 * 20_000);
     });
-    const messages = sizes.map((size) => ({ content: "x".repeat(size) }));
     const perUnit = 0.1 + draw.next().value;
     const rest = (dropped: number) =>
       20 + sizes.slice(dropped).reduce((sum, size) => sum + 5 + Math.ceil(size * perUnit), 0);
     const limit = Math.max(22, Math.floor(draw.next().value * 1.2 * rest(0)));
-    // Every third round a template refuses what begins with an answer.
-    const isRefused = (dropped: number) => round % 3 === 2 && dropped % 2 === 1;
     let measured = 0;
-    const found = fewestToDrop(messages, 10, limit, (dropped) => {
+    const found = fewestToDrop(sizes.map((size) => size + 16), 10, limit, (dropped) => {
       measured++;
-      if (isRefused(dropped)) return { fits: false };
       const tokens = rest(dropped);
       return { fits: tokens < limit, tokens };
     });
     let expected: number | undefined;
     for (let dropped = count; dropped >= 0; dropped--) {
-      if (!isRefused(dropped) && rest(dropped) < limit) expected = dropped;
+      if (rest(dropped) < limit) expected = dropped;
     }
     assertEquals(found, expected, `round ${round}`);
     most = Math.max(most, measured);
@@ -62,6 +59,7 @@ function contextOf(source: string, contextLength: number): ChatContext & { rende
     renderings: 0,
     tokenizer,
     contextLength,
+    answers: PLAIN_ANSWERS,
     template: {
       ...template,
       renderText(...input: Parameters<typeof template.renderText>) {
@@ -93,7 +91,8 @@ Deno.test("4,000 messages are rendered and encoded a handful of times", () => {
   const one = contextOf(CHATML, 1e9);
   const lengthOf = (count: number) =>
     chatPrompt(one, { messages: [messages[0]!, ...messages.slice(-count)] }).length;
-  assert(lengthOf(kept) < 4096 && lengthOf(kept + 1) >= 4096);
+  // A turn more is a question and its answer.
+  assert(lengthOf(kept) < 4096 && lengthOf(kept + 2) >= 4096);
 });
 
 Deno.test("a template that takes no conversation from its middle gets one from a question on", () => {
@@ -118,6 +117,71 @@ Deno.test("a text that is far too long is refused before all of it is encoded", 
   const messages: ChatMessage[] = [{ role: "user", content: "All of it. ".repeat(400_000) }];
   const error = assertThrows(() => chatPrompt(context, { messages }), ContextLengthError);
   assert(Math.abs(error.promptTokens - 4_400_000) < 44_000, `${error.promptTokens} tokens`);
+});
+
+/** Turns of a conversation with tools: a question, two calls, their results, and an answer. */
+function agent(turns: number): ChatMessage[] {
+  const call = (id: string) => ({ id, function: { name: "look", arguments: { at: id } } });
+  return Array.from({ length: turns }, (_, i): ChatMessage[] => [
+    { role: "user", content: `Question ${i}, which is asked.` },
+    { role: "assistant", content: "", toolCalls: [call(`${i}a`), call(`${i}b`)] },
+    { role: "tool", content: `Result a of ${i}`, toolCallId: `${i}a` },
+    { role: "tool", content: `Result b of ${i}`, toolCallId: `${i}b` },
+    { role: "assistant", content: `Answer ${i}, with a few words.` },
+  ]).flat();
+}
+
+Deno.test("turns go as a whole, whatever the window, and never the last question", () => {
+  const system: ChatMessage = { role: "system", content: "Be brief." };
+  const conversations: ChatMessage[][] = [
+    [system, ...agent(6)],
+    agent(6),
+    agent(6).slice(0, -1),
+    [...agent(6), { role: "user", content: "Last" }],
+    [{ role: "assistant", content: "Welcome, this is a greeting." }, ...agent(4)],
+    [system, ...agent(4), { role: "assistant", content: "And I go on: " }],
+    [...dialog(4), system, ...agent(3), { role: "user", content: "One." }, {
+      role: "user",
+      content: "Two.",
+    }],
+  ];
+  for (const messages of conversations) {
+    const numbered = messages.map((message, index) => ({ ...message, index }));
+    const last = messages.findLastIndex(({ role }) => role === "user");
+    for (let window = 60; window < 1500; window += 45) {
+      const context = contextOf(CHATML, window);
+      let kept: string;
+      try {
+        kept = textOf(context, { messages: numbered });
+      } catch (error) {
+        assert(error instanceof ContextLengthError);
+        continue;
+      }
+      const at = messages.map(({ content }) => kept.indexOf(content || "nothing"));
+      const first = messages.findIndex(({ role, content }, i) =>
+        role !== "system" && content !== "" && at[i] >= 0
+      );
+      // All from a question on, or all from the beginning on.
+      assert(messages[first].role === "user" || first <= 1, `${window}: from ${first}`);
+      assert(first <= last);
+      for (const [i, { role, content }] of messages.entries()) {
+        if (content === "") continue;
+        assertEquals(at[i] >= 0, role === "system" || i >= first, `${window}: message ${i}`);
+      }
+    }
+  }
+});
+
+Deno.test("the turn that is to be answered stays whole, or is refused with its length", () => {
+  const messages: ChatMessage[] = [...agent(3), { role: "user", content: "And now?" }];
+  const rounds = agent(30).filter(({ role }) => role !== "user");
+  const context = contextOf(CHATML, 1000);
+  assertThrows(
+    () => chatPrompt(context, { messages: [...messages, ...rounds] }),
+    ContextLengthError,
+  );
+  const text = textOf(context, { messages: [...messages, ...rounds.slice(0, 8)] });
+  assert(text.includes("And now?"), text);
 });
 
 Deno.test("a message that stands in a conversation twice goes once", () => {
