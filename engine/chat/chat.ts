@@ -25,6 +25,7 @@ import {
 } from "./continuation.ts";
 import { fewestToDrop, type Measured, turnsOf, unitsOf } from "./fit.ts";
 import { createRenderer } from "./render.ts";
+import { bindResults } from "./tool_results.ts";
 
 /** A model that can chat. */
 export interface ChatContext extends GenerateContext {
@@ -184,10 +185,12 @@ function rendererOf({ template, answers }: ChatContext, request: ChatRequest) {
   const think = request.think ??
     (isContinued && request.messages.at(-1)?.thinking ? true : undefined);
   const render = createRenderer(template, { ...request, ...(think !== undefined && { think }) });
-  return (messages: readonly ChatMessage[]): RenderedPrompt =>
-    isContinued
-      ? renderContinued(render, messages, answers.thinking)
-      : { head: render(messages), begun: "" };
+  return (messages: readonly ChatMessage[]): RenderedPrompt => {
+    const bound = bindResults(messages);
+    return isContinued
+      ? renderContinued(render, bound, answers.thinking)
+      : { head: render(bound), begun: "" };
+  };
 }
 
 /** The grammar of the whole answer, with thinking and calls; undefined if anything is allowed. */

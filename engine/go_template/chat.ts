@@ -72,39 +72,67 @@ function renderTurns(
   messages: readonly ChatMessage[],
   thinking: Readonly<Record<string, GoValue>>,
 ): Text {
-  const none = { System: "" as Text, Prompt: "" as Text, Response: "" as Text };
+  const none = { System: "", Prompt: "", Response: "" };
   const texts: Text[] = [];
   let turn = none;
+  const values = () => ({
+    System: taint(turn.System),
+    Prompt: taint(turn.Prompt),
+    Response: taint(turn.Response),
+    ...thinking,
+  });
   const finish = () => {
-    texts.push(template.renderText({ ...turn, ...thinking }));
+    texts.push(template.renderText(values()));
     turn = none;
   };
   for (const { role, content } of messages) {
     if (role === "system") {
       if (turn.Prompt !== "" || turn.Response !== "") finish();
-      turn = { ...turn, System: taint(content) };
+      turn = { ...turn, System: content };
     } else if (role === "user") {
       if (turn.Response !== "") finish();
-      turn = { ...turn, Prompt: taint(content) };
+      turn = { ...turn, Prompt: content };
     } else if (role === "assistant") {
-      turn = { ...turn, Response: taint(content) };
+      turn = { ...turn, Response: joinParagraphs(turn.Response, content) };
     }
   }
-  return joinTexts([...texts, template.renderPrompt({ ...turn, ...thinking })]);
+  return joinTexts([...texts, template.renderPrompt(values())]);
 }
 
-/** The messages with neighbours of the same role joined, except answers of tools. */
+/**
+ * The messages with neighbours of one role joined, as in Ollama, but without loss: results of tools
+ * stay apart, and so do messages of an assistant whose parts would come in another order.
+ */
 function mergeNeighbors(messages: readonly ChatMessage[]): ChatMessage[] {
   const merged: ChatMessage[] = [];
   for (const message of messages) {
     const last = merged.at(-1);
-    if (last?.role === message.role && message.role !== "tool") {
-      merged[merged.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` };
-    } else {
-      merged.push(message);
-    }
+    const isJoined = last?.role === message.role && message.role !== "tool" &&
+      (partsOf(last).at(-1) ?? 0) <= (partsOf(message)[0] ?? Infinity);
+    if (isJoined) merged[merged.length - 1] = join(last, message);
+    else merged.push(message);
   }
   return merged;
+}
+
+/** The parts that a message has, as numbers in the order in which templates show them. */
+function partsOf({ thinking, content, toolCalls }: ChatMessage): number[] {
+  return [thinking, content, toolCalls?.length].flatMap((part, place) => part ? [place] : []);
+}
+
+function join(first: ChatMessage, second: ChatMessage): ChatMessage {
+  const thinking = joinParagraphs(first.thinking ?? "", second.thinking ?? "");
+  const toolCalls = [...first.toolCalls ?? [], ...second.toolCalls ?? []];
+  return {
+    role: first.role,
+    content: joinParagraphs(first.content, second.content),
+    ...thinking !== "" && { thinking },
+    ...toolCalls.length > 0 && { toolCalls },
+  };
+}
+
+function joinParagraphs(...texts: string[]): string {
+  return texts.filter((text) => text !== "").join("\n\n");
 }
 
 /** The values under Ollama's names. Thinking without a level has the level medium. */

@@ -59,6 +59,51 @@ Deno.test("renderGoChat() makes neighbors of the same role one, but for tools", 
   assertEquals(render(source, { messages }), "a\n\nb();c(x1);d();");
 });
 
+Deno.test("renderGoChat() loses nothing of an assistant's neighboring messages, nor their order", () => {
+  const call = (name: string) => ({ function: { name, arguments: {} } });
+  const source = "{{ range .Messages }}{{ .Role }}[{{ .Thinking }}|{{ .Content }}|" +
+    "{{ range .ToolCalls }}{{ .Function.Name }};{{ end }}]{{ end }}";
+  const assistant = (...parts: Omit<ChatMessage, "role">[]) =>
+    render(source, {
+      messages: [
+        { role: "user", content: "Hi" },
+        ...parts.map((part): ChatMessage => ({ role: "assistant", ...part })),
+      ],
+    }).replace("user[|Hi|]", "").replaceAll("assistant", "");
+  const [a, b] = [call("a"), call("b")];
+  assertEquals(
+    assistant({ content: "Look." }, { content: "Now.", toolCalls: [a] }),
+    "[|Look.\n\nNow.|a;]",
+  );
+  assertEquals(
+    assistant({ content: "", toolCalls: [a] }, { content: "", toolCalls: [b] }),
+    "[||a;b;]",
+  );
+  assertEquals(
+    assistant({ content: "", thinking: "Hm." }, { content: "", thinking: "So." }, {
+      content: "It",
+    }),
+    "[Hm.\n\nSo.|It|]",
+  );
+  assertEquals(
+    assistant({ content: "Look." }, { content: "Now.", thinking: "Hm.", toolCalls: [a] }),
+    "[|Look.|][Hm.|Now.|a;]",
+  );
+  assertEquals(
+    assistant({ content: "Look.", toolCalls: [a] }, { content: "Done." }),
+    "[|Look.|a;][|Done.|]",
+  );
+  const turns = "{{ .Prompt }}={{ .Response }};";
+  const messages: ChatMessage[] = [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: "Look.", toolCalls: [a] },
+    { role: "tool", content: "1" },
+    { role: "assistant", content: "Done." },
+    { role: "user", content: "Bye" },
+  ];
+  assertEquals(render(turns, { messages }), "Hi=Look.\n\nDone.;Bye=");
+});
+
 Deno.test("renderGoChat() gives tools as JSON and as parts, and none for an empty list", () => {
   const source = "{{ range .Messages }}{{ end }}{{ if .Tools }}{{ .Tools }}{{ else }}none{{ end }}";
   assertEquals(render(source, { tools: [] }), "none");
