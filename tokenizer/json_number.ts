@@ -28,7 +28,7 @@ export class JsonNumber extends String {
 
   /** The value that JSON.stringify writes as it is. */
   toJSON(): unknown {
-    return rawJson(this.toString());
+    return rawNumber(this);
   }
 }
 
@@ -41,8 +41,13 @@ const json = JSON as unknown as {
   rawJSON(text: string): unknown;
 };
 
-function rawJson(text: string): unknown {
-  return json.rawJSON(text);
+/**
+ * What JSON.stringify has to find in place of a number to write its text; for its second argument.
+ *
+ * @param number one that keeps its text, or a bigint
+ */
+export function rawNumber(number: { toString(): string }): unknown {
+  return json.rawJSON(number.toString());
 }
 
 /** Whether a value is a JSON number that keeps its text, also after postMessage has copied it. */
@@ -111,7 +116,7 @@ export function parseExactJson(text: string): unknown {
 /** The JSON text of a value, as JSON.stringify writes it, with numbers that keep their text and bigints. */
 export function writeExactJson(value: unknown): string {
   return JSON.stringify(value, (_key, part) => {
-    return typeof part === "bigint" || isJsonNumber(part) ? rawJson(part.toString()) : part;
+    return typeof part === "bigint" || isJsonNumber(part) ? rawNumber(part) : part;
   });
 }
 

@@ -1,7 +1,7 @@
 // The format of an answer as a restriction of its tokens: compiles the format of a request for the
 // model's vocabulary, once for all requests with the same format, and follows one answer.
 
-import { isJsonNumber, type Tokenizer } from "../../tokenizer/mod.ts";
+import { isJsonNumber, rawNumber, type Tokenizer } from "../../tokenizer/mod.ts";
 import { CancelledError } from "../cancellation.ts";
 import { EngineError } from "../errors.ts";
 import {
@@ -194,9 +194,9 @@ function keyOf(format: OutputFormat): string | undefined {
   try {
     return JSON.stringify(format, (_, value) => {
       if (value instanceof Map) return [...value];
-      const isOther = typeof value === "bigint" || isJsonNumber(value) ||
-        typeof value === "number" && !Number.isFinite(value);
-      return isOther ? { number: String(value) } : value;
+      if (typeof value === "bigint" || isJsonNumber(value)) return rawNumber(value);
+      const isBeyond = typeof value === "number" && !Number.isFinite(value);
+      return isBeyond ? { number: String(value) } : value;
     });
   } catch (error) {
     if (error instanceof RangeError || error instanceof TypeError) return undefined;

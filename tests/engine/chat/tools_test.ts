@@ -5,7 +5,8 @@ import { ChatTools } from "../../../engine/chat/chat_tools.ts";
 import { type ChatRequest, loadModel, SchemaError, type Tool } from "../../../engine/mod.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../../tiny_model.ts";
 import { folder, readAnswer, tinyLoad } from "../harness.ts";
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { JsonNumber } from "../../../tokenizer/mod.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 
 const path = `${folder}/tools.gguf`;
 
@@ -105,6 +106,41 @@ Deno.test("thinking is free, and the format holds after it", async () => {
   const { text: only, thinking: none } = await ask(3, { format });
   assertMatch(only, /^[1-9][0-9]$/);
   assertEquals(none, "");
+});
+
+Deno.test("prompts have the numbers that JavaScript writes, and bigints", async () => {
+  const parameters = { properties: { id: { maximum: 2n ** 64n, enum: [1e21, 0.5, 1, 2 ** 53] } } };
+  const values = { id: 9007199254740993n, list: [1e-7, -0] };
+  const messages: ChatRequest["messages"] = [
+    { role: "user", content: "Hi" },
+    {
+      role: "assistant",
+      content: "",
+      toolCalls: [{ function: { name: "f", arguments: values } }],
+    },
+  ];
+  const tools: Tool[] = [{ type: "function", function: { name: "f", parameters } }];
+  const prompt = await model.renderChat({ messages, tools });
+  assertStringIncludes(
+    prompt,
+    '{"maximum": 18446744073709551616, "enum": [1e+21, 0.5, 1, 9007199254740992]}',
+  );
+  assertStringIncludes(prompt, '{"id": 9007199254740993, "list": [1e-07, 0]}');
+});
+
+Deno.test("the arguments of a call are exact in its text, and doubles in its object", async () => {
+  const parameters = {
+    properties: { id: { const: 9007199254740993n }, x: { const: new JsonNumber("1.50") } },
+    required: ["id", "x"],
+  };
+  const tools: Tool[] = [{ type: "function", function: { name: "f", parameters } }];
+  const messages: ChatRequest["messages"] = [{ role: "user", content: "Hi" }];
+  const events = await Array.fromAsync(model.chat({ messages, tools, toolChoice: "required" }));
+  const end = events.find((event) => event.type === "callEnd");
+  assertEquals(end?.arguments, { id: 9007199254740992, x: 1.5 });
+  const pieces = events.filter((event) => event.type === "callArguments" && event.id === end?.id);
+  const json = pieces.map((event) => event.type === "callArguments" ? event.json : "").join("");
+  assertEquals(json.replaceAll(" ", ""), '{"id":9007199254740993,"x":1.50}');
 });
 
 Deno.test("calls stream: the start, pieces of JSON, then all arguments", async () => {

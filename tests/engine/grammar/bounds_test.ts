@@ -5,6 +5,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { compileGrammar, compileSchema, json, SchemaError } from "../../../engine/grammar/mod.ts";
 import { Constraint } from "../../../engine/generate/constraint.ts";
+import { JsonNumber } from "../../../tokenizer/mod.ts";
 import { smallTokenizer } from "./small_tokenizer.ts";
 import { threadTime } from "../../cpu_time.ts";
 import { share } from "../../share.ts";
@@ -116,6 +117,17 @@ Deno.test("values that no schema may list are refused by a SchemaError, within g
 Deno.test("formats that differ in numbers beyond JSON only are not taken for one another", () => {
   assertEquals(begin({ const: null }, 8) > 0, true);
   assertThrows(() => new Constraint({ schema: { const: Infinity } }, tokenizer, true), SchemaError);
+});
+
+Deno.test("formats that differ in the text of a number only are not taken for one another", () => {
+  const number = new JsonNumber("1.50");
+  const values = [number, structuredClone(number), "1.50", { number: "1.50" }, 1.5, 2n ** 64n];
+  const expected = ["1.50", "1.50", '"1.50"', '{"number":"1.50"}', "1.5", `${2n ** 64n}`];
+  for (const [index, value] of values.entries()) {
+    const constraint = new Constraint({ schema: { const: value } }, tokenizer, true);
+    const taken = tokenizer.encode(expected[index]!).every((token) => constraint.accept(token));
+    assert(taken && constraint.mustEnd, expected[index]);
+  }
 });
 
 Deno.test("a schema of more schemas than compile in a few seconds is refused by their number", () => {

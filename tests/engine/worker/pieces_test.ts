@@ -11,6 +11,7 @@ import type {
   ToWorker,
 } from "../../../engine/worker/protocol.ts";
 import type { ChatModel, MemoryUse, ModelInfo, TextToken } from "../../../engine/types/mod.ts";
+import { parseExactJson, writeExactJson } from "../../../tokenizer/mod.ts";
 import { threadTime } from "../../cpu_time.ts";
 
 function joined(pieces: Iterable<Piece>): unknown {
@@ -35,6 +36,11 @@ const VALUES: Record<string, unknown> = {
   "texts of which many make a piece": Array(40).fill("b".repeat(300_000)),
   "a request": { messages: [{ role: "user", content: "Hi" }], options: { seed: 1 }, stop: ["a"] },
 };
+
+Deno.test("numbers that keep their text have it on the other side", () => {
+  const text = '{"a":[1.0,1e21,9007199254740993,{"b":-0}],"c":"1.0"}';
+  assertEquals(writeExactJson(joined(takeApart(parseExactJson(text)))), text);
+});
 
 for (const [name, value] of Object.entries(VALUES)) {
   Deno.test(`${name}: taken apart and put together, it is the same`, () => {

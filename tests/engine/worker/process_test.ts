@@ -17,6 +17,7 @@ import type { HostListener, ModelHost } from "../../../engine/worker/protocol.ts
 import { ModelService } from "../../../engine/worker/service.ts";
 import { FakeModel } from "../../server/fake_model.ts";
 import { folder, readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
+import { parseExactJson, writeExactJson } from "../../../tokenizer/mod.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const greedy = { temperature: 0, maxTokens: 24 };
@@ -145,10 +146,11 @@ Deno.test("messages come out of a pipe as they went in, however it is cut into c
     [],
     { bytes: new Uint8Array(100_000).fill(7), deep: { map: new Map([[1, "x"]]) } },
   ];
+  const number = parseExactJson('{"a":[1.0,9007199254740993]}');
   const parts: Uint8Array[] = [];
   const sender = new MessageSender(new WritableStream({ write: (part) => void parts.push(part) }));
-  for (const message of messages) sender.send(message);
-  await until(() => parts.length === 2 * messages.length);
+  for (const message of [...messages, number]) sender.send(message);
+  await until(() => parts.length === 2 * messages.length + 2);
   const all = new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
   for (const size of [1, 3, 4096, all.length]) {
     const pipe = new ReadableStream({
@@ -161,6 +163,8 @@ Deno.test("messages come out of a pipe as they went in, however it is cut into c
         controller.close();
       },
     });
-    assertEquals(await Array.fromAsync(readMessages(pipe)), messages);
+    const read = await Array.fromAsync(readMessages(pipe));
+    assertEquals(writeExactJson(read.pop()), JSON.stringify(number));
+    assertEquals(read, messages);
   }
 });

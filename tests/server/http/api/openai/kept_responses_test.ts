@@ -8,6 +8,27 @@ import { able, type Answer, message, model, path, withKeeper } from "./response_
 const tools = [{ type: "function", ...weather.function }];
 const pixel = "data:image/png;base64,iVBORw0KGgo=";
 
+Deno.test("what is kept of a response has its numbers as they were written", () =>
+  withKeeper(async ({ app, post, told, loaded }) => {
+    const call = '{"id":9007199254740993,"x":1.0}';
+    const schema = '{"type":"object","properties":{"id":{"maximum":18446744073709551615}}}';
+    const tool = `{"type":"function","name":"weather","parameters":${schema}}`;
+    const ask = async (members: string) => {
+      const response = await post(path, `{"model":"tiny","tools":[${tool}],${members}}`);
+      return JSON.parse(await response.text());
+    };
+    await ask('"input":"Hi"');
+    loaded[0]!.script = gives(callEvents("c1", "weather", [call]));
+    const { id } = await ask('"input":"Weather?"');
+    const kept = await (await app.request(`${path}/${id}`)).text();
+    assertStringIncludes(kept, `"parameters":${schema}`);
+    const item = JSON.parse(kept).output[0];
+    assertEquals(item.arguments, call);
+    const output = '{"type":"function_call_output","call_id":"c1","output":"22C"}';
+    await ask(`"input":[${output}],"previous_response_id":"${id}"`);
+    assertEquals(JSON.stringify(told()[1]!.toolCalls![0]!.function.arguments), call);
+  }));
+
 Deno.test("a conversation goes on from a response: all but the instructions, call results included", () =>
   withKeeper(async ({ ask, get, told, loaded }) => {
     const calls = gives([
