@@ -1,5 +1,6 @@
 // A server with Ollama's API and without a model: it streams the words it is told to, as slowly as it
 // is told to, and remembers what it was asked. Used in this process and, behind a port, from tmux.
+import { parseExactJson } from "../../../../tokenizer/mod.ts";
 
 /** A request that came. */
 export interface FakeRequest {
@@ -58,7 +59,7 @@ export class FakeOllama {
   readonly handle = async (request: Request): Promise<Response> => {
     const path = new URL(request.url).pathname;
     const text = await request.text();
-    const asked = { path, body: text ? JSON.parse(text) : undefined };
+    const asked = { path, body: text ? parseExactJson(text) : undefined };
     if (path === "/") return new Response("Ollama is running");
     if (path === "/api/ps") {
       const { loading } = this.options;

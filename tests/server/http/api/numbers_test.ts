@@ -112,6 +112,37 @@ Deno.test("a response repeats its tools and its format, and is kept, with their 
   assertEquals(answer.split(PARAMETERS).length, 3, answer);
 });
 
+/** Options as some clients spell them, by path. */
+const OPTIONS: Record<string, string> = {
+  "/api/chat": '"messages":[{"role":"user","content":"Hi"}],"options":{"temperature":1.0,' +
+    '"top_k":4e1,"num_predict":5.0,"seed":1E2},"keep_alive":3.0e2,"logprobs":true,"top_logprobs":2.0',
+  "/api/generate":
+    '"prompt":"Hi","options":{"temperature":10e-1,"top_k":40.0,"num_predict":50e-1,' +
+    '"seed":100.0},"logprobs":true,"top_logprobs":2e0',
+  "/v1/chat/completions": '"messages":[{"role":"user","content":"Hi"}],"temperature":1.0,' +
+    '"max_tokens":5.0,"seed":1e2,"n":1.0,"options":{"top_k":40.0},"logprobs":true,"top_logprobs":2.0',
+  "/v1/completions":
+    '"prompt":"Hi","temperature":1.00,"max_tokens":0.5e1,"seed":1e2,"logprobs":2.0,' +
+    '"best_of":1.0,"options":{"top_k":40.0}',
+  "/v1/responses":
+    '"input":"Hi","temperature":1.0,"max_output_tokens":5.0,"options":{"top_k":40.0,' +
+    '"seed":1e2}',
+  "/v1/messages":
+    '"messages":[{"role":"user","content":"Hi"}],"temperature":1.0,"max_tokens":5.0,' +
+    '"top_k":4.0e1,"options":{"seed":1e2},"thinking":{"type":"enabled","budget_tokens":1024.0}',
+};
+
+for (const [path, members] of Object.entries(OPTIONS)) {
+  Deno.test(`options of ${path} are ordinary numbers, however they are spelled`, async () => {
+    const { post, loaded } = createTestApp();
+    const response = await post(path, `{"model":"tiny","stream":false,${members}}`);
+    assertEquals(response.status, 200, await response.text());
+    const { temperature, topK, maxTokens, seed, logprobs } = loaded[0]!.requests[0]!.request;
+    assertEquals([temperature, topK, maxTokens, seed], [1, 40, 5, 100]);
+    assertEquals(logprobs, members.includes("logprobs") ? 2 : undefined);
+  });
+}
+
 const { app } = await createTinyApp("numbers");
 
 async function ask(path: string, body: string): Promise<string> {
