@@ -102,6 +102,16 @@ export class ModelClosedError extends EngineError {
   override name = "ModelClosedError";
 }
 
+/** The worker or the process of a model ended by itself, for example because it was killed. */
+export class ModelCrashedError extends ModelClosedError {
+  /** Name of the class. */
+  override name = "ModelCrashedError";
+  /** @param state how it ended: the text of an uncaught error, or of a process's end */
+  constructor(state: string) {
+    super(`Cannot go on: the model's worker crashed: ${state}`);
+  }
+}
+
 /** A LoRA adapter that does not fit the model. */
 export class AdapterError extends EngineError {
   /** Name of the class. */

@@ -85,6 +85,7 @@ export class Loader {
       onProgress: (progress: LoadProgress) => void;
       isolated: boolean;
       onBusy: (busy: WorkerBusyError) => void;
+      onCrash: () => void;
     },
   ): Promise<ChatModel> {
     const options = { ...fitted?.options ?? this.#optionsFor(asked), ...how };

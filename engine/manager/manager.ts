@@ -183,6 +183,7 @@ export class ModelManager {
 
   async #openInto(managed: ManagedModel): Promise<ChatModel> {
     try {
+      if (managed.entry.source.kind === "files") this.#options.startAhead?.();
       const fitted = await this.#loader.fit(managed.entry, managed.asked);
       if (fitted) managed.fitted = fitted;
       managed.model = await this.#openFitting(managed);
@@ -210,6 +211,7 @@ export class ModelManager {
           onProgress: (progress) => void (managed.progress = progress),
           isolated: this.#isIsolated(managed),
           onBusy: (busy) => this.#busyWorkers.add(managed, busy, () => void this.#close(managed)),
+          onCrash: () => void this.#close(managed),
         });
       } catch (error) {
         if (!(error instanceof GpuMemoryError)) throw error;

@@ -22,6 +22,8 @@ export interface ManagerOptions {
   open: (source: ModelSource, options: OpenOptions) => Promise<ChatModel>;
   /** Estimates how much memory a model will take. Default: unknown, and everything fits. */
   estimate?: (source: FileSource) => Promise<Estimate & Partial<Disposable>>;
+  /** Called when a load begins, so that what it will need starts while its memory is estimated. */
+  startAhead?: () => void;
   /** The memory for models, read before the first load. Default: unlimited. */
   budget?: () => Promise<MemoryBudget>;
   /** Whether layers are faster on the GPU than on the CPU beside it. Default: they are. */

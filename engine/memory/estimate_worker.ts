@@ -1,5 +1,5 @@
 // The thread that makes estimates, so that no file, whatever it contains, blocks the thread that
-// serves HTTP. Each worker is for one model; its client is worker_estimate.ts.
+// serves HTTP. It is at one model at a time; its client is worker_estimate.ts.
 
 import { type ErrorRecord, packError } from "../error_record.ts";
 import type { LoadOptions } from "../types/mod.ts";
@@ -9,6 +9,8 @@ import { createEstimate, type Estimate, type FileSource, type MemoryEstimate } f
 /** The message to the worker: the files, the devices, and the load options. */
 export interface EstimateRequest {
   id: number;
+  /** Counts the models that the worker was at: for each one its files are read. */
+  turn: number;
   source: FileSource;
   profiles: DeviceProfiles;
   options: Omit<LoadOptions, "onProgress" | "signal">;
@@ -24,17 +26,18 @@ export type EstimateAnswer =
  * that import the library without the types of workers.
  */
 const thread = globalThis as unknown as EventTarget & { postMessage(message: unknown): void };
-let estimate: Promise<Estimate> | undefined;
+let current: { turn: number; estimate: Promise<Estimate> } | undefined;
 
 thread.addEventListener("message", (event) => {
   void answer((event as MessageEvent<EstimateRequest>).data);
 });
 
-async function answer({ id, source, profiles, options }: EstimateRequest): Promise<void> {
+async function answer({ id, turn, source, profiles, options }: EstimateRequest): Promise<void> {
   const send = (message: EstimateAnswer) => thread.postMessage(message);
   try {
-    estimate ??= createEstimate(source, profiles);
-    send({ id, estimate: await (await estimate)(options) });
+    if (current?.turn !== turn) current = { turn, estimate: createEstimate(source, profiles) };
+    const estimate = await current.estimate;
+    send({ id, estimate: await estimate(options) });
   } catch (error) {
     send({ id, error: packError(error) });
   }

@@ -1,56 +1,162 @@
-// Estimates in a worker: the client of estimate_worker.ts. There is one worker for each model whose
-// load is planned.
+// Estimates in workers: the client of estimate_worker.ts. Starting a worker blocks this thread for a
+// twentieth of a second, and much longer on a busy machine: so there are few of them, each of which is
+// at one model at a time, for all who plan its load, and then goes on to the next.
 
 import { startWorker, untilRoomForWorker } from "../../kernels/mod.ts";
+import { nextTask } from "../async.ts";
 import { unpackError } from "../error_record.ts";
 import { crashOfWorker, EngineError } from "../errors.ts";
+import { deviceProfiles } from "./devices.ts";
 import type { Estimate, FileSource, MemoryEstimate } from "./estimate.ts";
 import type { EstimateAnswer, EstimateRequest } from "./estimate_worker.ts";
-import { deviceProfiles } from "./devices.ts";
 
 /** Longest that an estimate may take, in milliseconds. The largest models take a second. */
 const LONGEST = 30_000;
+/** Most workers: a file that takes long holds up its own alone. */
+const MOST_WORKERS = 2;
 
 const ATTEMPT = "Cannot plan the load of the model";
 
-/** Estimates of one model. Disposing of it ends the worker. */
+/** Estimates of one model. Disposing of it gives its worker back. */
 export type DisposableEstimate = Estimate & Disposable;
 
 /** Estimates of one model, whose files are read in a worker. Errors: those of createEstimate(). */
 export async function estimateInWorker(source: FileSource): Promise<DisposableEstimate> {
   const profiles = await deviceProfiles();
-  await untilRoomForWorker();
-  const worker = startWorker(
-    new URL("./estimate_worker.ts", import.meta.url),
-    ATTEMPT,
-  );
-  const waiting = new Map<number, PromiseWithResolvers<MemoryEstimate>>();
-  const fail = (error: Error) => {
-    for (const { reject } of waiting.values()) reject(error);
-  };
-  worker.onmessage = ({ data }: MessageEvent<EstimateAnswer>) => {
-    const answer = waiting.get(data.id);
-    if ("error" in data) answer?.reject(unpackError(data.error));
-    else answer?.resolve(data.estimate);
-  };
-  worker.onerror = (event) => {
-    event.preventDefault();
-    fail(crashOfWorker(ATTEMPT, event.message));
-  };
-  let id = 0;
-  const estimate: Estimate = async ({ onProgress: _, signal: __, ...options }) => {
+  const worker = await workers.take(source);
+  const { turn } = worker;
+  const estimate: Estimate = ({ onProgress: _, signal: __, ...options }) =>
+    worker.ask({ turn, source, profiles, options });
+  return Object.assign(estimate, { [Symbol.dispose]: () => workers.give(worker) });
+}
+
+/** A worker that makes estimates. */
+class EstimateWorker {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, PromiseWithResolvers<MemoryEstimate>>();
+  readonly #onEnd: () => void;
+  #lastId = 0;
+  #fault: Error | undefined;
+  /** The model that it is at, of this number of users. */
+  key: string;
+  users = 0;
+  /** Counts the models: what the worker has read for one is of no use for the next. */
+  turn = 0;
+
+  /** @param onEnd called when it is of no more use. Errors: ResourceError. */
+  constructor(key: string, onEnd: () => void) {
+    this.key = key;
+    this.#onEnd = onEnd;
+    this.#worker = startWorker(new URL("./estimate_worker.ts", import.meta.url), ATTEMPT);
+    this.#worker.onmessage = ({ data }: MessageEvent<EstimateAnswer>) => {
+      const answer = this.#waiting.get(data.id);
+      if ("error" in data) answer?.reject(unpackError(data.error));
+      else answer?.resolve(data.estimate);
+    };
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      this.end(crashOfWorker(ATTEMPT, event.message));
+    };
+  }
+
+  /** An estimate with these options. */
+  async ask(request: Omit<EstimateRequest, "id">): Promise<MemoryEstimate> {
+    if (this.#fault) throw this.#fault;
+    const id = ++this.#lastId;
     const answer = Promise.withResolvers<MemoryEstimate>();
-    const request: EstimateRequest = { id: ++id, source, profiles, options };
-    waiting.set(request.id, answer);
+    this.#waiting.set(id, answer);
     const late = new EngineError(`${ATTEMPT}: no answer within ${LONGEST / 1000} seconds`);
-    const timer = setTimeout(fail, LONGEST, late);
+    const timer = setTimeout(() => this.end(late), LONGEST);
     try {
-      worker.postMessage(request);
+      this.#worker.postMessage({ id, ...request } satisfies EstimateRequest);
       return await answer.promise;
     } finally {
       clearTimeout(timer);
-      waiting.delete(request.id);
+      this.#waiting.delete(id);
     }
-  };
-  return Object.assign(estimate, { [Symbol.dispose]: () => worker.terminate() });
+  }
+
+  /** Ends it. Who waits for an answer gets the error. */
+  end(error = new EngineError(`${ATTEMPT}: its worker has ended`)): void {
+    this.#fault ??= error;
+    this.#worker.terminate();
+    this.#onEnd();
+    for (const { reject } of this.#waiting.values()) reject(error);
+  }
 }
+
+/** Somebody who waits for a worker. */
+interface Waiting extends PromiseWithResolvers<EstimateWorker> {
+  readonly key: string;
+}
+
+/** The workers, and who waits for one. */
+class EstimateWorkers {
+  readonly #workers = new Set<EstimateWorker>();
+  #waiting: Waiting[] = [];
+  /** The models for which a worker is being started. */
+  readonly #starting = new Set<string>();
+
+  /** A worker for the model of these files. */
+  async take(source: FileSource): Promise<EstimateWorker> {
+    const waiting = { key: JSON.stringify(source), ...Promise.withResolvers<EstimateWorker>() };
+    this.#waiting.push(waiting);
+    for (const worker of this.#workers) this.#share(worker);
+    if (this.#waiting.includes(waiting)) this.#startForNext();
+    return await waiting.promise;
+  }
+
+  /** Gives a worker back. It goes on to the next model, or ends if there is none. */
+  give(worker: EstimateWorker): void {
+    if (--worker.users > 0 || !this.#workers.has(worker)) return;
+    const [next] = this.#waiting;
+    if (!next) return worker.end();
+    worker.key = next.key;
+    worker.turn++;
+    this.#share(worker);
+  }
+
+  /** Gives a worker to all who wait for the model that it is at. */
+  #share(worker: EstimateWorker): void {
+    const [same, others] = [true, false].map((isSame) =>
+      this.#waiting.filter(({ key }) => (key === worker.key) === isSame)
+    );
+    this.#waiting = others!;
+    worker.users += same!.length;
+    for (const { resolve } of same!) resolve(worker);
+  }
+
+  /** Starts a worker for the first model that needs one, unless there are as many as there may be. */
+  #startForNext(): void {
+    const next = this.#waiting.find(({ key }) => !this.#starting.has(key));
+    if (!next || this.#workers.size + this.#starting.size >= MOST_WORKERS) return;
+    const { key } = next;
+    this.#starting.add(key);
+    void this.#start(key).finally(() => this.#starting.delete(key)).then(
+      () => this.#startForNext(),
+      (error) => this.#fail(error),
+    );
+  }
+
+  /** Ends the wait for a worker that cannot be started, unless there is one to wait for. */
+  #fail(error: unknown): void {
+    if (this.#workers.size > 0) return;
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+
+  async #start(key: string): Promise<void> {
+    // What else this turn has to do comes first.
+    await nextTask();
+    await untilRoomForWorker();
+    // Another worker may have become free meanwhile.
+    if (!this.#waiting.some((waiting) => waiting.key === key)) return;
+    const worker: EstimateWorker = new EstimateWorker(key, () => {
+      this.#workers.delete(worker);
+      this.#startForNext();
+    });
+    this.#workers.add(worker);
+    this.#share(worker);
+  }
+}
+
+const workers = new EstimateWorkers();

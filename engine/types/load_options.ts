@@ -94,6 +94,8 @@ export interface LoadOptions extends GpuShare {
    * It is running work that cannot be cancelled.
    */
   onBusy?: (busy: WorkerBusyError) => void;
+  /** Called if the worker or the process of the loaded model ends by itself: it has to be loaded anew. */
+  onCrash?: () => void;
   /** Aborting it ends the load with its reason. */
   signal?: AbortSignal;
 }

@@ -5,7 +5,7 @@
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
 import { inSlices } from "../async.ts";
-import { ModelClosedError, WorkerBusyError } from "../errors.ts";
+import { ModelClosedError, ModelCrashedError, WorkerBusyError } from "../errors.ts";
 import { EventQueue } from "../generate/mod.ts";
 import type {
   ChatEvent,
@@ -72,6 +72,7 @@ export interface HostedOptions {
   readonly blocks: BlockHost;
   readonly closing: CancelFlag;
   readonly onBusy: (busy: WorkerBusyError) => void;
+  readonly onCrash: () => void;
   readonly patience: Patience;
 }
 
@@ -112,9 +113,11 @@ export class HostedModel implements ChatModel {
     host.listen({
       receive: (message) => this.#receive(message),
       crash: (state) => {
-        this.#refuse(new ModelClosedError(`Cannot go on: the model's worker crashed: ${state}`));
+        const isExpected = this.#closing !== undefined;
+        this.#refuse(new ModelCrashedError(state));
         this.#gone.resolve();
         this.#setFree();
+        if (!isExpected) this.#options.onCrash();
       },
     });
   }

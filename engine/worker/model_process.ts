@@ -5,7 +5,7 @@
 import { openModelInWorker } from "./open_model.ts";
 import { MessageSender, readMessages } from "./message_pipe.ts";
 import type { ToWorker } from "./protocol.ts";
-import { ModelService } from "./service.ts";
+import { type LoadModel, ModelService } from "./service.ts";
 
 /** Serves a model over this process's pipes, until the parent closes them; then the process ends. */
 export async function serveModelProcess(): Promise<never> {
@@ -14,7 +14,10 @@ export async function serveModelProcess(): Promise<never> {
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, () => {});
   const answers = new MessageSender(Deno.stdout.writable);
-  const service = new ModelService(openModelInWorker, (message) => answers.send(message));
+  // Without its worker the process is of no use: its parent sees that it has ended.
+  const load: LoadModel = (path, options) =>
+    openModelInWorker(path, { ...options, onCrash: () => Deno.exit(1) });
+  const service = new ModelService(load, (message) => answers.send(message));
   for await (const message of readMessages(Deno.stdin.readable)) {
     void service.receive(message as ToWorker);
   }

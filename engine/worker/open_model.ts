@@ -46,7 +46,16 @@ export async function openModelInProcess(
 export async function openModelIn(
   host: ModelHost,
   path: string,
-  { onProgress, onBusy = () => {}, signal, blockStore, tuning, proof, ...plain }: LoadOptions = {},
+  {
+    onProgress,
+    onBusy = () => {},
+    onCrash = () => {},
+    signal,
+    blockStore,
+    tuning,
+    proof,
+    ...plain
+  }: LoadOptions = {},
   patience = PATIENCE,
 ): Promise<ChatModel> {
   const warn = tuning?.warn ?? proof?.warn;
@@ -78,7 +87,7 @@ export async function openModelIn(
   });
   try {
     host.send({ kind: "load", path, options, blocks: blocks.keeping, closing: closing.memory });
-    return new HostedModel(host, { closing, onBusy, patience, blocks }, await loaded);
+    return new HostedModel(host, { closing, onBusy, onCrash, patience, blocks }, await loaded);
   } catch (error) {
     blocks[Symbol.dispose]();
     // The worker frees what it has on the GPU by itself, if it is given the time.

@@ -33,7 +33,7 @@ export type ToWorker =
   | {
     kind: "load";
     path: string;
-    options: Omit<LoadOptions, "onProgress" | "onBusy" | "signal" | "blockStore">;
+    options: Omit<LoadOptions, "onProgress" | "onBusy" | "onCrash" | "signal" | "blockStore">;
     /** Where blocks are kept that leave the KV cache. */
     blocks: BlockKeeping;
     closing?: SharedArrayBuffer;

@@ -32,7 +32,12 @@ export function systemDependencies(): CliDependencies {
   return {
     open: openModel,
     inspect: inspectModel,
-    memory: { estimate: estimateAhead, budget: readMemoryBudget, isGpuFaster },
+    memory: {
+      estimate: estimateInWorker,
+      startAhead: startWorkerAhead,
+      budget: readMemoryBudget,
+      isGpuFaster,
+    },
     device: {
       examine: (proof) => examineDevice({}, proof),
       describe: async () => (await gpuProfile()).description,
@@ -47,12 +52,6 @@ export function systemDependencies(): CliDependencies {
     environment: Deno.env.toObject(),
     fetch: globalThis.fetch,
   };
-}
-
-/** Estimates of a model; while they are made, the thread that loads it starts. */
-function estimateAhead(source: FileSource): ReturnType<typeof estimateInWorker> {
-  startWorkerAhead();
-  return estimateInWorker(source);
 }
 
 /** Profiles the model of these files in this thread. */

@@ -36,6 +36,7 @@ export interface AssembleDependencies {
   /** How much memory there is, and how much models will take. Default: everything fits. */
   memory?: {
     estimate: NonNullable<ManagerOptions["estimate"]>;
+    startAhead?: () => void;
     budget: (options: BudgetOptions) => Promise<MemoryBudget>;
     isGpuFaster?: () => Promise<boolean>;
   };
@@ -149,7 +150,7 @@ function createManager(
     warn: log.warn,
     ...(memory && {
       estimate: memory.estimate,
-      ...given({ isGpuFaster: memory.isGpuFaster }),
+      ...given({ isGpuFaster: memory.isGpuFaster, startAhead: memory.startAhead }),
       budget: () => memory.budget({ overhead, ...given({ total, cacheMemory }) }),
     }),
     load: { maxSequences, ...given({ contextLength, cacheType: settings.cacheTypes }) },

@@ -16,6 +16,7 @@ import type {
 } from "../../../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, HttpError } from "../errors.ts";
 import { HEARTBEAT, HEARTBEAT_MILLISECONDS, withHeartbeat } from "../stream/heartbeat.ts";
+import { withoutCrash } from "./lease.ts";
 import type { WaitingQueue } from "./queue.ts";
 import { type UnreadBudget, UnreadEvents } from "./unread.ts";
 
@@ -74,7 +75,11 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   }
 
   /** Begins a generation and waits for its first event, which may be that it is queued. */
-  static async start(
+  static start(resources: GenerationResources, request: GenerationRequest): Promise<Generation> {
+    return withoutCrash(() => Generation.#begin(resources, request));
+  }
+
+  static async #begin(
     { manager, queue, unread }: GenerationResources,
     request: GenerationRequest,
   ): Promise<Generation> {

@@ -1,7 +1,12 @@
 // Leases for routes that give one answer and stream nothing: a model is kept loaded during one call, or
 // loaded or unloaded because a request asks for that. Knows no wire format.
 
-import type { AcquireOptions, ChatModel, ModelManager } from "../../../engine/mod.ts";
+import {
+  type AcquireOptions,
+  type ChatModel,
+  ModelCrashedError,
+  type ModelManager,
+} from "../../../engine/mod.ts";
 import type { WaitingQueue } from "./queue.ts";
 
 /** The resources of a server that a lease needs. */
@@ -10,14 +15,36 @@ export interface LeaseResources {
   queue: WaitingQueue;
 }
 
+/**
+ * Makes an attempt to use a model, and another one, on the model loaded anew, if its worker has ended
+ * by itself before anything came of the first: it may have ended long before, and nobody noticed.
+ */
+export async function withoutCrash<T>(attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof ModelCrashedError)) throw error;
+    return await attempt();
+  }
+}
+
 /** Waits for a lease on the model, runs `use` on it, and releases the lease however that ends. */
 export async function withModel<T>(
-  { manager, queue }: LeaseResources,
+  resources: LeaseResources,
   model: string,
   options: AcquireOptions,
   use: (model: ChatModel, loadMilliseconds: number) => Promise<T>,
 ): Promise<T> {
-  using _place = queue.enter();
+  using _place = resources.queue.enter();
+  return await withoutCrash(() => useModel(resources, model, options, use));
+}
+
+async function useModel<T>(
+  { manager }: LeaseResources,
+  model: string,
+  options: AcquireOptions,
+  use: (model: ChatModel, loadMilliseconds: number) => Promise<T>,
+): Promise<T> {
   const lease = await manager.acquire(model, options);
   try {
     return await use(lease.model, lease.loadMilliseconds);

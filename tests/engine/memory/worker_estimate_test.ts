@@ -40,3 +40,49 @@ Deno.test("this thread goes on while an estimate is made", async () => {
   // Here each estimate would take some ten milliseconds, and none of them would let a timer through.
   assert(turns - before >= 10, `the timer of this thread had ${turns} turns`);
 });
+
+/** The workers that are started while work runs. */
+async function startedBy(work: () => Promise<void>): Promise<number> {
+  const { Worker } = globalThis;
+  let started = 0;
+  globalThis.Worker = class extends Worker {
+    constructor(module: string | URL, options?: WorkerOptions) {
+      started++;
+      super(module, options);
+    }
+  };
+  try {
+    await work();
+  } finally {
+    globalThis.Worker = Worker;
+  }
+  return started;
+}
+
+Deno.test("many estimates at once share few workers, for one model and for several", async () => {
+  const options = { contextLength: 100, maxSequences: 3 };
+  const other = `${folder}/other-size.gguf`;
+  await writeTinyLlama(other, { layers: 1 });
+  const expected = new Map(
+    await Promise.all(
+      [tinyPath, other].map(async (path) => [path, await estimateMemory(path, options)] as const),
+    ),
+  );
+  const plan = async (path: string) => {
+    using estimate = await estimateInWorker(sourceOf(path));
+    assertEquals(await estimate(options), expected.get(path));
+  };
+  const broken = async () => {
+    using estimate = await estimateInWorker(sourceOf(`${folder}/missing.gguf`));
+    await assertRejects(() => estimate(options), Error, "missing.gguf");
+  };
+  const same = await startedBy(async () =>
+    void await Promise.all(Array.from({ length: 16 }, () => plan(tinyPath)))
+  );
+  assertEquals(same, 1);
+  const mixed = await startedBy(async () => {
+    const plans = Array.from({ length: 8 }, (_, index) => plan(index % 2 ? tinyPath : other));
+    await Promise.all([...plans, broken(), ...Array.from({ length: 4 }, () => plan(tinyPath))]);
+  });
+  assert(mixed <= 2, `${mixed} workers`);
+});
