@@ -44,11 +44,15 @@ export function compileGrammar(
     machine.tryOut();
     return Object.assign(machine, { warnings: documents.warnings });
   } catch (error) {
+    if (error instanceof PatternError) {
+      const { reason, column } = error;
+      throw new GrammarError(reason, column ? { line: 1, column } : undefined);
+    }
     if (error instanceof GrammarError) {
       throw new GrammarError(error.reason, parsed.placeOf(error.rule ?? "root"), error.rule);
     }
     const isLimit = error instanceof MachineError || error instanceof LanguageError ||
-      error instanceof PatternError || error instanceof NumberError;
+      error instanceof NumberError;
     throw isLimit ? new GrammarError(error.message) : error;
   }
 }
@@ -56,16 +60,10 @@ export function compileGrammar(
 /**
  * Compiles a pattern for a vocabulary: it must match the whole answer, which is text without quotes.
  *
- * @param source in the syntax of ECMA-262 with the u flag
- * @throws GrammarError for what is no such pattern, cannot be enforced or has no text
+ * @param source in the syntax of ECMA-262 with the u flag; what other dialects have is read where they
+ *   agree
+ * @throws GrammarError { line, column } for what is no such pattern, cannot be enforced or has no text
  */
 export function compilePattern(source: string, tokenizer: Tokenizer): CompiledSchema {
-  try {
-    // The pattern is parsed alone first: otherwise an unbalanced parenthesis could close the group
-    // around it.
-    new Languages().pattern(source);
-  } catch (error) {
-    throw error instanceof Error ? new GrammarError(error.message) : error;
-  }
-  return compileGrammar({ root: { type: "pattern", source: `^(?:${source})$` } }, tokenizer);
+  return compileGrammar({ root: { type: "pattern", source, isWhole: true } }, tokenizer);
 }

@@ -29,9 +29,10 @@ export type Grammar =
   /** Any text, even empty, that contains none of these strings. Control tokens are not text. */
   | { readonly type: "text"; readonly without: readonly string[] }
   /**
-   * A text that an ECMA-262 pattern matches: anywhere, as in JSON Schema, unless it has anchors.
+   * A text in which a pattern of ECMA-262, or of another dialect, matches somewhere, as in JSON
+   * Schema; or which it matches as a whole.
    */
-  | { readonly type: "pattern"; readonly source: string }
+  | { readonly type: "pattern"; readonly source: string; readonly isWhole?: boolean }
   | JsonGrammar;
 
 /** A JSON document that fits a schema. */

@@ -1,10 +1,21 @@
 // The errors of regular languages: a pattern that is invalid or not regular, and a language that
 // exceeds its limits.
 
-/** A pattern that is not ECMA-262 syntax, or no regular language (back-references). */
+/** A pattern that is malformed, has no meaning that is known, or is no regular language. */
 export class PatternError extends Error {
   /** Name of the class. */
   override name = "PatternError";
+
+  /**
+   * An error that says where and why.
+   *
+   * @param column where in the pattern, in characters from 1; undefined if it is the pattern as a whole
+   */
+  constructor(readonly reason: string, readonly column?: number) {
+    super(
+      `Cannot read the pattern${column === undefined ? "" : ` at column ${column}`}: ${reason}`,
+    );
+  }
 }
 
 /** A language that needs more states or steps than are allowed. */

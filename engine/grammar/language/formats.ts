@@ -19,7 +19,7 @@ const PATTERNS: ReadonlyMap<string, () => readonly string[]> = new Map(
   }),
 );
 
-/** The patterns that a string of a format matches; undefined if the format is not known. */
+/** The patterns that a string of a format matches as a whole; undefined if the format is not known. */
 export function formatPatterns(name: string): readonly string[] | undefined {
-  return PATTERNS.get(name)?.().map((source) => `^(?:${source})$`);
+  return PATTERNS.get(name)?.();
 }

@@ -18,6 +18,7 @@ import {
 } from "./members.ts";
 import { patternLanguage } from "./pattern_language.ts";
 import { OpenEnds } from "./open_ends.ts";
+import { END, sequenceNode, START } from "./pattern_node.ts";
 import { parsePattern } from "./pattern_parser.ts";
 import { StringAutomaton } from "./string_automaton.ts";
 import { StringStates } from "./string_states.ts";
@@ -109,15 +110,19 @@ export class Languages {
   }
 
   /**
-   * The strings that contain a match of a pattern.
-   * @param source in the syntax of ECMA-262 with the u flag
-   * @throws {PatternError} if the pattern is invalid or has back-references
+   * The strings that contain a match of a pattern, or are one.
+   * @param source in the syntax of ECMA-262 with the u flag, or of another dialect
+   * @param isWhole whether the match has to be the whole string
+   * @throws {PatternError} if the pattern is invalid, has several meanings, or is not regular
    */
-  pattern(source: string): LanguageId {
-    let language = this.#patterns.get(source);
+  pattern(source: string, isWhole = false): LanguageId {
+    const key = `${isWhole} ${source}`;
+    let language = this.#patterns.get(key);
     if (language === undefined) {
-      language = patternLanguage(this.#expressions, parsePattern(source));
-      this.#patterns.set(source, language);
+      const found = parsePattern(source);
+      const node = isWhole ? sequenceNode([START, found, END]) : found;
+      language = patternLanguage(this.#expressions, node);
+      this.#patterns.set(key, language);
     }
     return language;
   }
@@ -125,7 +130,7 @@ export class Languages {
   /** The strings of a format of JSON Schema; undefined if it is not among those known. */
   format(name: string): LanguageId | undefined {
     const patterns = formatPatterns(name);
-    return patterns && this.#expressions.and(patterns.map((source) => this.pattern(source)));
+    return patterns && this.#expressions.and(patterns.map((source) => this.pattern(source, true)));
   }
 
   /** The union of languages. */

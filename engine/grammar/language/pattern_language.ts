@@ -7,7 +7,6 @@ import { PatternError } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
 import { type Expressions, SHARED_BEGINNING } from "./expressions.ts";
 import type { PatternNode } from "./pattern_node.ts";
-import { WORD_CHARACTERS } from "./pattern_sets.ts";
 
 /** Whether a place is the start of the text; undefined if that is not known. */
 type AtStart = boolean | undefined;
@@ -19,17 +18,12 @@ export function patternLanguage(expressions: Expressions, pattern: PatternNode):
 
 class Translator {
   readonly #expressions: Expressions;
-  readonly #wordEnd: Expression;
-  readonly #wordStart: Expression;
   /** Whether this is a look-behind: its text ends where the assertion is. */
   readonly #back: boolean;
 
   constructor(expressions: Expressions, back = false) {
     this.#expressions = expressions;
     this.#back = back;
-    const word = expressions.set(WORD_CHARACTERS);
-    this.#wordEnd = expressions.concat(expressions.everything, word);
-    this.#wordStart = expressions.concat(word, expressions.everything);
   }
 
   /** Any text, then `pattern`, then `next`. */
@@ -77,7 +71,7 @@ class Translator {
         return e.and([this.#end(), next]);
       case "boundary":
         return e.or(
-          this.#boundary(node.not).map(([prefix, rest]) =>
+          this.#boundary(node).map(([prefix, rest]) =>
             this.#lookBehind(prefix, e.and([rest, next]), atStart)
           ),
         );
@@ -109,10 +103,10 @@ class Translator {
         return e.ahead(this.#end());
       case "boundary":
         return e.or(
-          this.#boundary(node.not).map(([prefix, rest]) =>
-            e.concat(e.behind(prefix), e.ahead(rest))
-          ),
+          this.#boundary(node).map(([prefix, rest]) => e.concat(e.behind(prefix), e.ahead(rest))),
         );
+      case "reference":
+        throw new TypeError("Translating a pattern: its references have to be replaced before");
     }
   }
 
@@ -145,10 +139,14 @@ class Translator {
   }
 
   /** The languages of the text before and after a word boundary, or a place that is not one. */
-  #boundary(not: boolean): [prefix: Expression, rest: Expression][] {
+  #boundary(
+    { not, word }: PatternNode & { kind: "boundary" },
+  ): [prefix: Expression, rest: Expression][] {
     this.#refuseInLookBehind();
     const e = this.#expressions;
-    const [before, after] = [this.#wordEnd, this.#wordStart];
+    const character = e.set(word);
+    const before = e.concat(e.everything, character);
+    const after = e.concat(character, e.everything);
     return not
       ? [[before, after], [e.not(before), e.not(after)]]
       : [[before, e.not(after)], [e.not(before), after]];
@@ -156,6 +154,6 @@ class Translator {
 
   #refuseInLookBehind(): void {
     if (!this.#back) return;
-    throw new PatternError("Reading a pattern: a look-behind that looks ahead is not supported");
+    throw new PatternError("a look-behind that looks ahead is not supported");
   }
 }

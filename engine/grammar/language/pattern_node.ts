@@ -1,5 +1,5 @@
-// A parsed ECMA-262 pattern. It does not distinguish greedy from lazy quantifiers, nor groups that
-// capture from others, because these do not affect the language.
+// A parsed pattern. Which of its groups capture is kept beside it, for back references; these, and groups
+// that give nothing back, are replaced by other nodes before the pattern becomes a language.
 
 import type { CharacterSet } from "./character_set.ts";
 
@@ -13,6 +13,8 @@ interface Facts {
   readonly asserts: boolean;
   /** Whether it contains an assertion about earlier text: ^, \b or a look-behind. */
   readonly looksBack: boolean;
+  /** What it is in any of the dialects, if they differ: see pattern_dialects.ts. */
+  readonly any?: PatternNode;
 }
 
 /** A node of a pattern. */
@@ -26,6 +28,8 @@ export type PatternNode =
       readonly body: PatternNode;
       readonly from: number;
       readonly to: number;
+      /** Whether it tries fewer repetitions first, which only matters within atomic groups. */
+      readonly isLazy: boolean;
     }
     | {
       readonly kind: "look";
@@ -34,7 +38,14 @@ export type PatternNode =
       readonly body: PatternNode;
     }
     | { readonly kind: "start" | "end" }
-    | { readonly kind: "boundary"; readonly not: boolean }
+    | { readonly kind: "boundary"; readonly not: boolean; readonly word: CharacterSet }
+    /** The text that a group has matched; `atColumn` is for messages. */
+    | {
+      readonly kind: "reference";
+      readonly group: number;
+      readonly ignoreCase: boolean;
+      readonly column: number;
+    }
   );
 
 /** One character of `set`. */
@@ -65,10 +76,15 @@ export function choiceNode(items: readonly PatternNode[]): PatternNode {
 }
 
 /** A repetition. */
-export function repeatNode(body: PatternNode, from: number, to: number): PatternNode {
+export function repeatNode(
+  body: PatternNode,
+  from: number,
+  to: number,
+  isLazy = false,
+): PatternNode {
   const { asserts, looksBack } = body;
   const max = body.max === 0 || to === 0 ? 0 : body.max * to;
-  return { kind: "repeat", body, from, to, min: body.min * from, max, asserts, looksBack };
+  return { kind: "repeat", body, from, to, isLazy, min: body.min * from, max, asserts, looksBack };
 }
 
 /** A look-ahead or look-behind. */
@@ -83,9 +99,23 @@ export const START: PatternNode = { kind: "start", min: 0, max: 0, asserts: true
 /** $ */
 export const END: PatternNode = { kind: "end", min: 0, max: 0, asserts: true, looksBack: false };
 
-/** \b, or \B if `not`. */
-export function boundaryNode(not: boolean): PatternNode {
-  return { kind: "boundary", not, min: 0, max: 0, asserts: true, looksBack: true };
+/** \b, or \B if `not`. @param word the characters of words */
+export function boundaryNode(not: boolean, word: CharacterSet): PatternNode {
+  return { kind: "boundary", not, word, min: 0, max: 0, asserts: true, looksBack: true };
+}
+
+/** The text of an earlier group. */
+export function referenceNode(group: number, ignoreCase: boolean, column: number): PatternNode {
+  return {
+    kind: "reference",
+    group,
+    ignoreCase,
+    column,
+    min: 0,
+    max: Infinity,
+    asserts: false,
+    looksBack: false,
+  };
 }
 
 function assertions(items: readonly PatternNode[]): { asserts: boolean; looksBack: boolean } {

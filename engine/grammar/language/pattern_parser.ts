@@ -1,23 +1,29 @@
-// Reads patterns in the syntax of ECMA-262 with the u flag, and also what authors of schemas write
-// although it is only allowed without the flag: \- and other needless escapes, single ] { and }.
-// Back-references are refused, because they are not regular.
+// Reads patterns in the syntax of ECMA-262 with the u flag, and what authors of schemas write beyond it: \- and
+// other needless escapes, single ] { and }, and what the dialects of Python, Rust, Go, Java and PCRE have
+// and agree on. What has several meanings is refused. Of back references those are held that are regular.
 
-import { characterSet } from "./character_set.ts";
+import { ANY_CHARACTER, type CharacterSet, characterSet, invertSet } from "./character_set.ts";
 import { PatternError } from "./errors.ts";
-import { PatternReader } from "./pattern_reader.ts";
-import { readClass, readEscape } from "./pattern_class.ts";
+import { atomicNode } from "./pattern_atomic.ts";
+import { readClass } from "./pattern_class.ts";
+import { differingNode, inAllDialects } from "./pattern_dialects.ts";
+import { cased, readEscapedSet } from "./pattern_escapes.ts";
+import { readGroupOpening } from "./pattern_groups.ts";
 import {
   boundaryNode,
   choiceNode,
   END,
   lookNode,
   type PatternNode,
+  referenceNode,
   repeatNode,
   sequenceNode,
   setNode,
   START,
 } from "./pattern_node.ts";
-import { NOT_LINE_ENDS } from "./pattern_sets.ts";
+import { PatternReader } from "./pattern_reader.ts";
+import { withoutReferences } from "./pattern_references.ts";
+import { namedSet, VERTICAL } from "./pattern_sets.ts";
 
 /** Deepest nesting of groups. */
 const MAX_DEPTH = 100;
@@ -28,18 +34,41 @@ const MAX_LENGTH = 65_536;
 /** Largest finite count of a quantifier. A larger one counts as infinite. */
 const MAX_COUNT = 2 ** 30;
 
+const LINE_END = setNode(characterSet([0xa, 0xa]));
+/** ^ and $ with the flag m. In all dialects a line ends with \n, in some with others too. */
+const LINE_START = lookNode(true, false, choiceNode([START, LINE_END]));
+const BEFORE_LINE_END = lookNode(false, false, choiceNode([END, LINE_END]));
+/** The end of a text. Python, PCRE and Java also see one before the end of the last line. */
+const NEAR_END = differingNode(
+  END,
+  lookNode(false, false, choiceNode([END, sequenceNode([LINE_END, END])])),
+);
+
+/** \R */
+const LINE_BREAK = choiceNode([
+  sequenceNode([setNode(characterSet([0xd, 0xd])), LINE_END]),
+  setNode(VERTICAL),
+]);
+
 /**
  * Reads a pattern.
- * @throws {PatternError} if it is invalid or has back-references
+ * @throws {PatternError} if it is invalid, has several meanings, or back references that are not regular
  */
 export function parsePattern(source: string): PatternNode {
   if (source.length > MAX_LENGTH) {
-    throw new PatternError(`Reading a pattern: it has over ${MAX_LENGTH} characters`);
+    throw new PatternError(`it has over ${MAX_LENGTH} characters`);
   }
   const reader = new PatternReader(source);
+  const pattern = readPattern(reader);
+  // Which dialect a pattern is in is only known at its end.
+  return reader.isForeign ? readPattern(new PatternReader(source, true)) : pattern;
+}
+
+function readPattern(reader: PatternReader): PatternNode {
   const node = readChoice(reader, 0);
   if (!reader.atEnd) throw reader.error("a ) closes nothing");
-  return node;
+  const pattern = withoutReferences(node, reader.groups);
+  return reader.knowsForeign ? inAllDialects(pattern) : pattern;
 }
 
 function readChoice(reader: PatternReader, depth: number): PatternNode {
@@ -51,49 +80,141 @@ function readChoice(reader: PatternReader, depth: number): PatternNode {
 
 function readSequence(reader: PatternReader, depth: number): PatternNode {
   const items: PatternNode[] = [];
-  while (!reader.atEnd && !reader.sees("|") && !reader.sees(")")) {
-    items.push(readTerm(reader, depth));
+  for (;;) {
+    if (!reader.isQuoting) reader.skipIgnored();
+    if (reader.atEnd || !reader.isQuoting && (reader.sees("|") || reader.sees(")"))) break;
+    items.push(...readTerm(reader, depth));
   }
   return items.length === 1 ? items[0]! : sequenceNode(items);
 }
 
-function readTerm(reader: PatternReader, depth: number): PatternNode {
-  if (reader.take("^")) return START;
-  if (reader.take("$")) return END;
-  if (reader.take("\\b")) return boundaryNode(false);
-  if (reader.take("\\B")) return boundaryNode(true);
-  const atom = readAtom(reader, depth);
+/** Reads a term: a node, or none for what only sets flags. */
+function readTerm(reader: PatternReader, depth: number): PatternNode[] {
+  const quoted = reader.quoted();
+  const assertion = quoted === undefined ? readAssertion(reader) : undefined;
+  if (assertion) return [assertion];
+  const start = reader.position;
+  const atom = quoted === undefined ? readAtom(reader, depth) : characterNode(reader, quoted);
+  if (atom === undefined || reader.isQuoting) return atom ? [atom] : [];
+  reader.skipIgnored();
   const counts = readQuantifier(reader);
-  if (!counts) return atom;
-  reader.take("?"); // Lazy: the same language.
+  if (!counts) return [atom];
   const [from, to] = counts;
   if (from > to) throw reader.error("a quantifier's numbers are out of order");
-  return repeatNode(atom, from, to);
+  const repeated = repeatNode(atom, from, to, reader.take("?"));
+  return [reader.takeForeign("+") ? atomic(reader, repeated, start) : repeated];
 }
 
-function readAtom(reader: PatternReader, depth: number): PatternNode {
+function readAssertion(reader: PatternReader): PatternNode | undefined {
+  const { multiline } = reader.flags;
+  if (reader.take("^")) return multiline ? LINE_START : START;
+  if (reader.take("$")) return multiline ? BEFORE_LINE_END : NEAR_END;
+  const escape = reader.match(/\\[bB](?!\{)/y) ?? reader.matchForeign(/\\[AzZ]/y);
+  if (!escape) return undefined;
+  const letter = escape[0][1]!;
+  if (letter === "A") return START;
+  if (letter === "z" || letter === "Z") return letter === "z" ? END : NEAR_END;
+  return boundary(reader, letter === "B");
+}
+
+/** \b or \B. Some dialects have other characters in words than ASCII's. */
+function boundary(reader: PatternReader, not: boolean): PatternNode {
+  const [narrow, wide] = [false, true].map((isWide) =>
+    boundaryNode(
+      not,
+      cased(reader, namedSet("w", { isForeign: reader.knowsForeign, isWide }), isWide),
+    )
+  ) as [PatternNode, PatternNode];
+  if (!reader.knowsForeign) return narrow;
+  return differingNode(sequenceNode([narrow, wide]), choiceNode([narrow, wide]));
+}
+
+function readAtom(reader: PatternReader, depth: number): PatternNode | undefined {
+  const start = reader.position;
   if (reader.take("(")) return readGroup(reader, depth);
-  if (reader.take(".")) return setNode(NOT_LINE_ENDS);
-  if (reader.take("[")) return setNode(readClass(reader));
-  if (reader.take("\\")) return setNode(readEscape(reader, false));
-  if (reader.sees("*") || reader.sees("+") || reader.sees("?") || readQuantifier(reader)) {
-    throw reader.error("there is nothing to repeat");
+  if (reader.take(".")) return readSet(reader, (isWide) => dot(reader, isWide));
+  if (reader.take("[")) return readSet(reader, (isWide) => readClass(reader, isWide));
+  if (reader.take("\\")) {
+    if (reader.takeForeign("R")) return LINE_BREAK;
+    return readReference(reader, start) ??
+      readSet(reader, (isWide) => cased(reader, readEscapedSet(reader, isWide), isWide));
   }
-  const character = reader.next();
-  return setNode(characterSet([character, character]));
+  if (reader.sees("*") || reader.sees("+") || reader.sees("?") || readQuantifier(reader)) {
+    throw reader.error("there is nothing to repeat", start);
+  }
+  if (reader.looksAt(/\{[\d\s,]*\d[\d\s,]*\}/y)) {
+    throw reader.error("a count of this form has several meanings: write {m}, {m,} or {m,n}");
+  }
+  if (reader.sees("]") && reader.bracketWithin !== undefined) {
+    const reason = "a [ within a class has several meanings: write \\[";
+    throw reader.error(reason, reader.bracketWithin);
+  }
+  return characterNode(reader, reader.next());
 }
 
-function readGroup(reader: PatternReader, depth: number): PatternNode {
-  const look = reader.match(/\?(<?)([=!])/y);
-  const named = look
-    ? undefined
-    : reader.match(/\?<[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*>/uy);
-  if (!look && !named && !reader.take("?:") && reader.sees("?")) {
-    throw reader.error("there is no such kind of group");
+function characterNode(reader: PatternReader, character: number): PatternNode {
+  return readSet(reader, (isWide) => cased(reader, characterSet([character, character]), isWide));
+}
+
+/** A node of the set that is read here: as all dialects have it, and as any of them has it. */
+function readSet(reader: PatternReader, read: (isWide: boolean) => CharacterSet): PatternNode {
+  const start = reader.position;
+  const node = setNode(read(false));
+  if (!reader.knowsForeign) return node;
+  reader.rewind(start);
+  return differingNode(node, setNode(read(true)));
+}
+
+function dot({ flags, knowsForeign }: PatternReader, isWide: boolean): CharacterSet {
+  if (flags.dotAll) return ANY_CHARACTER;
+  return invertSet(namedSet(".", { isForeign: knowsForeign, isWide: !isWide }));
+}
+
+function readGroup(reader: PatternReader, depth: number): PatternNode | undefined {
+  const start = reader.position - 1;
+  const { flags } = reader;
+  const opening = readGroupOpening(reader);
+  if (opening.kind === "flags") return undefined;
+  const body = opening.kind === "reference"
+    ? referenceTo(reader, opening.name, start)
+    : readChoice(reader, depth + 1);
+  if (!reader.take(")")) throw reader.error("a group is not closed", start);
+  reader.flags = flags;
+  switch (opening.kind) {
+    case "look":
+      return lookNode(opening.back, opening.not, body);
+    case "atomic":
+      return atomic(reader, body, start);
+    case "capture":
+      // A node of its own, by which references find it.
+      return reader.groups[opening.number] = sequenceNode([body]);
+    default:
+      return body;
   }
-  const body = readChoice(reader, depth + 1);
-  if (!reader.take(")")) throw reader.error("a group is not closed");
-  return look ? lookNode(look[1] === "<", look[2] === "!", body) : body;
+}
+
+function atomic(reader: PatternReader, node: PatternNode, start: number): PatternNode {
+  const found = atomicNode(node);
+  if (found) return found;
+  throw reader.error("what gives nothing back of several texts cannot be held", start);
+}
+
+/** Reads a back reference after its backslash. */
+function readReference(reader: PatternReader, start: number): PatternNode | undefined {
+  const number = reader.match(/[1-9]\d*/y) ?? reader.matchForeign(/g(?:\{(\d+)\}|(\d+))/y);
+  const name = reader.match(/k<([^>]*)>/y) ??
+    reader.matchForeign(/k\{(\w+)\}|k'(\w+)'|g\{([A-Za-z_]\w*)\}/y);
+  const referred = number ?? name;
+  return referred && referenceTo(reader, referred.findLast((one) => one !== undefined)!, start);
+}
+
+/** The text of a group by its number or name. */
+function referenceTo(reader: PatternReader, which: string, start: number): PatternNode {
+  const number = /^\d/.test(which) ? Number(which) : reader.names.get(which);
+  if (number !== undefined && reader.groups[number]) {
+    return referenceNode(number, reader.flags.ignoreCase, reader.columnOf(start));
+  }
+  throw reader.error(`a back reference to what is no single group before it: ${which}`, start);
 }
 
 /** Reads the counts of a quantifier; undefined if there is none. */

@@ -1,45 +1,115 @@
-// The named sets of ECMA-262 patterns: . \d \w \s and \p{…}. The tables of properties are read from
-// the platform's own RegExp, once for each property, so they are those of its Unicode version.
+// The named sets of patterns: . \d \w \s and \p{…} of ECMA-262, and those that only other dialects have. The
+// tables of properties are read from the platform's own RegExp, once for each property, so they are those
+// of its Unicode version.
 
 import {
   ANY_CHARACTER,
   type CharacterSet,
   characterSet,
+  intersectSets,
   invertSet,
   lastCodePoint,
+  uniteSets,
 } from "./character_set.ts";
 
-const code = (character: string) => character.charCodeAt(0);
+const set = (characters: string) =>
+  characterSet(
+    ...[...characters].map((one) => [one.codePointAt(0)!, one.codePointAt(0)!] as const),
+  );
+const range = (low: string, high: string) => characterSet([low.charCodeAt(0), high.charCodeAt(0)]);
 
 /** \d */
-export const DIGITS = characterSet([code("0"), code("9")]);
+export const DIGITS = range("0", "9");
+const LOWER = range("a", "z");
+const UPPER = range("A", "Z");
+const LETTERS = uniteSets(LOWER, UPPER);
+const ALPHANUMERIC = uniteSets(LETTERS, DIGITS);
 
 /** \w */
-export const WORD_CHARACTERS = characterSet(
-  [code("0"), code("9")],
-  [code("A"), code("Z")],
-  [code("_"), code("_")],
-  [code("a"), code("z")],
-);
+export const WORD_CHARACTERS = uniteSets(ALPHANUMERIC, set("_"));
 
+/** White space that is not at the end of a line: \h of PCRE and Java. */
+const HORIZONTAL = uniteSets(
+  set("\t \xa0\u1680\u180e\u202f\u205f\u3000"),
+  characterSet([0x2000, 0x200a]),
+);
+/** The ends of lines and pages: \R of PCRE and Java, apart from \r\n. */
+export const VERTICAL = set("\n\v\f\r\x85\u2028\u2029");
 /** \s */
-export const SPACES = characterSet(
-  [0x9, 0xd],
-  [0x20, 0x20],
-  [0xa0, 0xa0],
-  [0x1680, 0x1680],
-  [0x2000, 0x200a],
-  [0x2028, 0x2029],
-  [0x202f, 0x202f],
-  [0x205f, 0x205f],
-  [0x3000, 0x3000],
-  [0xfeff, 0xfeff],
+const SPACES = uniteSets(
+  set("\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"),
+  characterSet([0x2000, 0x200a]),
 );
+const LINE_ENDS = set("\n\r\u2028\u2029");
 
-/** The dot: all characters except line terminators. */
-export const NOT_LINE_ENDS = invertSet(
-  characterSet([0xa, 0xa], [0xd, 0xd], [0x2028, 0x2029]),
-);
+/** A set as dialects have it that differ: its characters in all of them, and in any of them. */
+interface Differing {
+  readonly all: CharacterSet;
+  readonly any: () => CharacterSet;
+}
+
+/** The sets of ECMA-262, and what they are in the dialects of Python, Rust, Go, Java and PCRE. */
+const SETS: Readonly<Record<string, { readonly here: CharacterSet; readonly there: Differing }>> = {
+  d: { here: DIGITS, there: { all: DIGITS, any: () => propertySet("Nd")! } },
+  w: {
+    here: WORD_CHARACTERS,
+    there: {
+      all: WORD_CHARACTERS,
+      any: () =>
+        ["L", "M", "N", "Pc", "Alphabetic", "Join_Control"]
+          .map((name) => propertySet(name)!).reduce(uniteSets),
+    },
+  },
+  s: {
+    here: SPACES,
+    there: {
+      all: set("\t\n\f\r "),
+      any: () => uniteSets(propertySet("White_Space")!, characterSet([0x1c, 0x1f])),
+    },
+  },
+  // The characters that the dot does not match.
+  ".": { here: LINE_ENDS, there: { all: set("\n"), any: () => uniteSets(LINE_ENDS, set("\x85")) } },
+};
+
+/** How a set is read. */
+export interface SetReading {
+  /** Whether the pattern is in another dialect than ECMA-262. */
+  readonly isForeign: boolean;
+  /** Whether the set is to have the characters of any dialect, or only those of all. */
+  readonly isWide: boolean;
+}
+
+/** The set of \d, \w or \s, or that of the characters that the dot does not match. */
+export function namedSet(name: string, { isForeign, isWide }: SetReading): CharacterSet {
+  const { here, there } = SETS[name]!;
+  return isForeign ? isWide ? there.any() : there.all : here;
+}
+
+/** The sets of escapes that ECMA-262 does not have. */
+export const FOREIGN_SETS: Readonly<Record<string, CharacterSet>> = {
+  h: HORIZONTAL,
+  H: invertSet(HORIZONTAL),
+  V: invertSet(VERTICAL),
+  N: invertSet(set("\n")),
+};
+
+/** The classes of POSIX by name, of ASCII as in PCRE, Rust and Go. */
+export const POSIX_CLASSES: ReadonlyMap<string, CharacterSet> = new Map([
+  ["alnum", ALPHANUMERIC],
+  ["alpha", LETTERS],
+  ["ascii", characterSet([0, 0x7f])],
+  ["blank", set("\t ")],
+  ["cntrl", characterSet([0, 0x1f], [0x7f, 0x7f])],
+  ["digit", DIGITS],
+  ["graph", range("!", "~")],
+  ["lower", LOWER],
+  ["print", range(" ", "~")],
+  ["punct", intersectSets(range("!", "~"), invertSet(ALPHANUMERIC))],
+  ["space", set("\t\n\v\f\r ")],
+  ["upper", UPPER],
+  ["word", WORD_CHARACTERS],
+  ["xdigit", [DIGITS, range("A", "F"), range("a", "f")].reduce(uniteSets)],
+]);
 
 const properties = new Map<string, CharacterSet>();
 let everything: string | undefined;

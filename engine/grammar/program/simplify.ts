@@ -73,7 +73,10 @@ export class Simplifier {
       case "text":
         return this.#textWithout(grammar.without);
       case "pattern":
-        return parts.text(languages.pattern(grammar.source), grammar.source.length);
+        return parts.text(
+          languages.pattern(grammar.source, grammar.isWhole),
+          grammar.source.length,
+        );
       case "json":
         return { type: "document", root: documentOf(grammar) };
     }

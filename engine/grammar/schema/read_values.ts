@@ -174,8 +174,9 @@ export function readPattern(
   try {
     return languages.pattern(source);
   } catch (error) {
-    if (error instanceof PatternError) throw keywords.error(keyword, error.message);
-    throw error;
+    if (!(error instanceof PatternError)) throw error;
+    const column = error.column === undefined ? "" : `column ${error.column} of `;
+    throw keywords.error(keyword, `${column}${brief(source)}: ${error.reason}`);
   }
 }
 

@@ -12,7 +12,7 @@ export function createDraw(seed: number): Draw {
 }
 
 const ATOMS = [
-  ..."aaabb-é😀",
+  ..."aaabbs-é😀",
   ".",
   "[ab]",
   "[^a]",
@@ -31,7 +31,7 @@ const ASSERTIONS = ["^", "$", "\\b", "\\B"];
 
 const QUANTIFIERS = ["*", "+", "?", "*?", "{2}", "{1,2}", "{0,3}", "{2,}"];
 
-const GROUPS = ["(?:", "(", "(?<n>", "(?=", "(?!", "(?<=", "(?<!"];
+const GROUPS = ["(?:", "(", "(?<n>", "(?i:", "(?s:", "(?m:", "(?=", "(?!", "(?<=", "(?<!"];
 
 /** A pattern in strict ECMA-262 syntax; some contradict themselves. */
 export function randomPattern(draw: Draw, depth = 3): string {
@@ -49,7 +49,7 @@ function randomTerm(draw: Draw, depth: number): string {
   return /^\(\?<?[=!]/.test(open) ? group : group + quantifier;
 }
 
-const TEXT_CHARACTERS = [..."aaaabbbbc-1 é😀\n_"];
+const TEXT_CHARACTERS = [..."aaaabbbbAc-1 éÉſ😀\n_"];
 
 /** A short text of the characters that the patterns tell apart. */
 export function randomText(draw: Draw): string {
