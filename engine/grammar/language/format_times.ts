@@ -8,6 +8,8 @@ const DATE = `(?:(?!0000)(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01]
 const SECOND_FRACTION = "(?:\\.\\d{1,20})?";
 const HOUR_MINUTE = "(?:[01]\\d|2[0-3]):[0-5]\\d";
 const OFFSET = `(?:[Zz]|[+\\-]${HOUR_MINUTE})`;
+/** A time without an offset, for OpenAPI and schemars. */
+const LOCAL_TIME = `${HOUR_MINUTE}:[0-5]\\d${SECOND_FRACTION}`;
 /** A leap second is only allowed at the end of a day in UTC. */
 const TIME = `(?:${HOUR_MINUTE}:[0-5]\\d${SECOND_FRACTION}${OFFSET}|${leapSecond()})`;
 /** ISO 8601 as ajv-formats reads it: the offset may be shorter, or missing. */
@@ -45,6 +47,9 @@ export const TIME_FORMATS: Readonly<Record<string, () => readonly string[]>> = {
   "date": () => [DATE],
   "time": () => [TIME],
   "date-time": () => [`${DATE}[Tt]${TIME}`],
+  "date-time-local": () => [`${DATE}[Tt]${LOCAL_TIME}`],
+  "partial-date-time": () => [`${DATE}[Tt]${LOCAL_TIME}`],
+  "time-local": () => [LOCAL_TIME],
   "iso-time": () => [ISO_TIME],
   "iso-date-time": () => [`${DATE}[Tt ]${ISO_TIME}`],
   "duration": () => [DURATION],

@@ -1,21 +1,25 @@
-// The formats of JSON Schema by name, as patterns: the grammars of their RFCs, restricted to what
-// ajv-formats accepts as well. A string of a format matches all of its patterns.
+// The formats of JSON Schema and of libraries by name, as patterns: the grammars of their RFCs, restricted to
+// what ajv-formats and pydantic accept as well. A string of a format matches all of its patterns.
 
-import { HEX, HOST_FORMATS } from "./format_hosts.ts";
+import { HOST_FORMATS } from "./format_hosts.ts";
+import { IDENTIFIER_FORMATS } from "./format_identifiers.ts";
 import { NAME_FORMATS } from "./format_names.ts";
+import { NETWORK_FORMATS } from "./format_networks.ts";
 import { REFERENCE_FORMATS } from "./format_references.ts";
 import { REGEX_FORMATS } from "./format_regex.ts";
 import { TIME_FORMATS } from "./format_times.ts";
+import { VALUE_FORMATS } from "./format_values.ts";
 
 const PATTERNS: ReadonlyMap<string, () => readonly string[]> = new Map(
-  Object.entries({
+  Object.entries<() => readonly string[]>({
     ...TIME_FORMATS,
     ...HOST_FORMATS,
     ...NAME_FORMATS,
     ...REFERENCE_FORMATS,
     ...REGEX_FORMATS,
-    "byte": () => ["(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"],
-    "uuid": () => [`${HEX}{8}-(?:${HEX}{4}-){3}${HEX}{12}`],
+    ...IDENTIFIER_FORMATS,
+    ...NETWORK_FORMATS,
+    ...VALUE_FORMATS,
   }),
 );
 

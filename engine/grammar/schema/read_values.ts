@@ -12,6 +12,7 @@ import { BITS } from "./mentioned.ts";
 import type { SchemaWarning } from "./schema_error.ts";
 import type { SchemaOptions } from "./schema_input.ts";
 import type { JsonTypes } from "./shape.ts";
+import { NUMBER_FORMATS } from "./number_formats.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);
@@ -25,26 +26,12 @@ const ABOUT: Readonly<Record<string, readonly string[]>> = {
 /** Keywords that restrict all JSON types. */
 const ABOUT_ALL = ["const", "enum", "not", "anyOf", "oneOf", "if", "then", "else"];
 
-/** Formats of numbers (OpenAPI). */
-const NUMBER_FORMATS: ReadonlyMap<string, numbers.NumberSet> = new Map([
-  ["double", numbers.allNumbers()],
-  ["float", numbers.allNumbers()],
-  ["int32", signedIntegers(32)],
-  ["int64", signedIntegers(64)],
-]);
-
 /** The formats of JSON Schema (Validation 7.3). */
 const STANDARD_FORMATS = new Set([
   ...["date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname"],
   ...["ipv4", "ipv6", "uri", "uri-reference", "iri", "iri-reference", "uuid", "uri-template"],
   ...["json-pointer", "relative-json-pointer", "regex"],
 ]);
-
-function signedIntegers(bits: number): numbers.NumberSet {
-  const end = 2n ** BigInt(bits - 1);
-  const limits = { min: Decimal.from(-end), exclusiveMax: Decimal.from(end) };
-  return numbers.intersect(numbers.integers(), numbers.interval(limits));
-}
 
 /**
  * The JSON types that a schema's `type` names; all if it has none. @throws {SchemaError} if it is

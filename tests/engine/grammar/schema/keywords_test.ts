@@ -1,7 +1,7 @@
 // Each keyword on its own, and beside others: values that must be allowed, and that must not.
 
 import { assertEquals } from "@std/assert";
-import { parseJson } from "../../../../engine/grammar/json/mod.ts";
+import { fromPlain, parseJson } from "../../../../engine/grammar/json/mod.ts";
 import { readSchema } from "../../../../engine/grammar/schema/mod.ts";
 import { accepts } from "./accepts.ts";
 import { assertAllows } from "./cases.ts";
@@ -36,6 +36,11 @@ Deno.test("readSchema() binds the formats of numbers, for numbers only", () => {
   assertAllows({ format: "int32" }, [2 ** 31 - 1, -(2 ** 31), "x"], [2 ** 31, 1.5]);
   assertAllows({ format: "int64" }, [2 ** 53, -(2 ** 53), "1.5"], [2 ** 63, 0.5]);
   assertAllows({ format: "float" }, [1.5, 1e300], []);
+  assertAllows({ format: "uint8" }, [0, 255, "x"], [256, -1, 0.5]);
+  assertAllows({ format: "int8" }, [-128, 127], [128, -129]);
+  assertAllows({ format: "uint" }, [2 ** 63], [-1]);
+  assertAllows({ format: "double-int" }, [2 ** 53 - 1, 1 - 2 ** 53], [2 ** 53]);
+  assertAllows({ format: "unixtime" }, [1.8e9, -1], [0.5]);
   assertAllows({ type: "string", format: "int32" }, ["x"], [1]);
   for (const [formats, isBound] of [[true, true], ["standard", false], [false, false]] as const) {
     const { types, languages } = readSchema(parseJson('{"format":"int32"}'), { formats });
@@ -144,6 +149,31 @@ Deno.test("readSchema() tells what is unevaluated by the branch that holds", () 
   assertAllows(schema, [{ a: 1, b: 1 }, { c: 1 }, { b: 1, c: 1 }], [{ a: 1 }, { b: 1, d: 1 }]);
   const items = { prefixItems: [{}], contains: { type: "string" }, unevaluatedItems: false };
   assertAllows(items, [[1, "a"], ["a"]], [[1, "a", 2], [1]]);
+});
+
+/** The formats that pydantic writes into schemas, and those of ajv-formats. */
+const KNOWN = [
+  "binary base64url color date date-time directory-path duration email file-path fraction ipv4 ipv6",
+  "ipv4interface ipv4network ipv6interface ipv6network ipvanyaddress ipvanyinterface ipvanynetwork",
+  "json-string multi-host-uri name-email password path phone regex time time-delta uri uuid uuid1",
+  "uuid3 uuid4 uuid5 uuid6 uuid7 uuid8 zoneinfo byte double float hostname int32 int64 iso-date-time",
+  "iso-time json-pointer json-pointer-uri-fragment relative-json-pointer uri-reference uri-template",
+  "url idn-email idn-hostname iri iri-reference base64 decimal",
+].flatMap((names) => names.split(" "));
+
+Deno.test("readSchema() warns of formats that nobody knows, and of no other", () => {
+  const warningsOf = (format: string, formats: boolean | "standard" = true) =>
+    readSchema(fromPlain({ items: { format } }), { formats }).warnings;
+  for (const format of KNOWN) assertEquals(warningsOf(format), [], format);
+  for (const format of ["stardate", "DATE", "", "constructor"]) {
+    const [warning, ...more] = warningsOf(format);
+    assertEquals([warning?.pointer, warning?.keyword, more.length], ["/items", "format", 0]);
+    assertEquals([...warningsOf(format, false), ...warningsOf(format, "standard")], []);
+  }
+  // What is read twice, or in several scopes, is told once.
+  const twice = { $defs: { a: { format: "stardate" } }, allOf: [{ $ref: "#/$defs/a" }], anyOf: [] };
+  const { warnings } = readSchema(fromPlain({ ...twice, anyOf: [{ $ref: "#/$defs/a" }] }));
+  assertEquals(warnings.map(({ pointer }) => pointer), ["/$defs/a"]);
 });
 
 Deno.test("readSchema() binds formats unless it is told otherwise, and ignores unknown ones", () => {
