@@ -69,6 +69,7 @@ export {
   TapError,
   TokenizerError,
   UnsupportedModelError,
+  ValueBudget,
   WorkerBusyError,
 } from "./engine/mod.ts";
 export type {

@@ -9,7 +9,7 @@ export type {
 } from "./template/chat_template.ts";
 export { ChatTemplateError, TokenizerError } from "./errors.ts";
 export type { ChatTemplateFault } from "./errors.ts";
-export * from "./json_number.ts";
+export * from "./json/mod.ts";
 export type { Metadata, MetadataValue } from "./vocabulary/metadata.ts";
 export * from "./text/render_budget.ts";
 export type { StreamDecoder } from "./stream_decoder.ts";

@@ -2,28 +2,17 @@
 // at a time, so that other requests need not wait; what a body may contain is bounded while it is
 // parsed.
 
-import { TimeSlice } from "../../../engine/mod.ts";
-import { type BodyAllowance, readBody } from "./bodies.ts";
-import { HttpError } from "../errors.ts";
 import {
   EmptyJsonError,
-  type JsonBounds,
+  JSON_BOUNDS,
   JsonBoundsError,
   JsonSyntaxError,
-  parseJson,
-} from "./json_parser.ts";
+  parseJsonBytes,
+  TimeSlice,
+} from "../../../engine/mod.ts";
+import { type BodyAllowance, readBody } from "./bodies.ts";
+import { HttpError } from "../errors.ts";
 
-const BOUNDS: JsonBounds = {
-  // Deeper than any request has reason to be, and shallow enough for code that walks a body
-  // recursively.
-  depth: 512,
-  // The longest are contexts and lists of inputs; to check and copy as many values takes 0.1 s.
-  values: 1_000_000,
-  // As many as 60,000 messages have, and more than any schema that could be compiled.
-  members: 200_000,
-  // Listing this number of names takes 15 ms in any case.
-  siblings: 65_536,
-};
 /** Bytes of memory that a value takes beside its text, roughly. */
 const VALUE_BYTES = 32;
 /** Smaller bodies are parsed within a slice or two of time, and do not queue. */
@@ -63,7 +52,7 @@ async function parseInSlices(
   bytes: Uint8Array,
   hold: (values: number) => void,
 ): Promise<unknown> {
-  const parser = parseJson(bytes, BOUNDS);
+  const parser = parseJsonBytes(bytes, JSON_BOUNDS);
   const slice = new TimeSlice();
   let held = 0;
   try {

@@ -1,7 +1,7 @@
 // Contents of messages, which are texts or lists of parts, -> text with images; and the arguments
 // of calls, which are JSON text, -> objects. Pure.
 
-import { isJsonObject, parseExactJson } from "../../../../engine/mod.ts";
+import { isJsonObject, parseExactJson, type ValueBudget } from "../../../../engine/mod.ts";
 import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
 import type { ReadImage } from "../images.ts";
 import type { Given } from "../../body/schema.ts";
@@ -54,17 +54,19 @@ function readPart(part: ContentPart, place: string, readImage: ReadImage): Conte
  * The arguments of a call that was made earlier.
  *
  * @param place where they stand
- * @throws {HttpError} 400 if they are no JSON object
+ * @param budget of the arguments of all calls of a request
+ * @throws {HttpError} 400 if they are no JSON object, or too much together
  */
 export function readArguments(
   given: Given<string | Record<string, unknown>>,
   place: string,
+  budget: ValueBudget,
 ): Record<string, unknown> {
   if (given === undefined || given === null || given === "") return {};
   if (typeof given === "object") return given;
   let value: unknown;
   try {
-    value = parseExactJson(given);
+    value = parseExactJson(given, budget);
   } catch (error) {
     throw refusal(`${place}: invalid JSON: ${(error as Error).message}`, place);
   }

@@ -66,7 +66,7 @@ for (const [path, body] of Object.entries(CONVERSATIONS)) {
 /** The JSON texts of the arguments of all calls in an answer. */
 function argumentsIn(path: string, answer: string): string[] {
   const lines = answer.split("\n").map((line) => line.replace(/^data: /, ""));
-  const records = lines.filter((line) => line.startsWith("{")).map(parseExactJson);
+  const records = lines.filter((line) => line.startsWith("{")).map((line) => parseExactJson(line));
   // deno-lint-ignore no-explicit-any
   const found = (records as any[]).flatMap((record): [string, string][] => {
     if (path === "/api/chat") {
@@ -267,6 +267,30 @@ Deno.test("a call of a tool has arguments that its schema allows, to the last di
       const [first] = argumentsIn(path, text);
       assertMatch(first!, /^\{"id": ?9007199254740993, ?"n": ?18446744073709551615\}$/);
     }
+  }
+});
+
+Deno.test("arguments that are JSON text have bounds, all calls of a request together", async () => {
+  const { post } = createTestApp({ info: { callsTools: true } });
+  const ask = async (path: string, texts: string[]) => {
+    const calls = texts.map((text, index) => ({
+      id: `${index}`,
+      function: { name: "f", arguments: text },
+    }));
+    const body = path === "/v1/responses"
+      ? { input: texts.map((text) => ({ type: "function_call", name: "f", arguments: text })) }
+      : { messages: [{ role: "assistant", tool_calls: calls }, { role: "user", content: "Hi" }] };
+    const response = await post(path, { model: "tiny", stream: false, ...body });
+    return [response.status, (await response.json()).error?.message ?? ""];
+  };
+  const long = `{"a":[${"1.0,".repeat(3e5)}1]}`;
+  for (const path of ["/v1/chat/completions", "/v1/responses"]) {
+    assertEquals((await ask(path, [long, long, long]))[0], 200);
+    const [status, message] = await ask(path, [long, long, long, long]);
+    assertEquals(status, 400);
+    assertMatch(message, /\[(0|3)\].*arguments: invalid JSON: over \d+ values/);
+    assertMatch((await ask(path, [`{"a":${"[".repeat(600)}`]))[1], /nested over 512 levels/);
+    assertMatch((await ask(path, ['{"a":01}']))[1], /invalid JSON: "01" at byte 5 is no number/);
   }
 });
 

@@ -2,7 +2,7 @@
 // json.loads(). Defined by Python's json module. As in transformers, characters beyond ASCII are
 // only escaped on request.
 
-import { parseExactJson } from "../../../json_number.ts";
+import { parseExactJson } from "../../../json/mod.ts";
 import { countItems, countSteps, countText } from "../../../text/render_budget.ts";
 import {
   addText,

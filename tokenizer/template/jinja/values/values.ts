@@ -2,7 +2,7 @@
 // booleans, lists (arrays), None (null) and integers (numbers, and bigints where doubles are not
 // exact) are JavaScript's own. Defined by Python's data model and by jinja2.Undefined.
 
-import { isSameNumber, numberText } from "../../../json_number.ts";
+import { isSameNumber, numberText } from "../../../json/mod.ts";
 import { countItems, countObjects, countRead, countSteps } from "../../../text/render_budget.ts";
 import {
   cutText,

@@ -1,7 +1,12 @@
 // POST /v1/chat/completions: the body -> the engine's request. Pure.
 // Format: https://platform.openai.com/docs/api-reference/chat/create
 
-import type { ChatMessage, ModelInfo, ToolCall } from "../../../../../engine/mod.ts";
+import {
+  type ChatMessage,
+  type ModelInfo,
+  type ToolCall,
+  ValueBudget,
+} from "../../../../../engine/mod.ts";
 import { imageReader } from "../../images.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../errors.ts";
@@ -67,6 +72,7 @@ function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {
 function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
   const readImage = imageReader(body, info);
   const names = new Map<string, string>();
+  const budget = new ValueBudget();
   return body.messages!.map((message, index) => {
     const place = `messages[${index}]`;
     const turn: ChatMessage = {
@@ -76,7 +82,7 @@ function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
     };
     const thinking = message.reasoning ?? message.reasoning_content;
     if (thinking) turn.thinking = thinking;
-    const calls = readCalls(message, place);
+    const calls = readCalls(message, place, budget);
     if (calls.length > 0) turn.toolCalls = calls;
     for (const { id, function: { name } } of calls) if (id) names.set(id, name);
     if (turn.role === "tool") {
@@ -97,12 +103,16 @@ function readRole({ role }: WireMessage, place: string): ChatMessage["role"] {
   throw refusal(`${place}.role must be one of ${known}`, `${place}.role`);
 }
 
-function readCalls({ tool_calls: calls }: WireMessage, place: string): ToolCall[] {
+function readCalls(
+  { tool_calls: calls }: WireMessage,
+  place: string,
+  budget: ValueBudget,
+): ToolCall[] {
   return (calls ?? []).map(({ id, function: { name, arguments: text } }, index) => ({
     ...(id && { id }),
     function: {
       name,
-      arguments: readArguments(text, `${place}.tool_calls[${index}].function.arguments`),
+      arguments: readArguments(text, `${place}.tool_calls[${index}].function.arguments`, budget),
     },
   }));
 }

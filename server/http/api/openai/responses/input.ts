@@ -1,7 +1,7 @@
 // The input of POST /v1/responses as a conversation. Thinking, text and calls of one answer are
 // separate items on the wire, and one turn in the engine. Pure.
 
-import type { ChatMessage, ModelInfo } from "../../../../../engine/mod.ts";
+import { type ChatMessage, type ModelInfo, ValueBudget } from "../../../../../engine/mod.ts";
 import { imageReader, type ReadImage } from "../../images.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../errors.ts";
@@ -38,6 +38,7 @@ export function readInput(
 class InputReader {
   readonly messages: ChatMessage[] = [];
   readonly #readImage: ReadImage;
+  readonly #budget = new ValueBudget();
   /** Names of the tools that were called, by the call's id. */
   readonly #names = new Map<string, string>();
 
@@ -86,7 +87,7 @@ class InputReader {
     const name = engineName(item.name, item.namespace);
     if (id) this.#names.set(id, name);
     const turn = this.#turn(() => true);
-    const values = readArguments(text, `${place}.arguments`);
+    const values = readArguments(text, `${place}.arguments`, this.#budget);
     turn.toolCalls ??= [];
     turn.toolCalls.push({ ...(id && { id }), function: { name, arguments: values } });
   }

@@ -1,7 +1,7 @@
 // JSON texts with their numbers as they are written: what is read and written again is the same, in
 // this thread and after postMessage.
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import {
   asDouble,
   isJsonNumber,
@@ -12,7 +12,8 @@ import {
   numberText,
   parseExactJson,
   writeExactJson,
-} from "../../tokenizer/mod.ts";
+} from "../../../tokenizer/mod.ts";
+import { slowness, threadTime } from "../../cpu_time.ts";
 
 const NUMBERS = (
   "0 1 -1 0.5 1e-7 -0 -0.0 1.0 1.50 1e0 1E5 1e21 1e+21 100000000000000000000 9007199254740991 " +
@@ -57,6 +58,22 @@ Deno.test("what is no number is none", () => {
   assertThrows(() => parseExactJson("9".repeat(1025)), SyntaxError);
   assertEquals(writeExactJson(parseExactJson("9".repeat(1024))), "9".repeat(1024));
   assertThrows(() => parseExactJson("{"), SyntaxError);
+});
+
+Deno.test("texts that would take long are refused before they do", () => {
+  const start = threadTime();
+  const texts = [
+    "[".repeat(1e6),
+    `{"a":[${"1.0,".repeat(3e6)}1]}`,
+    `[${"{},".repeat(1e6)}{}]`,
+    `[${"9".repeat(1e6)}]`,
+  ];
+  for (const text of texts) {
+    assertMatch(assertThrows(() => parseExactJson(text), Error).message, /over|no number/);
+  }
+  // JSON.parse with a function that sees the text of each number takes ten times as long.
+  parseExactJson(`[${"1.0,".repeat(5e5)}1]`);
+  assert(threadTime() - start < 2000 * slowness(), `${threadTime() - start} ms`);
 });
 
 Deno.test("bigints are written as numbers", () => {

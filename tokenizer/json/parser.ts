@@ -4,7 +4,7 @@
 // keep their text (JsonNumber).
 
 import { Buffer } from "node:buffer";
-import { jsonNumber, LONGEST_NUMBER } from "../../../engine/mod.ts";
+import { jsonNumber, LONGEST_NUMBER } from "./number.ts";
 
 /** Bounds on what costs more memory or time than the bytes of the text. */
 export interface JsonBounds {
@@ -18,18 +18,34 @@ export interface JsonBounds {
   siblings: number;
 }
 
+/** The bounds of a request's body. */
+export const JSON_BOUNDS: JsonBounds = {
+  // Deeper than any request has reason to be, and shallow enough for code that walks a body
+  // recursively.
+  depth: 512,
+  // The longest are contexts and lists of inputs; to check and copy as many values takes 0.1 s.
+  values: 1_000_000,
+  // As many as 60,000 messages have, and more than any schema that could be compiled.
+  members: 200_000,
+  // Listing this number of names takes 15 ms in any case.
+  siblings: 65_536,
+};
+
 /** A text that is no JSON. */
-export class JsonSyntaxError extends Error {
+export class JsonSyntaxError extends SyntaxError {
+  /** Name of the class. */
   override name = "JsonSyntaxError";
 }
 
 /** A text of white space alone. */
 export class EmptyJsonError extends JsonSyntaxError {
+  /** Name of the class. */
   override name = "EmptyJsonError";
 }
 
 /** A text that exceeds a bound. */
 export class JsonBoundsError extends Error {
+  /** Name of the class. */
   override name = "JsonBoundsError";
   /** @param bound which one */
   constructor(readonly bound: keyof JsonBounds, message: string) {
@@ -64,12 +80,13 @@ interface Open {
 }
 
 /**
- * Parses a text in UTF-8. Yields the number of values so far at each pause; returns the value.
+ * Parses a text in UTF-8. Yields the number of values so far at each pause, and of all at the end;
+ * returns the value.
  *
  * @throws {JsonSyntaxError}
  * @throws {JsonBoundsError}
  */
-export function* parseJson(
+export function* parseJsonBytes(
   bytes: Uint8Array,
   bounds: JsonBounds,
 ): Generator<number, unknown, void> {
@@ -106,6 +123,7 @@ export function* parseJson(
       const last = open.at(-1);
       if (!last) {
         if (reader.at < bytes.length) throw reader.unexpected();
+        yield reader.values;
         return value;
       }
       const { container, key } = last;
@@ -176,6 +194,11 @@ class Reader {
   /** The next byte; undefined at the end. */
   next(): number | undefined {
     return this.#bytes[this.at];
+  }
+
+  /** The number of values so far. */
+  get values(): number {
+    return this.#values;
   }
 
   countValue(): void {

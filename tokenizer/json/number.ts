@@ -1,4 +1,4 @@
-// JSON texts (RFC 8259) with their numbers as they are written. JavaScript's numbers are doubles:
+// Numbers of JSON texts (RFC 8259, section 6) as they are written. JavaScript's numbers are doubles:
 // they make 1 of 1.0 and 9007199254740992 of 9007199254740993. Numbers that a double would change
 // keep their text, from the body of a request to the prompt, the token mask and the answer.
 
@@ -32,22 +32,14 @@ export class JsonNumber extends String {
   }
 }
 
-/** The part of JSON that the types of TypeScript lack (TC39, "JSON.parse source text access"). */
-const json = JSON as unknown as {
-  parse(
-    text: string,
-    revive: (key: string, value: unknown, context: { source?: string }) => unknown,
-  ): unknown;
-  rawJSON(text: string): unknown;
-};
-
 /**
  * What JSON.stringify has to find in place of a number to write its text; for its second argument.
  *
  * @param number one that keeps its text, or a bigint
  */
 export function rawNumber(number: { toString(): string }): unknown {
-  return json.rawJSON(number.toString());
+  // The types of TypeScript lack it (TC39, "JSON.parse source text access").
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(number.toString());
 }
 
 /** Whether a value is a JSON number that keeps its text, also after postMessage has copied it. */
@@ -100,27 +92,4 @@ function normalized(text: string): string {
   if (significant === "") return "0";
   const exponent = Number(power) - fraction.length + digits.length - significant.length;
   return `${sign}${significant}e${exponent}`;
-}
-
-/**
- * The value of a JSON text, as JSON.parse gives it, with numbers that keep their text.
- *
- * @throws SyntaxError if it is no JSON, or a number has more than 1024 characters
- */
-export function parseExactJson(text: string): unknown {
-  return json.parse(text, (_key, value, { source }) => {
-    return typeof value === "number" ? jsonNumber(source!) : value;
-  });
-}
-
-/** The JSON text of a value, as JSON.stringify writes it, with numbers that keep their text and bigints. */
-export function writeExactJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part) => {
-    return typeof part === "bigint" || isJsonNumber(part) ? rawNumber(part) : part;
-  });
-}
-
-/** A copy of a JSON value whose numbers are all JavaScript's own: the nearest doubles. */
-export function withDoubles<Value>(value: Value): Value {
-  return JSON.parse(writeExactJson(value));
 }
