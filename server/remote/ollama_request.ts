@@ -8,7 +8,7 @@ import {
   type OutputFormat,
   RequestError,
 } from "../../engine/mod.ts";
-import { type ComposedContent, withMark } from "../image_mark.ts";
+import { type ComposedContent, withMark } from "../text/image_mark.ts";
 import { given } from "../given.ts";
 import { base64Of, schemaOf } from "./members.ts";
 

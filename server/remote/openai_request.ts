@@ -11,7 +11,7 @@ import {
   RequestError,
   type ToolCall,
 } from "../../engine/mod.ts";
-import { type ComposedContent, piecesOf } from "../image_mark.ts";
+import { type ComposedContent, piecesOf } from "../text/image_mark.ts";
 import { newCallId } from "./events.ts";
 import { given } from "../given.ts";
 import { dataUrlOf, schemaOf } from "./members.ts";

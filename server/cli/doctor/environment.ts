@@ -2,7 +2,7 @@
 // that mean nothing, most of which are misspelt.
 
 import { type Environment, faultsOf, VARIABLES } from "../../settings/environment.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 import type { Finding, Section } from "./types.ts";
 
 /** The most wrong letters in a name for which another one is suggested: these names are long. */

@@ -14,7 +14,7 @@ import { showModel } from "./model_facts.ts";
 import type { Session } from "./session.ts";
 import { set } from "./set_command.ts";
 import { show } from "./show_command.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 
 const COMMANDS: Record<string, (call: CommandCall) => CommandOutcome | Promise<CommandOutcome>> = {
   "/set": set,

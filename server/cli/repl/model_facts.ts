@@ -4,7 +4,7 @@ import { BOX_MODEL } from "../../../engine/mod.ts";
 import { type Api, ApiError, type ShowAnswer } from "../client/mod.ts";
 import type { Environment } from "../../settings/environment.ts";
 import { showProgress, type Terminal } from "../terminal/mod.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 
 /** Models that are named in place of one that is not there. */
 const MOST_NAMED = 8;

@@ -2,7 +2,7 @@
 // are the server's business. https://github.com/ollama/ollama/blob/main/docs/modelfile.mdx
 
 import { CommandError } from "./command.ts";
-import { lookUp, nearest } from "../nearest.ts";
+import { lookUp, nearest } from "../../text/nearest.ts";
 
 type ParameterType = "number" | "integer" | "boolean" | "texts";
 

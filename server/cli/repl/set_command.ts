@@ -5,7 +5,7 @@ import { helpOn } from "./help.ts";
 import { can } from "./model_facts.ts";
 import { parseParameter } from "./parameters.ts";
 import type { Session } from "./session.ts";
-import { lookUp, nearest } from "../nearest.ts";
+import { lookUp, nearest } from "../../text/nearest.ts";
 
 /** Applies the words after the name of a setting; returns the message to print. */
 type Setter = (session: Session, value: string) => string;

@@ -7,7 +7,7 @@ import { withoutControls } from "../terminal/width.ts";
 import { helpOn } from "./help.ts";
 import { type ModelFacts, showModel } from "./model_facts.ts";
 import type { Session } from "./session.ts";
-import { lookUp, nearest } from "../nearest.ts";
+import { lookUp, nearest } from "../../text/nearest.ts";
 
 type Shower = (facts: ModelFacts, session: Session) => string;
 

@@ -1,7 +1,6 @@
 // The one handler of requests that a model answers. It checks the body, finds the model, has the
-// endpoint translate the body into requests to the engine, fills in the model's defaults, logs
-// members without effect, runs the requests, and has the endpoint encode their events, as one
-// answer or as a stream. An API only adds its endpoints: pure functions that translate bodies and
+// endpoint translate the body into requests to the engine, fills in the model's defaults, runs the
+// requests, and has the endpoint encode their events, as one answer or as a stream. An API only adds its endpoints: pure functions that translate bodies and
 // encode events.
 
 import type { Context } from "../../dependencies.ts";
@@ -17,15 +16,14 @@ import type {
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { readJson } from "../body/json_body.ts";
 import type { Given } from "../body/schema.ts";
-import type { Validator } from "../body/validate.ts";
+import type { CheckedBody, Validator } from "../body/validate.ts";
 import { mergeChoices } from "../generation/choices.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../generation/generation.ts";
-import { shownPath } from "../middleware/variables.ts";
 import { json } from "../stream/json.ts";
 import type { StreamOptions } from "../stream/stream.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
 import { requireModelName } from "./model_name.ts";
-import { hasEffect, type Loading, type OllamaOptions } from "./options.ts";
+import type { Loading, OllamaOptions } from "./options.ts";
 
 /** The members that the bodies of all requests to models have. */
 export interface RequestBody {
@@ -45,6 +43,12 @@ export interface Translation extends Loading {
   tasks: Task[];
   /** Most tokens of thinking that the body asks for, where the server enforces that. */
   thinkingBudget?: number;
+  /** What is done in another way than the body asks, a sentence each. */
+  warnings?: readonly string[];
+  /** Whether the answer leaves out what the model thinks. */
+  hidesThinking?: boolean;
+  /** The member that asks for a format, for errors of the format. */
+  formatMember?: string;
 }
 
 /** A translated request, with the model that it is for. */
@@ -119,50 +123,30 @@ export interface Endpoint<
    * Translates an error that occurs before the answer begins into one that names the member at
    * fault.
    */
-  failure?: (error: unknown) => unknown;
+  failure?: (error: unknown, translation: Translation) => unknown;
   /** Called when the answer is complete, before its last records are sent. */
   finish?: (id: string, encoder: Encoder) => Promise<void>;
 }
 
 /**
  * Finds the model of a request and translates its body, in which the model's parameters are defaults of
- * the options. Members without effect are logged.
+ * the options.
  *
- * @throws {HttpError} 400 for what is no name; what the store and the translation throw
+ * @throws {HttpError} 400 for what is no name, and for a member that is not known; what the store and the
+ *   translation throw
  */
-export async function translateRequest<
-  Body extends RequestBody,
-  P extends Pick<Loading, "ignored">,
->(
+export async function translateRequest<Body extends Pick<RequestBody, "model" | "options">, P>(
   context: Context<AppEnvironment>,
-  { store, log }: AppDependencies,
-  body: Body,
-  { validate, translate }: {
-    validate: Pick<Validator<Body>, "unknownMembers">;
-    translate: (body: Body, info: ModelInfo) => P;
-  },
+  { store }: AppDependencies,
+  { body, unknown }: CheckedBody<Body>,
+  translate: (body: Body, info: ModelInfo) => P,
 ): Promise<TranslatedRequest<P>> {
   const model = requireModelName(body.model);
   context.set("model", model);
   const entry = await store.find(model);
   const translation = translate(withParameters(body, entry), effectiveInfo(entry));
-  const unknown = validate.unknownMembers(body)
-    .map((name) => hasEffect(name) ? `${name} (an option: put it into "options")` : name);
-  const ignored = [...unknown, ...translation.ignored];
-  if (ignored.length > 0) {
-    log.warn(`${shownPath(context)}: ignored without effect: ${listed(ignored)}`);
-  }
+  if (unknown) throw unknown;
   return { model, entry, translation };
-}
-
-/** Most members that a line of the log names. */
-const MOST_LISTED = 16;
-
-/** Names of members, the first ones of very many. */
-function listed(names: readonly string[]): string {
-  const told = names.slice(0, MOST_LISTED).map((name) => name.slice(0, 80));
-  const rest = names.length - told.length;
-  return told.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
 /** The route of an endpoint. */
@@ -172,8 +156,8 @@ export function generationRoute<Body extends RequestBody, Told>(
 ): (context: Context<AppEnvironment>) => Promise<Response> {
   return async (context) => {
     const started = performance.now();
-    const body = await endpoint.validate(await readJson(context));
-    return await answer(context, dependencies, body, endpoint, started);
+    const checked = await endpoint.validate.check(await readJson(context));
+    return await answer(context, dependencies, checked, endpoint, started);
   };
 }
 
@@ -185,12 +169,13 @@ export function generationRoute<Body extends RequestBody, Told>(
 export async function answer<Body extends RequestBody, Told, Encoder extends EventEncoder<Told>>(
   context: Context<AppEnvironment>,
   dependencies: AppDependencies,
-  body: Body,
+  checked: CheckedBody<Body>,
   endpoint: Endpoint<Body, Told, Encoder>,
   started: number = performance.now(),
 ): Promise<Response> {
   const { signal } = context.req.raw;
-  const found = await translateRequest(context, dependencies, body, endpoint);
+  const { body } = checked;
+  const found = await translateRequest(context, dependencies, checked, endpoint.translate);
   const { model, entry } = found;
   const translation = {
     ...found.translation,
@@ -208,11 +193,13 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
     ...translation,
     model,
     signal,
-    run: (loaded, aborted) =>
-      runAll(loaded, translation.tasks, { signal: aborted, answerNow }, endpoint.adapt),
+    run: (loaded, aborted) => {
+      const signals = { signal: aborted, answerNow };
+      return told(runAll(loaded, translation.tasks, signals, endpoint.adapt), translation);
+    },
   }).catch((error) => {
     request[Symbol.dispose]();
-    throw endpoint.failure?.(error) ?? error;
+    throw endpoint.failure?.(error, translation) ?? error;
   });
   void generation.ended.then(() => request[Symbol.dispose]());
   context.set("generation", generation);
@@ -279,6 +266,25 @@ function run(
   if (task.kind === "generate") return model.generate({ ...task.request, ...signals });
   const request = { ...task.request, ...signals };
   return adapt ? chatAdapted(model, request, adapt) : model.chat(request);
+}
+
+/** The events as they are told: without thinking if it is hidden, with warnings at the end. */
+function told(
+  events: AsyncIterable<ChatEvent>,
+  { warnings = [], hidesThinking = false }: Translation,
+): AsyncIterable<ChatEvent> {
+  return warnings.length > 0 || hidesThinking ? change(events, warnings, hidesThinking) : events;
+}
+
+async function* change(
+  events: AsyncIterable<ChatEvent>,
+  warnings: readonly string[],
+  hidesThinking: boolean,
+): AsyncGenerator<ChatEvent> {
+  for await (const event of events) {
+    if (event.type === "done") yield { ...event, notes: [...warnings, ...event.notes ?? []] };
+    else if (event.type !== "thinking" || !hidesThinking) yield event;
+  }
 }
 
 async function* chatAdapted(

@@ -1,7 +1,16 @@
 // `options` and `keep_alive` of a request -> the engine's options, and how the model is loaded. The
 // schema has checked the types; the engine checks the ranges.
 
-import { type BodyOf, flag, integer, number, text, texts } from "../body/schema.ts";
+import {
+  type BodyOf,
+  closed,
+  flag,
+  integer,
+  number,
+  optional,
+  text,
+  texts,
+} from "../body/schema.ts";
 import type {
   AskedLoad,
   FormatOptions,
@@ -13,15 +22,15 @@ import type {
 import { parseDuration } from "../../settings/quantities.ts";
 import type { promptProgress } from "./openapi/answer_parts.ts";
 import { HttpError } from "../errors.ts";
+import { unreadInOptions } from "./unread_members.ts";
 
 const OPEN_OBJECTS =
   "Let objects have keys, and values types, of which their schema says nothing, as JSON Schema has " +
   "it. Default false: only keys that it declares or allows, and objects where it declares some.";
 
 /** `options`, which the other APIs take too. */
-export const options = {
-  type: ["object", "null"],
-  properties: {
+export const options = optional(
+  closed({
     temperature: number,
     top_k: integer,
     top_p: number,
@@ -55,8 +64,9 @@ export const options = {
     stop: texts,
     ignore_eos: { ...flag, description: "Go on where the model ends, up to num_predict." },
     open_objects: { ...flag, description: OPEN_OBJECTS },
-  },
-} as const;
+    ...unreadInOptions,
+  }),
+);
 
 /** `open_objects`, which may also stand beside a format, in every API. */
 export const openObjects = { ...flag, description: OPEN_OBJECTS } as const;
@@ -81,7 +91,7 @@ export function toProgress(
   };
 }
 
-/** Sampling and loading parameters; keys that the schema does not name are ignored. */
+/** Sampling and loading parameters. */
 export type OllamaOptions = NonNullable<BodyOf<typeof options>>;
 
 /** The options that the engine takes, under its names. */
@@ -113,8 +123,6 @@ const SMALLEST_WINDOW = 4;
 export interface Loading extends AskedLoad {
   /** How long the model stays loaded afterwards, in milliseconds; Infinity is for ever. */
   keepAlive?: number;
-  /** Names of given members without effect, for the log. */
-  ignored: string[];
 }
 
 /** Options of the load of a model. */
@@ -138,11 +146,9 @@ export function readOptions(
 ): { engine: EngineOptions; loading: Loading } {
   const { num_ctx: window, num_gpu: gpuLayers, num_batch: batch, draft, ...others } = options ?? {};
   const engine: Record<string, unknown> = {};
-  const ignored: string[] = [];
   for (const [name, value] of Object.entries(others)) {
     const engineName = ENGINE_NAMES[name];
-    if (!engineName) ignored.push(name);
-    else if (value !== null && value !== undefined) engine[engineName] = value;
+    if (engineName && value !== null && value !== undefined) engine[engineName] = value;
   }
   if (engine.seed === -1) delete engine.seed;
   if (Number(engine.maxTokens) < 0) delete engine.maxTokens;
@@ -156,7 +162,6 @@ export function readOptions(
   return {
     engine: { ...engine, ...asked },
     loading: {
-      ignored,
       ...asked,
       ...(typeof draft === "string" && { draft }),
       ...(stay !== undefined && { keepAlive: stay }),

@@ -2,7 +2,8 @@
 // and of calls of them, and a function -> the engine's tool. Pure.
 
 import { isJsonObject, parseExactJson, type Tool } from "../../../engine/mod.ts";
-import { type BodyOf, flag, text } from "../body/schema.ts";
+import { type BodyOf, closed, flag, text } from "../body/schema.ts";
+import { unreadInTools, unreadInTurns } from "./unread_members.ts";
 
 /** The members of a function; its parameters are a JSON Schema. */
 export const functionMembers = {
@@ -13,11 +14,7 @@ export const functionMembers = {
 } as const;
 
 /** A function that the model may call. */
-export const functionSchema = {
-  type: "object",
-  required: ["name"],
-  properties: functionMembers,
-} as const;
+export const functionSchema = closed({ ...functionMembers, ...unreadInTools }, "name");
 
 export type WireFunction = BodyOf<typeof functionSchema>;
 
@@ -27,18 +24,13 @@ export type WireFunction = BodyOf<typeof functionSchema>;
  * @param values that of the arguments
  */
 export function callSchema<const Values extends object>(values: Values) {
-  return {
-    type: "object",
-    required: ["function"],
-    properties: {
-      id: text,
-      function: {
-        type: "object",
-        required: ["name"],
-        properties: { name: { type: "string" }, arguments: values },
-      },
-    },
-  } as const;
+  const called = { name: { type: "string" }, arguments: values } as const;
+  return closed({
+    ...unreadInTurns,
+    id: text,
+    type: { enum: ["function", "", null] },
+    function: closed({ ...unreadInTurns, ...called }, "name"),
+  }, "function");
 }
 
 /**

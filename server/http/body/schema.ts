@@ -1,8 +1,9 @@
 // The TypeScript types that follow from the JSON Schemas of bodies, and what schemas of requests are
 // made of. A body, of a request or of an answer, is declared once: as the schema that it is checked
 // against and that /openapi.json shows. Schemas of requests fix types only; what values mean is checked
-// where they are used. null means "not given" almost everywhere, and members that a schema does not
-// name are let pass. What schemas of answers are made of: api/openapi/answer_parts.ts.
+// where they are used. null means "not given" almost everywhere. An object takes no members but those
+// that its schema names, at any depth, so that nothing that a client asks for is dropped in silence.
+// What schemas of answers are made of: api/openapi/answer_parts.ts.
 
 /** The types that JSON Schema names, apart from arrays and objects. */
 interface Scalars {
@@ -57,11 +58,11 @@ type MembersOf<Members, Required extends keyof Members, Definitions> =
       | undefined;
   };
 
-/** Members that are refused, and therefore in no schema. */
-export type Refused<Name extends string> = { [Each in Name]?: unknown };
-
 /** A member that may be left out or null, which both mean "not given". */
 export type Given<T> = T | null | undefined;
+
+/** Members that are refused where a body is read, and therefore in no schema. */
+export type Refused<Name extends string> = { [Each in Name]?: unknown };
 
 export const text = { type: ["string", "null"] } as const;
 export const flag = { type: ["boolean", "null"] } as const;
@@ -79,6 +80,76 @@ export const value = {
 
 /** An object of such values by name. */
 export const values = { type: ["object", "null"], additionalProperties: value } as const;
+/** An array of such items. */
+export function list<const Items extends object>(items: Items) {
+  return { type: ["array", "null"], items } as const;
+}
+
+/** A value that asks for nothing, whatever its member would mean. */
+export const nothing = {
+  anyOf: [
+    { enum: [null, false, ""] },
+    { type: "array", maxItems: 0 },
+    { type: "object", properties: {}, additionalProperties: false },
+  ],
+} as const;
+
+/** The schema of an object with exactly these members. */
+export interface ClosedSchema<Type, Members extends object, Required> {
+  readonly type: Type;
+  readonly required: readonly Required[];
+  readonly properties: Members;
+  /** Other members pass if they ask for nothing. */
+  readonly additionalProperties: typeof nothing;
+}
+
+/** An object with these members, of which the required ones have to be there. */
+export function closed<
+  const Members extends Record<string, object>,
+  const Required extends keyof Members = never,
+>(properties: Members, ...required: Required[]): ClosedSchema<"object", Members, Required> {
+  return { type: "object", required, properties, additionalProperties: nothing };
+}
+
+/** The same, or null. */
+export function optional<Members extends object, Required>(
+  schema: ClosedSchema<"object", Members, Required>,
+): ClosedSchema<readonly ["object", "null"], Members, Required> {
+  return { ...schema, type: ["object", "null"] };
+}
+
+/** The schema of a member that nothing is read from. */
+export interface UnreadSchema {
+  readonly description: string;
+  readonly anyOf?: readonly object[];
+}
+
+/**
+ * A member that may have any value, because it changes nothing here.
+ *
+ * @param why the reason, as the second half of a sentence
+ */
+export function harmless(why: string): UnreadSchema {
+  return { description: `Accepted and without effect: ${why}.` };
+}
+
+/**
+ * A member that would change something, and that can only have the values with which it does not:
+ * these, and those that ask for nothing.
+ *
+ * @param values strings, numbers and true; false asks for nothing unless true is one of them
+ * @param why the reason, as the second half of a sentence
+ */
+export function only(values: readonly (string | number | true)[], why: string): UnreadSchema {
+  const told = values.map((value) => JSON.stringify(value)).join(" or ") || "empty";
+  const [{ enum: words }, ...empty] = nothing.anyOf;
+  const others = values.includes(true) ? words.filter((word) => word !== false) : words;
+  return {
+    ...value,
+    anyOf: [{ enum: [...others, ...values] }, ...empty],
+    description: `Must be ${told}: ${why}.`,
+  };
+}
 
 /** How long the model stays: a duration such as "5m", or seconds. */
 export const keepAlive = { type: ["string", "number", "null"] } as const;

@@ -1,13 +1,16 @@
 // Checks values against the JSON Schemas of bodies, and says in one sentence, with the field's name, what
-// is wrong with the first fault. It reads the schemas itself, and lets others have their turns while a
-// large body is checked: Ajv makes a function of each schema first, which takes 0.2 s on a busy
-// machine, and that function checks a million values in one go. Tests compare the two. Numbers become
-// JavaScript's where a schema has the type number or integer; elsewhere they are data, such as those of
-// a tool's arguments, and keep their text (JsonNumber).
+// is wrong with the first fault, and of a member that no schema names, which one was probably meant. It
+// reads the schemas itself, and lets others have their turns while a large body is checked: Ajv makes a
+// function of each schema first, which takes 0.2 s on a busy machine, and that function checks a
+// million values in one go. Tests compare the two. Numbers become JavaScript's where a schema has the
+// type number or integer; elsewhere they are data, such as those of a tool's arguments, and keep their
+// text (JsonNumber).
 
 import { asDouble, inSlices, isJsonObject } from "../../../engine/mod.ts";
+import { bounded } from "../../bounded.ts";
+import { nearest } from "../../text/nearest.ts";
 import { HttpError } from "../errors.ts";
-import type { BodyOf } from "./schema.ts";
+import { type BodyOf, nothing } from "./schema.ts";
 
 /** Values that are checked between two looks at the clock: less than a millisecond's work. */
 const PIECE_VALUES = 1000;
@@ -45,11 +48,15 @@ interface Node {
   /** Whether numbers become JavaScript's. */
   takesDoubles: boolean;
   anyOf: readonly Node[];
+  /** What is wrong where none of these fits, for people; undefined: what is wrong with one of them. */
+  what: string | undefined;
   items: Node | undefined;
   required: readonly string[];
   properties: ReadonlyMap<string, Node>;
   /** The schema of members that are no properties; false if there must be none. */
   others: Node | false | undefined;
+  /** Whether such members only have to ask for nothing. */
+  isClosed: boolean;
 }
 
 /** A fault, and the keys and indices that lead to it. */
@@ -61,6 +68,13 @@ interface Fault {
 /** Yields now and then; returns the first fault. */
 type Checking = Generator<void, Fault | undefined>;
 
+/** A body that has the types of its schema. */
+export interface CheckedBody<Body> {
+  body: Body;
+  /** The error of the first member that the schema does not name and that asks for something. */
+  unknown: HttpError | undefined;
+}
+
 /** Checks bodies against a schema. */
 export interface Validator<Body> {
   /**
@@ -68,8 +82,11 @@ export interface Validator<Body> {
    * fit.
    */
   (body: unknown): Promise<Body>;
-  /** The members of a body that are given and that the schema does not name. */
-  unknownMembers(body: object): string[];
+  /**
+   * The same, but for the error of an unknown member, which the caller has to throw. What is wrong with
+   * the members that are known tells more, such as that a tool is of a kind that is not available.
+   */
+  check(body: unknown): Promise<CheckedBody<Body>>;
 }
 
 /** The validator of a schema. */
@@ -77,17 +94,22 @@ export function createValidator<const Body extends object>(
   schema: Body,
 ): Validator<BodyOf<Body>> {
   const node = new SchemaReader(schema).read(schema);
-  const validate = async (body: unknown) => {
-    const fault = await inSlices(new Checker().check(node, body));
-    if (!fault) return body as BodyOf<Body>;
-    throw new HttpError(400, `${fieldName(fault.path)} ${fault.what}`, memberName(fault.path));
+  const check = async (body: unknown) => {
+    const checker = new Checker();
+    const fault = await inSlices(checker.check(node, body));
+    if (fault) throw toError(fault);
+    return { body: body as BodyOf<Body>, unknown: checker.unknown && toError(checker.unknown) };
   };
-  return Object.assign(validate, {
-    unknownMembers: (body: object) =>
-      Object.entries(body)
-        .filter(([name, value]) => value !== null && !node.properties.has(name))
-        .map(([name]) => name),
-  });
+  const validate = async (value: unknown) => {
+    const { body, unknown } = await check(value);
+    if (unknown) throw unknown;
+    return body;
+  };
+  return Object.assign(validate, { check });
+}
+
+function toError({ path, what }: Fault): HttpError {
+  return new HttpError(400, `${fieldName(path)} ${what}`, memberName(path));
 }
 
 /** Prepares schemas, each once, however many references lead to it. */
@@ -103,15 +125,18 @@ class SchemaReader {
     if (schema.$ref !== undefined) return this.read(this.#definition(schema));
     const known = this.#nodes.get(schema);
     if (known) return known;
-    const { anyOf = [], items, required = [], properties = {}, additionalProperties } = schema;
+    const { anyOf = [], description, items, required = [], properties = {} } = schema;
+    const { additionalProperties } = schema;
     const node: Node = {
       checks: checksOf(schema),
       takesDoubles: [schema.type].flat().some((type) => type === "number" || type === "integer"),
       anyOf: [],
+      what: description && description[0]!.toLowerCase() + description.slice(1).replace(/\.$/, ""),
       items: undefined,
       required,
       properties: new Map(),
       others: false,
+      isClosed: additionalProperties === nothing,
     };
     // Known before its parts are read, which may lead back to it.
     this.#nodes.set(schema, node);
@@ -195,6 +220,8 @@ function typeTest(name: string): (value: unknown) => boolean {
 
 /** Checks one body. */
 class Checker {
+  /** The fault of the first member that no schema names. */
+  unknown: Fault | undefined;
   /** The path to the value that is checked. */
   readonly #path: Fault["path"] = [];
   #values = 0;
@@ -204,7 +231,7 @@ class Checker {
     if (what !== undefined) return this.#fault(what);
     if (node.anyOf.length > 0) {
       const fault = yield* this.#checkAny(node.anyOf, value);
-      if (fault) return fault;
+      if (fault) return node.what === undefined ? fault : this.#fault(node.what);
     }
     if (Array.isArray(value)) return yield* this.#checkItems(node, value);
     if (isJsonObject(value)) return yield* this.#checkMembers(node, value);
@@ -232,20 +259,21 @@ class Checker {
   *#checkMembers(node: Node, value: Record<string, unknown>): Checking {
     const missing = node.required.find((name) => value[name] === undefined);
     if (missing !== undefined) return this.#fault(`lacks "${missing}"`);
-    if (node.others !== undefined) {
-      for (const name in value) {
-        if (node.properties.has(name)) continue;
-        if (!node.others) return this.#fault(`must not have "${name}"`);
-        if (node.others.takesDoubles) value[name] = asDouble(value[name]);
-        const fault = yield* this.#within(name, node.others, value[name]);
-        if (fault) return fault;
-      }
-    }
     for (const [name, property] of node.properties) {
       if (value[name] === undefined) continue;
       if (property.takesDoubles) value[name] = asDouble(value[name]);
       const fault = yield* this.#within(name, property, value[name]);
       if (fault) return fault;
+    }
+    if (node.others === undefined) return;
+    for (const name in value) {
+      if (node.properties.has(name)) continue;
+      if (!node.others) return this.#fault(`must not have "${name}"`);
+      if (node.others.takesDoubles) value[name] = asDouble(value[name]);
+      const fault = yield* this.#within(name, node.others, value[name]);
+      if (!fault) continue;
+      if (!node.isClosed) return fault;
+      this.unknown ??= this.#fault(unknown(name, node), bounded(name, MOST_LETTERS));
     }
   }
 
@@ -257,9 +285,22 @@ class Checker {
     return fault;
   }
 
-  #fault(what: string): Fault {
-    return { path: [...this.#path], what };
+  #fault(what: string, ...within: Fault["path"]): Fault {
+    return { path: [...this.#path, ...within], what };
   }
+}
+
+/** Most letters of a name that a client made up, in a sentence. */
+const MOST_LETTERS = 60;
+
+/** What is wrong with a member that no schema names: where it belongs, or what it is like. */
+function unknown(name: string, { properties }: Node): string {
+  const what = "is not known here";
+  for (const [outer, { properties: inner }] of properties) {
+    if (inner.has(name)) return `${what}: it belongs into "${outer}"`;
+  }
+  const near = name.length <= MOST_LETTERS && nearest(name, properties.keys());
+  return near ? `${what}: did you mean "${near}"?` : what;
 }
 
 function whatIsWrong({ checks }: Node, value: unknown): string | undefined {

@@ -63,10 +63,18 @@ Deno.test("cloudModelOf() takes the mark off a name, and off no other", () => {
 
 Deno.test("without QUERN_CLOUD_HOST cloud names get 403 and how to set it, in each dialect", async () => {
   await using world = await createRemoteApp({});
-  const body = { model: "kimi-k2:cloud", messages, max_tokens: 5, input: "x", prompt: "x" };
-  const paths = ["/api/chat", "/api/generate", "/api/embed", "/api/show", "/v1/messages"];
-  for (const path of [...paths, "/v1/chat/completions", "/v1/responses", "/v1/embeddings"]) {
-    const response = await world.post(path, body);
+  const asked: Record<string, object> = {
+    "/api/chat": { messages },
+    "/api/generate": { prompt: "x" },
+    "/api/embed": { input: "x" },
+    "/api/show": {},
+    "/v1/messages": { messages, max_tokens: 5 },
+    "/v1/chat/completions": { messages },
+    "/v1/responses": { input: "x" },
+    "/v1/embeddings": { input: "x" },
+  };
+  for (const [path, members] of Object.entries(asked)) {
+    const response = await world.post(path, { model: "kimi-k2:cloud", ...members });
     const { error } = await response.json();
     assertEquals([path, response.status], [path, 403]);
     assertStringIncludes(error.message ?? error, "QUERN_CLOUD_HOST");
@@ -228,8 +236,9 @@ Deno.test("a server's refusal reaches the client with its status and Retry-After
     Response.json({ error: "slow down" }, { status: 429, headers: { "retry-after": "9" } });
   await using upstream = serveOllama([], { "/api/chat": refuse, "/api/embed": refuse });
   await using world = await createRemoteApp({ cloudHost: upstream.url });
-  const body = { model: "x:cloud", messages, max_tokens: 5, input: "a" };
+  const chat = { model: "x:cloud", messages, max_tokens: 5 };
   for (const path of ["/api/chat", "/v1/messages", "/v1/chat/completions", "/api/embed"]) {
+    const body = path === "/api/embed" ? { model: "x:cloud", input: "a" } : chat;
     const response = await world.post(path, body);
     const { error } = await response.json();
     assertEquals([response.status, response.headers.get("retry-after")], [429, "9"]);

@@ -2,15 +2,15 @@
 
 import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import { given } from "../../../given.ts";
-import { type Loading, readOptions } from "../options.ts";
+import type { Translation } from "../handler.ts";
+import { readWishes } from "../wishes.ts";
 import { ThreadError } from "./errors.ts";
 import { toToolOptions } from "./tools.ts";
 import { toTurns } from "./turns.ts";
 import type { AnthropicRequest } from "./schema.ts";
 
 /** A request, translated. */
-export interface MessagesTranslation extends Loading {
+export interface MessagesTranslation extends Omit<Translation, "tasks"> {
   request: ChatRequest;
 }
 
@@ -48,25 +48,25 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): Message
     throw new HttpError(400, `"${body.model}" does not support tools`);
   }
   refuseServerTools(body);
-  const { engine: options, loading } = readOptions(body.options, body.keep_alive);
-  const think = info.thinks ? thinkOf(body) : undefined;
-  const format = body.output_config?.format;
+  const { engine, think: asked, around } = readWishes(body, info, {
+    formats: {
+      "output_config.format": body.output_config?.format,
+      output_format: body.output_format,
+    },
+  });
+  const think = info.thinks ? withEffort(asked.think, body) : undefined;
   return {
     request: {
-      ...options,
-      ...given({ temperature: body.temperature, topP: body.top_p, topK: body.top_k }),
-      ...given({ openObjects: body.open_objects }),
+      ...engine,
       ...(body.stop_sequences?.length && { stop: body.stop_sequences }),
       ...toToolOptions(body),
       ...(think !== undefined && { think }),
-      ...(format && { format: { schema: format.schema } }),
       messages: toTurns(body, info),
       // Clients of this API expect an error when the window is exceeded, and shorten the
       // conversation themselves.
       truncate: false,
     },
-    ...loading,
-    ...budgetOf(body),
+    ...around,
   };
 }
 
@@ -78,14 +78,10 @@ function refuseServerTools({ mcp_servers: servers, container }: AnthropicRequest
   throw new HttpError(400, `${name} is not supported: tools run at the client; give them as tools`);
 }
 
-/** Most tokens of thinking that the body asks for. What is no budget is none: it is never refused. */
-function budgetOf({ thinking }: AnthropicRequest): { thinkingBudget?: number } {
-  const budget = thinking?.budget_tokens;
-  return typeof budget === "number" && budget > 0 ? { thinkingBudget: Math.ceil(budget) } : {};
-}
-
-/** Whether the model is to think; undefined leaves it to the model. */
-function thinkOf({ thinking, output_config: output }: AnthropicRequest): ChatRequest["think"] {
-  if (thinking?.type === "disabled") return false;
-  return LEVELS[output?.effort ?? ""] ?? (thinking?.type === "enabled" ? true : undefined);
+/** The level of thinking of the effort, unless none is wanted or a level is given already. */
+function withEffort(
+  think: ChatRequest["think"],
+  { output_config: output }: AnthropicRequest,
+): ChatRequest["think"] {
+  return think === undefined || think === true ? LEVELS[output?.effort ?? ""] ?? think : think;
 }

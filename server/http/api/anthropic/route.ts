@@ -57,11 +57,13 @@ async function count(
   context: Context<AppEnvironment>,
   dependencies: AppDependencies,
 ): Promise<Response> {
-  const body = await validate(await readJson(context));
-  const { model, entry, translation } = await translateRequest(context, dependencies, body, {
-    validate,
-    translate: translateCount,
-  });
+  const checked = await validate.check(await readJson(context));
+  const { model, entry, translation } = await translateRequest(
+    context,
+    dependencies,
+    checked,
+    translateCount,
+  );
   const { signal } = context.req.raw;
   const request = { ...withConversation(translation.request, entry), signal };
   const tokens = await withModel(

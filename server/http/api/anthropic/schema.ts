@@ -1,18 +1,19 @@
 // JSON Schemas of the bodies of the Messages API. They fix types, and the few values that are read
-// from a list; what a block needs is checked where it is read. null is "not given" almost everywhere;
-// the log names members without an entry here.
+// from a list; what a block needs is checked where it is read. null is "not given" almost everywhere.
 
 import {
   type BodyOf,
+  closed,
   flag,
-  integer,
-  keepAlive,
-  number,
+  harmless,
+  list,
+  only,
+  optional,
   type Refused,
   text,
-  value,
 } from "../../body/schema.ts";
-import { openObjects, options } from "../options.ts";
+import { unreadInTools, unreadInTurns } from "../unread_members.ts";
+import { wishes } from "../wishes.ts";
 
 /** Text or blocks, which may hold text or blocks in turn. */
 const content = {
@@ -20,110 +21,132 @@ const content = {
   items: { $ref: "#/$defs/ContentBlock" },
 } as const;
 
-const block = {
-  type: "object",
-  required: ["type"],
-  properties: {
-    type: { type: "string" },
-    text,
-    thinking: text,
-    id: text,
-    name: text,
-    input: { type: ["object", "null"] },
-    tool_use_id: text,
-    is_error: flag,
-    content,
-    source: {
-      type: ["object", "null"],
-      required: ["type"],
-      properties: { type: { type: "string" }, media_type: text, data: text, content },
-    },
-  },
+const ofServers = harmless("blocks that Anthropic's own servers make are left out");
+
+/** Members of the results of tools that run on Anthropic's servers. */
+const unreadInResults = {
+  server_name: ofServers,
+  mcp_server_name: ofServers,
+  tools: ofServers,
+  tool_references: ofServers,
+  encrypted_stdout: ofServers,
+  stdout: ofServers,
+  stderr: ofServers,
+  return_code: ofServers,
+  retrieved_at: ofServers,
+  page_age: ofServers,
+  error_code: ofServers,
+  error_message: ofServers,
+  tool_changes: ofServers,
+  from: ofServers,
+  to: ofServers,
+  trigger: ofServers,
 } as const;
 
-const message = {
-  type: "object",
-  required: ["role", "content"],
-  properties: {
+const block = closed({
+  ...unreadInTurns,
+  ...unreadInResults,
+  type: { type: "string" },
+  text,
+  thinking: text,
+  id: text,
+  name: text,
+  input: { type: ["object", "null"] },
+  tool_use_id: text,
+  tool_name: text,
+  toolset_name: harmless("calls are told apart by their names"),
+  is_error: flag,
+  content,
+  data: harmless("thinking that is hidden cannot be shown to a model"),
+  url: text,
+  file_id: text,
+  title: text,
+  source: optional(
+    closed({
+      type: { type: "string" },
+      media_type: text,
+      data: text,
+      url: text,
+      file_id: text,
+      content,
+    }, "type"),
+  ),
+}, "type");
+
+const message = closed(
+  {
+    ...unreadInTurns,
     role: { type: "string" },
     content: { type: ["string", "array"], items: { $ref: "#/$defs/ContentBlock" } },
   },
-} as const;
+  "role",
+  "content",
+);
 
-const tool = {
-  type: "object",
-  required: ["name"],
-  properties: {
-    type: text,
-    name: { type: "string" },
-    description: text,
-    input_schema: { description: "A JSON Schema of an object." },
-    strict: flag,
-  },
-} as const;
+const tool = closed({
+  ...unreadInTools,
+  type: text,
+  name: { type: "string" },
+  description: text,
+  input_schema: { description: "A JSON Schema of an object." },
+  strict: flag,
+}, "name");
 
 export type AnthropicTool = BodyOf<typeof tool>;
 
-const toolChoice = {
-  type: ["object", "null"],
-  required: ["type"],
-  properties: {
+const toolChoice = optional(
+  closed({
     type: { enum: ["auto", "any", "tool", "none"] },
     name: text,
     disable_parallel_tool_use: flag,
-  },
-} as const;
+  }, "type"),
+);
 
 export type AnthropicToolChoice = NonNullable<BodyOf<typeof toolChoice>>;
 
-const thinking = {
-  type: ["object", "null"],
-  required: ["type"],
-  properties: {
-    type: { enum: ["enabled", "disabled", "adaptive"] },
-    budget_tokens: {
-      ...value,
-      description: "Most tokens of thinking, where the server enforces it (QUERN_THINKING_BUDGET).",
-    },
-  },
-} as const;
+const outputFormat = optional(
+  closed(
+    { type: { enum: ["json_schema"] }, schema: { type: ["object", "boolean"] } },
+    "type",
+    "schema",
+  ),
+);
 
-const outputConfig = {
-  type: ["object", "null"],
-  properties: {
-    effort: text,
-    format: {
-      type: ["object", "null"],
-      required: ["type", "schema"],
-      properties: { type: { enum: ["json_schema"] }, schema: { type: ["object", "boolean"] } },
-    },
-  },
-} as const;
+const outputConfig = optional(closed({ effort: text, format: outputFormat }));
+
+/** Edits of the conversation at the server. Which thinking a model sees, its template decides. */
+const contextManagement = optional(
+  closed({
+    edits: list(
+      closed({
+        type: { enum: ["clear_thinking_20251015"] },
+        keep: harmless("the model's template decides which thinking it sees"),
+      }, "type"),
+    ),
+  }),
+);
 
 /** Body of POST /v1/messages, and of POST /v1/messages/count_tokens, which needs no limit. */
 export const messagesSchema = {
-  type: "object",
-  properties: {
+  ...closed({
+    ...wishes,
     model: text,
-    max_tokens: integer,
-    messages: { type: ["array", "null"], items: message },
+    messages: list(message),
     system: content,
     stream: flag,
-    temperature: number,
-    top_p: number,
-    top_k: integer,
-    stop_sequences: { type: ["array", "null"], items: { type: "string" } },
-    tools: { type: ["array", "null"], items: tool },
+    stop_sequences: list({ type: "string" }),
+    tools: list(tool),
     tool_choice: toolChoice,
-    thinking,
     output_config: outputConfig,
-    options,
-    open_objects: openObjects,
-    keep_alive: keepAlive,
-    // For Anthropic's books, without a meaning here.
+    output_format: outputFormat,
     metadata: { description: "Accepted and without effect." },
-    service_tier: { description: "Accepted and without effect." },
-  },
+    betas: harmless("what is available is available without asking"),
+    anthropic_beta: harmless("what is available is available without asking"),
+    anthropic_version: harmless("there is one version"),
+    context_management: contextManagement,
+    diagnostics: harmless("prompts that begin like earlier ones are always found"),
+    speed: only(["standard"], "models run as fast as they can"),
+  }),
   $defs: { ContentBlock: block },
 } as const;
 

@@ -2,7 +2,11 @@
 // no client believes that the model has read something that was left out.
 
 import { HttpError } from "../../errors.ts";
-import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
+import {
+  composeContent,
+  type ComposedContent,
+  type ContentPiece,
+} from "../../../text/image_mark.ts";
 import type { ReadImage } from "../images.ts";
 import type { AnthropicBlock, AnthropicSource } from "./schema.ts";
 

@@ -6,7 +6,7 @@
 import type { ChatMessage, ModelInfo, ToolCall } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import { toEngineId } from "./tools.ts";
-import { composeContent, type ContentPiece } from "../../../image_mark.ts";
+import { composeContent, type ContentPiece } from "../../../text/image_mark.ts";
 import { imageReader, type ReadImage } from "../images.ts";
 import { joinTexts, readBlock, readContent } from "./text.ts";
 import type { AnthropicBlock, AnthropicMessage, AnthropicRequest } from "./schema.ts";

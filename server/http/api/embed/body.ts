@@ -12,7 +12,7 @@ import {
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import type { LongBody } from "../../stream/json.ts";
-import { LOAD_NAMES, type Loading, nanoseconds, readOptions } from "../options.ts";
+import { type Loading, nanoseconds, readOptions } from "../options.ts";
 import type { EmbedAnswer, LegacyEmbedAnswer, OpenAiEmbedAnswer } from "./answer_schema.ts";
 import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
 
@@ -170,7 +170,6 @@ function translateCommon(
       ...(prefillChunk !== undefined && { prefillChunk }),
     },
     ...loading,
-    ignored: Object.keys(body.options ?? {}).filter((name) => !LOAD_NAMES.includes(name)),
   };
 }
 

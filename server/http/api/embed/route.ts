@@ -2,6 +2,7 @@
 // translation, a result and the answer. They differ in their schemas, translations and answers.
 
 import { type Context, Hono } from "../../../dependencies.ts";
+import type { ModelInfo } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { translateRequest } from "../handler.ts";
 import { readJson } from "../../body/json_body.ts";
@@ -71,20 +72,23 @@ async function answer<T extends EmbedBody, Answer extends object>(
   endpoint: Endpoint<T, Answer>,
 ): Promise<Response> {
   const started = performance.now();
-  const body = await endpoint.validate(await readJson(context));
+  const checked = await endpoint.validate.check(await readJson(context));
   try {
-    const { model, translation } = await translateRequest(context, dependencies, body, {
-      validate: endpoint.validate,
-      translate(body, info) {
-        const translation = endpoint.translate(body);
-        refuseTooMany(translation, info);
-        return translation;
-      },
-    });
+    const translate = (body: T, info: ModelInfo) => {
+      const translation = endpoint.translate(body);
+      refuseTooMany(translation, info);
+      return translation;
+    };
+    const { model, translation } = await translateRequest(
+      context,
+      dependencies,
+      checked,
+      translate,
+    );
     const { result, load } = await run(dependencies, model, translation, context.req.raw.signal);
     context.set("promptTokens", result.promptTokens);
     const total = performance.now() - started;
-    return longJson<Answer>(endpoint.answer({ model, result, total, load }, body));
+    return longJson<Answer>(endpoint.answer({ model, result, total, load }, checked.body));
   } catch (error) {
     throw embedError(error);
   }

@@ -1,8 +1,9 @@
 // JSON Schemas of the bodies of embedding requests, native and OpenAI's. They fix types only;
 // `input` has error messages of its own, so it is checked where it is read.
 
-import { type BodyOf, keepAlive, text } from "../../body/schema.ts";
+import { type BodyOf, closed, keepAlive, text } from "../../body/schema.ts";
 import { options } from "../options.ts";
+import { streamOfOne, unreadInRequests } from "../unread_members.ts";
 
 const texts = { description: "A text, or an array of texts." } as const;
 const inputs = {
@@ -12,37 +13,35 @@ const dimensions = { type: ["integer", "null"], minimum: 0 } as const;
 
 /** Members that all of them share; OpenAI's path takes those of Ollama as well. */
 const common = {
+  ...unreadInRequests,
+  stream: streamOfOne,
   model: text,
   options,
   keep_alive: keepAlive,
   truncate: { type: ["boolean", "null"] },
 } as const;
 
-const request = { type: "object", properties: common } as const;
+const request = closed(common);
 
 /** Members of all embedding requests. Of the options, those of the load have an effect. */
 export type EmbedBody = BodyOf<typeof request>;
 
 /** Body of POST /api/embed. */
-export const embedSchema = {
-  type: "object",
-  properties: { ...common, input: texts, dimensions },
-} as const;
+export const embedSchema = closed({ ...common, input: texts, dimensions });
 
 export type OllamaEmbedBody = BodyOf<typeof embedSchema>;
 
 /** Body of POST /api/embeddings. */
-export const legacyEmbedSchema = {
-  type: "object",
-  properties: { ...common, prompt: text },
-} as const;
+export const legacyEmbedSchema = closed({ ...common, prompt: text });
 
 export type LegacyEmbedBody = BodyOf<typeof legacyEmbedSchema>;
 
 /** Body of POST /v1/embeddings. */
-export const openAiEmbedSchema = {
-  type: "object",
-  properties: { ...common, input: inputs, dimensions, encoding_format: text },
-} as const;
+export const openAiEmbedSchema = closed({
+  ...common,
+  input: inputs,
+  dimensions,
+  encoding_format: text,
+});
 
 export type OpenAiEmbedBody = BodyOf<typeof openAiEmbedSchema>;

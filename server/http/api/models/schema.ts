@@ -1,8 +1,9 @@
 // JSON Schemas of the native request bodies about keeping models. They fix types only; null is "not
-// given", and members without an entry here are ignored.
+// given".
 
-import { type BodyOf, flag, text, values } from "../../body/schema.ts";
+import { type BodyOf, closed, flag, list, only, text, values } from "../../body/schema.ts";
 import { options } from "../options.ts";
+import { streamOfOne } from "../unread_members.ts";
 
 const digests = {
   type: ["object", "null"],
@@ -11,73 +12,65 @@ const digests = {
 } as const;
 
 const name = {
+  stream: streamOfOne,
   model: text,
   name: { ...text, description: "The older word for `model`." },
 } as const;
 
 /** Body of POST /api/show. */
-export const showSchema = {
-  type: "object",
-  properties: { ...name, verbose: flag, system: text, options },
-} as const;
+export const showSchema = closed({ ...name, verbose: flag, system: text, options });
 
 export type ShowBody = BodyOf<typeof showSchema>;
 
 /** Body of POST /api/create. */
-export const createSchema = {
-  type: "object",
-  properties: {
-    ...name,
-    from: text,
-    files: digests,
-    adapters: digests,
-    draft: { ...text, description: "Name of the model's draft model." },
-    draft_files: digests,
-    quantize: text,
-    quantization: { ...text, description: "The older word for `quantize`." },
-    template: text,
-    system: text,
-    parameters: values,
-    messages: {
-      type: ["array", "null"],
-      items: {
-        type: "object",
-        required: ["role"],
-        properties: { role: { enum: ["system", "user", "assistant"] }, content: text },
-      },
-    },
-    license: { type: ["string", "array", "null"], items: { type: "string" } },
-    requires: text,
-    renderer: text,
-    parser: text,
-    info: values,
-    remote_host: { ...text, description: "Server that has the model `from`." },
-    stream: flag,
-  },
-} as const;
+export const createSchema = closed({
+  ...name,
+  from: text,
+  files: digests,
+  adapters: digests,
+  draft: { ...text, description: "Name of the model's draft model." },
+  draft_files: digests,
+  quantize: text,
+  quantization: { ...text, description: "The older word for `quantize`." },
+  template: text,
+  system: text,
+  parameters: values,
+  messages: list(
+    closed({ role: { enum: ["system", "user", "assistant"] }, content: text }, "role"),
+  ),
+  license: { type: ["string", "array", "null"], items: { type: "string" } },
+  requires: text,
+  renderer: text,
+  parser: text,
+  info: values,
+  remote_host: { ...text, description: "Server that has the model `from`." },
+  modelfile: only([], "send its instructions as members, as `quern create` does"),
+  path: only([], "upload the files as blobs and name them in files"),
+  stream: flag,
+});
 
 export type CreateBody = BodyOf<typeof createSchema>;
 
 /** Body of POST /api/tokenize. */
-export const tokenizeSchema = {
-  type: "object",
-  properties: { ...name, text: { ...text, description: "What is split." } },
-} as const;
+export const tokenizeSchema = closed({
+  ...name,
+  text: { ...text, description: "What is split." },
+});
 
 /** Body of POST /api/plan. */
-export const planSchema = { type: "object", properties: { ...name, options } } as const;
+export const planSchema = closed({ ...name, options });
 
 /** Body of POST /api/copy. */
-export const copySchema = {
-  type: "object",
-  properties: { source: text, destination: text },
-} as const;
+export const copySchema = closed({ source: text, destination: text });
 
 /** Body of DELETE /api/delete. */
-export const deleteSchema = { type: "object", properties: name } as const;
+export const deleteSchema = closed(name);
 
 /** Body of POST /api/pull and /api/push. */
-export const transferSchema = {
-  type: "object",
-  properties: { ...name, insecure: flag, stream: flag },
-} as const;
+export const transferSchema = closed({
+  ...name,
+  insecure: flag,
+  username: only([], "name a registry that takes the server's own key"),
+  password: only([], "name a registry that takes the server's own key"),
+  stream: flag,
+});

@@ -1,7 +1,7 @@
 // The native API's requests -> the engine's requests. Pure: no HTTP, no clock, no model.
 // Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
-import type { ChatMessage, ChatRequest, FormatOptions, ModelInfo } from "../../../../engine/mod.ts";
+import type { ChatMessage, ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import type { Task, Translation } from "../handler.ts";
 import { imageReader, type ReadImage } from "../images.ts";
@@ -11,8 +11,8 @@ import type {
   OllamaMessage,
   OllamaRequest,
 } from "./schema.ts";
-import { type EngineOptions, readOptions } from "../options.ts";
-import { toTool } from "../tools.ts";
+import { readTools, refuseOtherTools } from "../tool_choice.ts";
+import { readWishes, type Wishes } from "../wishes.ts";
 import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
 
 /**
@@ -22,14 +22,18 @@ import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals
  */
 export function translateChat(body: OllamaChatRequest, info: ModelInfo): Translation {
   refuseInChat(body, info);
-  const { loading, engine } = translateCommon(body);
-  if (!body.messages?.length) return { ...loading, tasks: [] };
+  const { engine, think, around } = translateCommon(body, info);
+  if (!body.messages?.length) return { ...around, tasks: [] };
   refuseEmbeddingModel(body, info, "chat");
   const read = imageReader(body, info);
   const messages = body.messages.map((message, index) => toMessage(message, index, read));
-  const task = chatTask(body, messages, engine);
-  if (body.tools?.length) task.request.tools = body.tools.map((tool) => toTool(tool.function));
-  return { ...loading, tasks: [task] };
+  const task = chatTask(body, messages, { ...engine, ...think });
+  for (const [index, { type }] of (body.tools ?? []).entries()) {
+    refuseOtherTools(type, `tools[${index}]`);
+  }
+  const functions = (body.tools ?? []).map((tool) => tool.function);
+  Object.assign(task.request, readTools(functions, body, info));
+  return { ...around, tasks: [task] };
 }
 
 /**
@@ -42,62 +46,45 @@ export function translateChat(body: OllamaChatRequest, info: ModelInfo): Transla
  */
 export function translateGenerate(body: OllamaGenerateRequest, info: ModelInfo): Translation {
   refuseInGenerate(body, info);
-  const { loading, engine } = translateCommon(body);
+  const { engine, think, around } = translateCommon(body, info);
   const { raw, suffix, system, template } = body;
   const prompt = body.prompt ?? "";
   const shown = readImages(body.images, "images", imageReader(body, info));
-  if (!raw && !suffix && prompt === "" && !shown.images) return { ...loading, tasks: [] };
+  if (!raw && !suffix && prompt === "" && !shown.images) return { ...around, tasks: [] };
   refuseEmbeddingModel(body, info, "generate");
   if (!raw) engine.context = body.context ?? [];
   // A prompt with a suffix, or one for which there is neither a template nor a system prompt, is no
   // chat.
   if (raw || suffix || !(info.hasChatTemplate || system || template)) {
-    if (suffix && system) loading.ignored.push("system");
     const request = { prompt, ...shown, ...(suffix && { suffix }), ...engine };
-    return { ...loading, tasks: [{ kind: "generate", request }] };
+    return { ...around, tasks: [{ kind: "generate", request }] };
   }
   const messages: ChatMessage[] = [{ role: "user", content: prompt, ...shown }];
   if (system) messages.unshift({ role: "system", content: system });
-  const task = chatTask(body, messages, engine);
+  const task = chatTask(body, messages, { ...engine, ...think });
   if (template) task.request.template = template;
-  return { ...loading, tasks: [task] };
+  return { ...around, tasks: [task] };
 }
 
-/** The way in which an answer's form is given; the empty string and null are none. */
-function readFormat(body: OllamaRequest): FormatOptions {
-  const names = (["format", "pattern", "grammar"] as const)
-    .filter((name) => body[name] !== undefined && body[name] !== null && body[name] !== "");
-  if (names.length > 1) {
-    throw new HttpError(400, `${names.join(" and ")} exclude each other: give one`, names[1]);
-  }
-  const { format, pattern, grammar } = body;
-  if (names[0] === "pattern") return { format: { pattern: pattern! } };
-  if (names[0] === "grammar") return { format: { grammar: grammar! } };
-  return names[0] ? { format: format === "json" ? "json" : { schema: format } } : {};
-}
+/** The most that Ollama's clients know of a window that is full: that the oldest text leaves it. */
+const SHIFT = "shift: the answer ends where the window is full";
 
-function translateCommon(body: OllamaRequest) {
-  const { engine: options, loading } = readOptions(body.options, body.keep_alive);
-  const engine: EngineOptions = { ...options, ...readFormat(body) };
-  if (typeof body.open_objects === "boolean") engine.openObjects = body.open_objects;
+function translateCommon(body: OllamaRequest, info: ModelInfo): Wishes {
+  const { engine, think, around } = readWishes(body, info);
   if (body.mask_info) engine.masks = true;
   if (body.logprobs || body.mask_info) engine.logprobs = body.top_logprobs ?? 0;
-  else if (body.top_logprobs) loading.ignored.push("top_logprobs");
   if (body.return_progress && (body.stream ?? true)) engine.progress = true;
-  if (body.shift) loading.ignored.push("shift");
-  return { loading, engine };
+  const warnings = [...around.warnings ?? [], ...(body.shift ? [SHIFT] : [])];
+  return { engine, think, around: { ...around, warnings } };
 }
 
 function chatTask(
-  { truncate, think }: OllamaRequest,
+  { truncate }: OllamaRequest,
   messages: ChatMessage[],
-  engine: EngineOptions,
+  options: Omit<ChatRequest, "messages">,
 ): Task & { kind: "chat" } {
-  const request: ChatRequest = { messages, ...engine };
+  const request: ChatRequest = { messages, ...options };
   if (typeof truncate === "boolean") request.truncate = truncate;
-  if (think !== undefined && think !== null) {
-    request.think = think as NonNullable<ChatRequest["think"]>;
-  }
   return { kind: "chat", request };
 }
 

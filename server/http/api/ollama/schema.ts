@@ -1,29 +1,32 @@
 // JSON Schemas of the native request bodies. They fix types only; what values mean is checked where
-// they are used. null is "not given" everywhere; the log names members without an entry.
+// they are used. null is "not given" everywhere.
 
-import { type BodyOf, flag, integer, keepAlive, text, texts } from "../../body/schema.ts";
-import { openObjects, options, returnProgress } from "../options.ts";
+import {
+  type BodyOf,
+  closed,
+  flag,
+  harmless,
+  integer,
+  list,
+  text,
+  texts,
+} from "../../body/schema.ts";
+import { returnProgress } from "../options.ts";
+import { choiceMembers } from "../tool_choice.ts";
 import { callSchema, functionSchema } from "../tools.ts";
+import { unreadInTools, unreadInTurns } from "../unread_members.ts";
+import { wishes } from "../wishes.ts";
 
 const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." } as const;
 
-/** Members that chat and generate share. `think` and `format` are checked where they are read. */
+/** Members that chat and generate share. */
 const common = {
+  ...wishes,
+  metadata: harmless("there is nobody to account to"),
   model: text,
   stream: flag,
-  format: { description: '"json", or a JSON Schema.' },
-  pattern: {
-    ...text,
-    description:
-      "In place of format: an ECMA-262 regular expression that the whole answer matches.",
-  },
-  grammar: { ...text, description: "In place of format: a grammar in GBNF that the answer fits." },
-  open_objects: openObjects,
-  think: { description: 'true, false, "low", "medium", "high" or "max".' },
-  options,
-  keep_alive: keepAlive,
   truncate: flag,
-  shift: flag,
+  shift: { ...flag, description: "A window that is full ends the answer in any case." },
   logprobs: flag,
   top_logprobs: integer,
   return_progress: returnProgress,
@@ -35,61 +38,49 @@ const common = {
   _debug_render_only: flag,
 } as const;
 
-const request = { type: "object", properties: common } as const;
+const request = closed(common);
 
 /** Members of chat and generate requests. */
 export type OllamaRequest = BodyOf<typeof request>;
 
 const toolCall = callSchema({ type: ["object", "null"] });
 
-const message = {
-  type: "object",
-  required: ["role"],
-  properties: {
-    role: { type: "string" },
-    content: text,
-    thinking: text,
-    images,
-    tool_calls: { type: ["array", "null"], items: toolCall },
-    tool_name: text,
-    tool_call_id: text,
-  },
-} as const;
+const message = closed({
+  ...unreadInTurns,
+  role: { type: "string" },
+  content: text,
+  thinking: text,
+  images,
+  tool_calls: list(toolCall),
+  tool_name: text,
+  tool_call_id: text,
+}, "role");
 
 /** One turn of a conversation. */
 export type OllamaMessage = BodyOf<typeof message>;
 
-const tool = {
-  type: "object",
-  required: ["function"],
-  properties: { type: text, function: functionSchema },
-} as const;
+const tool = closed({ ...unreadInTools, type: text, function: functionSchema }, "function");
 
 /** Body of POST /api/chat. */
-export const chatSchema = {
-  type: "object",
-  properties: {
-    ...common,
-    messages: { type: ["array", "null"], items: message },
-    tools: { type: ["array", "null"], items: tool },
-  },
-} as const;
+export const chatSchema = closed({
+  ...common,
+  ...choiceMembers,
+  messages: list(message),
+  tools: list(tool),
+});
 
 export type OllamaChatRequest = BodyOf<typeof chatSchema>;
 
 /** Body of POST /api/generate. */
-export const generateSchema = {
-  type: "object",
-  properties: {
-    ...common,
-    prompt: text,
-    suffix: text,
-    system: text,
-    template: text,
-    raw: flag,
-    context: { type: ["array", "null"], items: { type: "integer" } },
-    images,
-  },
-} as const;
+export const generateSchema = closed({
+  ...common,
+  prompt: text,
+  suffix: text,
+  system: text,
+  template: text,
+  raw: flag,
+  context: list({ type: "integer" }),
+  images,
+});
 
 export type OllamaGenerateRequest = BodyOf<typeof generateSchema>;

@@ -2,7 +2,11 @@
 // of calls, which are JSON text, -> objects. Pure.
 
 import { isJsonObject, parseExactJson, type ValueBudget } from "../../../../engine/mod.ts";
-import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
+import {
+  composeContent,
+  type ComposedContent,
+  type ContentPiece,
+} from "../../../text/image_mark.ts";
 import type { ReadImage } from "../images.ts";
 import type { Given } from "../../body/schema.ts";
 import { refusal } from "./errors.ts";

@@ -1,9 +1,15 @@
 // Errors in OpenAI's shape, as Ollama gives them on its /v1 paths too: the kind by status, OpenAI's own
 // codes for what clients react to. Pure. Format: https://platform.openai.com/docs/guides/error-codes
 
-import { ContextLengthError, ModelNotFoundError, SchemaError } from "../../../../engine/mod.ts";
+import {
+  ContextLengthError,
+  GrammarError,
+  ModelNotFoundError,
+  SchemaError,
+} from "../../../../engine/mod.ts";
 import { bounded } from "../../../bounded.ts";
 import { HttpError } from "../../errors.ts";
+import type { Translation } from "../handler.ts";
 import type { OpenAiError } from "./answer_schema.ts";
 
 /** Kinds of error by status; any other is the server's fault. */
@@ -33,15 +39,17 @@ export function refusal(message: string, param?: string): HttpError {
 }
 
 /**
- * The engine's error as one that names the member at fault: where a schema cannot be enforced, that
- * of the format or of the tools. Others as they are.
- *
- * @param format the member that carries the format, such as "response_format"
+ * The engine's error as one that names the member at fault: where a format cannot be enforced, that of
+ * the format or of the tools. Others as they are.
  */
-export function withParam(error: unknown, format?: string): unknown {
+export function withParam(
+  error: unknown,
+  { formatMember }: Pick<Translation, "formatMember">,
+): unknown {
+  if (error instanceof GrammarError) return refusal(error.message, formatMember);
   if (!(error instanceof SchemaError)) return error;
   const isOfTool = error.subject.startsWith("the schema of tool");
-  return refusal(error.message, isOfTool ? "tools" : format);
+  return refusal(error.message, isOfTool ? "tools" : formatMember);
 }
 
 function codeOf(error: unknown): string | null {

@@ -24,7 +24,7 @@ const chat: Endpoint<ChatBody, CompletionRecord<ChatChunk>> = {
   translate: translateChat,
   encoder: (head, body) => new ChatEncoder(head, body.stream_options?.include_usage ?? false),
   stream: sseResponse,
-  failure: (error) => withParam(error, "response_format"),
+  failure: withParam,
 };
 
 const completion: Endpoint<CompletionBody, CompletionRecord<CompletionChunk>> = {

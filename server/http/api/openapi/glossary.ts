@@ -13,7 +13,6 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
     "Default: OLLAMA_KEEP_ALIVE.",
   truncate:
     "What happens to what is too long: true leaves the oldest out, false refuses. Default true.",
-  shift: "Accepted and without effect: a window that is full ends the answer.",
   logprobs:
     "Log probabilities of tokens: whether they come, default false; in answers, what they are.",
   top_logprobs: "Alternatives of each token: how many come, default 0; in answers, what they are.",
@@ -30,12 +29,14 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   call_id: "Id of the call that this is, or whose result this is.",
   tool_choice: "Whether tools have to, may or must not be called, or which one. Default: they may.",
   parallel_tool_calls: "Whether an answer may have several calls. Default true.",
+  allowed_tools: "The tools that may be called, and whether one has to be.",
+  mode: 'Whether one of the tools has to be called: "auto" or "required".',
   disable_parallel_tool_use: "Have at most one call in an answer. Default false.",
   function: "The function: its name, and its arguments or parameters.",
   arguments: "Arguments of the call, which fit the parameters of the tool.",
   parameters: "A JSON Schema of the arguments.",
   description: "What it does, for the model to read.",
-  strict: "Accepted and without effect: arguments always fit.",
+  strict: "Refuse the request where the parameters cannot be held completely. Default false.",
   name: "Its name.",
   prompt: "The text to answer or to continue.",
   suffix: "The text after a gap, for models that fill one in.",
@@ -47,8 +48,6 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   dimensions:
     "Length of the vectors, for models that were trained to be cut. Default: the model's.",
   encoding_format: '"float", or "base64" of floats of 32 bits. Default "float".',
-  user: "Accepted and without effect.",
-  prompt_cache_retention: "Accepted and without effect.",
 
   // Options.
   temperature: "How freely tokens are drawn: 0 always takes the likeliest. Default 0.8, " +
@@ -97,11 +96,15 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
     '"auto" leaves the oldest out if the window is full, "disabled" refuses. Default "disabled".',
   metadata: "Whatever the client wants to be kept with the response.",
   background: "Refused if true: answers are not made later.",
-  external_web_access: "Accepted and without effect.",
+  external_web_access: "Refused if true: nothing is searched.",
   namespace: "The namespace that the tool stands in.",
   image_url: "The image, as a data URL.",
   url: "A data URL.",
+  context_management: "What the client lets the server leave out of the conversation.",
+  edits: "The kinds of what may be left out.",
+  file_id: "Refused: files are not kept here.",
   stop_sequences: "Texts that end the answer where they would come. Default: the model's own.",
+  output_format: "What the answer must be: the older place of output_config.format.",
   output_config: "What the answer must be, and how long the model thinks.",
   is_error: "Whether the tool failed. Default false.",
   signature: "There for clients that demand one; nobody verifies it.",
@@ -151,6 +154,7 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   quantization_level: "The type that most of its weights have.",
   context_length: "Its context window in tokens.",
   embedding_length: "Width of its hidden state.",
+  faults: "What the device computed wrong when it was tried.",
   expires_at: "When it leaves memory, if nobody asks it until then.",
   completed: "Bytes that are there.",
   total: "Bytes in all.",
@@ -236,6 +240,7 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   paths: "The operations by their paths.",
 
   // Where a name means something else.
+  "Response.user": "Always null.",
   "Requests.model": "Name of the model; empty if it had none.",
   "Requests.status": "Status of the answer.",
   "ChatCompletionRequest.stream": "Whether the answer comes in pieces. Default false.",

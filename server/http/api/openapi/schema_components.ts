@@ -1,6 +1,8 @@
 // The schemas of a document, each once under its name. Where a schema contains another named one, a
-// reference takes its place; definitions of a schema (`$defs`) become components as well.
+// reference takes its place; definitions of a schema (`$defs`) become components as well. That a request
+// may have other members which ask for nothing is not told: clients have no reason to send them.
 
+import { nothing } from "../../body/schema.ts";
 import { GLOSSARY } from "./glossary.ts";
 import type { NamedSchema } from "./operation.ts";
 
@@ -45,6 +47,7 @@ export class SchemaComponents {
   #copy(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((element) => this.#copy(element));
     if (typeof value !== "object" || value === null) return value;
+    if (value === nothing) return false;
     const name = this.#names.get(value);
     return name === undefined ? this.#members(value as Members) : { $ref: SHARED + name };
   }

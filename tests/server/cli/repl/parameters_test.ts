@@ -9,7 +9,7 @@ import {
   wordsOf,
 } from "../../../../server/cli/repl/command.ts";
 import { parseParameter } from "../../../../server/cli/repl/parameters.ts";
-import { nearest } from "../../../../server/cli/nearest.ts";
+import { nearest } from "../../../../server/text/nearest.ts";
 
 Deno.test("parseParameter() gives values of the parameter's type", () => {
   const cases: [name: string, words: string[], value: unknown][] = [

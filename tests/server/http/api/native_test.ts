@@ -48,17 +48,18 @@ Deno.test("native records carry the logprobs of their text, the whole answer all
   }
 });
 
-Deno.test("logprobs without a count ask for no others, a count without logprobs for nothing", async () => {
+Deno.test("logprobs without a count ask for no others, a count needs logprobs", async () => {
   const test = createTestApp();
   const ask = (body: object) =>
     test.post("/api/chat", { model: "tiny", messages, stream: false, ...body });
   await ask({ logprobs: true });
-  await ask({ logprobs: false, top_logprobs: 3 });
   await ask({ top_logprobs: 0 });
-  assertEquals(requestsOf(test).map(({ logprobs }) => logprobs), [0, undefined, undefined]);
-  const warnings = test.lines.filter((line) => line.includes("ignored without effect"));
-  assertEquals(warnings.length, 1);
-  assertStringIncludes(warnings[0]!, "top_logprobs");
+  assertEquals(requestsOf(test).map(({ logprobs }) => logprobs), [0, undefined]);
+  const refused = await ask({ logprobs: false, top_logprobs: 3 });
+  assertEquals(
+    [refused.status, await refused.json()],
+    [400, { error: "top_logprobs needs logprobs to be true" }],
+  );
 });
 
 Deno.test("OpenAI's chats tell the logprobs of the content, in chunks and as a whole", async () => {
@@ -129,17 +130,18 @@ Deno.test("a suffix is for models that insert, which say so", async () => {
     ["completion"],
   ]);
   const body = { model: "tiny", prompt: "f(", suffix: ")", stream: false };
-  await test.post("/api/generate", { ...body, system: "Be brief." });
+  await test.post("/api/generate", body);
   await test.post("/v1/completions", body);
   const given = requestsOf(test).map((request) => [
     request.kind,
     ...("suffix" in request ? [request.prompt, request.suffix] : []),
   ]);
   assertEquals<unknown>(given, [["generate", "f(", ")"], ["generate", "f(", ")"]]);
-  assert(test.lines.some((line) => line.includes("ignored without effect: system")));
-  const both = await test.post("/api/generate", { ...body, template: "{{ .Prompt }}" });
-  assertEquals(both.status, 400);
-  assertStringIncludes((await both.json()).error, "template: a prompt with a suffix");
+  for (const [name, text] of [["template", "{{ .Prompt }}"], ["system", "Be brief."]]) {
+    const both = await test.post("/api/generate", { ...body, [name!]: text });
+    assertEquals(both.status, 400);
+    assertStringIncludes((await both.json()).error, `${name}: a prompt with a suffix`);
+  }
   const none = await test.post("/api/generate", { ...body, model: "story" });
   assertStringIncludes((await none.json()).error, '"story" does not support insert');
 });

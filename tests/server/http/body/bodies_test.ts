@@ -131,7 +131,7 @@ Deno.test("six large bodies at once are read, and /health is answered all the wh
     "[" + "[],".repeat(4e6),
     "[".repeat(8e6),
     `["${"\\n".repeat(4e6)}"]`,
-    `{"model":"tiny","input":["${'x","'.repeat(9e5)}"]}`,
+    `{"model":"tiny","prompt":"x","options":{"stop":["${'x","'.repeat(9e5)}"]}}`,
   ];
   let running = true;
   const answers = Promise.all(bodies.map(async (body) => {

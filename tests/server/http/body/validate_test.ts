@@ -106,7 +106,7 @@ Deno.test("others have their turns while large bodies are checked", async () => 
 Deno.test("numbers are doubles where a schema names their type, and keep their text elsewhere", async () => {
   const text = '{"options":{"temperature":1.0,"top_k":1e1,"seed":9007199254740993,"stop":[]},' +
     '"top_logprobs":2.0,"format":{"const":1.0},"tools":[{"function":{"name":"f","parameters":' +
-    '{"maximum":18446744073709551615}}}],"keep_alive":1.5e2,"other":1.0}';
+    '{"maximum":18446744073709551615}}}],"keep_alive":1.5e2,"user":1.0}';
   const body = await createValidator(chatSchema)(parseExactJson(text));
   assertEquals(
     JSON.stringify(body),

@@ -10,16 +10,10 @@ import {
 import { imageReader } from "../../images.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../errors.ts";
-import {
-  readAlternatives,
-  readCommon,
-  readEffort,
-  readFormat,
-  refuseInCompletions,
-} from "../translation.ts";
+import { readAlternatives, readCommon } from "../translation.ts";
 import type { Translation } from "../../handler.ts";
 import type { ChatBody, WireMessage } from "../schema.ts";
-import { readTools, refuseOtherTools } from "../tools.ts";
+import { readTools, refuseOtherTools } from "../../tool_choice.ts";
 
 /** The engine's role of each role on the wire; "function" is the forerunner of "tool". */
 const ROLES: Record<string, ChatMessage["role"]> = {
@@ -38,27 +32,23 @@ const ROLES: Record<string, ChatMessage["role"]> = {
  */
 export function translateChat(body: ChatBody, info: ModelInfo): Translation {
   refuse(body, info);
-  const { loading, engine } = readCommon(body, body.max_completion_tokens ?? body.max_tokens);
-  const format = body.response_format;
-  const effort = body.reasoning_effort ?? body.reasoning?.effort;
+  const { engine, think, around } = readCommon(body, info);
   const functions = (body.tools ?? []).map((tool) => tool.function!);
   const request = {
     messages: readMessages(body, info),
     ...engine,
-    ...readFormat(format?.type, format?.json_schema?.schema, "response_format"),
-    ...readEffort(effort, body, info, "reasoning_effort"),
+    ...think,
     ...readTools(functions, body, info),
     ...readAlternatives(body.logprobs ?? false, body.top_logprobs, "top_logprobs"),
     truncate: body.truncate ?? false,
     ...(body.return_progress && body.stream && { progress: true }),
   };
-  return { ...loading, tasks: [{ kind: "chat", request }] };
+  return { ...around, tasks: [{ kind: "chat", request }] };
 }
 
 function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {
   if (!body.messages?.length) throw refusal("[] is too short - 'messages'", "messages");
   if (isEmbeddingModel) throw refusal(`"${body.model}" does not support chat`, "model");
-  refuseInCompletions(body);
   if (body.functions?.length) throw refusal("functions: use tools instead", "functions");
   for (const [index, { type, function: tool }] of (body.tools ?? []).entries()) {
     refuseOtherTools(type, `tools[${index}]`);

@@ -6,7 +6,7 @@
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import type { EngineOptions } from "../../options.ts";
 import { refusal } from "../errors.ts";
-import { readAlternatives, readCommon, refuseInCompletions } from "../translation.ts";
+import { readAlternatives, readCommon } from "../translation.ts";
 import type { Task, Translation } from "../../handler.ts";
 import type { CompletionBody } from "../schema.ts";
 
@@ -23,11 +23,14 @@ type Prompt = string | number[];
 export function translateCompletion(body: CompletionBody, info: ModelInfo): Translation {
   const prompts = readPrompts(body.prompt);
   refuse(body, info, prompts);
-  const { loading, engine: common } = readCommon(body, body.max_tokens);
+  const { engine: common, think: { think }, around } = readCommon(body, info);
+  if (think) {
+    throw refusal("think: completions tell no thinking; use /v1/chat/completions", "think");
+  }
   const { logprobs } = body;
   const engine = { ...common, ...readAlternatives(logprobs != null, logprobs, "logprobs") };
   const tasks = prompts.map((prompt) => toTask(prompt, body, info, engine));
-  return { ...loading, tasks };
+  return { ...around, tasks };
 }
 
 /** The texts that `echo` gives out before the continuations. */
@@ -41,7 +44,6 @@ function refuse(body: CompletionBody, info: ModelInfo, prompts: Prompt[]): void 
   if (body.suffix && !info.fillsInMiddle) {
     throw refusal(`"${model}" does not support insert`, "suffix");
   }
-  refuseInCompletions(body);
   if (body.best_of != null && body.best_of !== 1) {
     throw refusal("best_of must be 1: one answer per prompt", "best_of");
   }

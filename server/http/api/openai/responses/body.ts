@@ -3,12 +3,12 @@
 
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import { refusal } from "../errors.ts";
-import { readCommon, readEffort, readFormat } from "../translation.ts";
+import { readCommon } from "../translation.ts";
 import type { Translation } from "../../handler.ts";
 import { readInput } from "./input.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
 import { functionsOf } from "./tools.ts";
-import { readTools } from "../tools.ts";
+import { readTools } from "../../tool_choice.ts";
 
 /** Members that need more than responses to be kept, and what to do instead. */
 const NOT_KEPT = {
@@ -28,17 +28,15 @@ export function translateResponse(
   info: ModelInfo,
 ): Translation {
   refuse(body, info);
-  const { loading, engine } = readCommon(body, body.max_output_tokens);
-  const format = body.text?.format;
+  const { engine, think, around } = readCommon(body, info, { "text.format": body.text?.format });
   const request = {
     messages: readInput(body, earlier, info),
     ...engine,
-    ...readFormat(format?.type, format?.schema, "text.format"),
-    ...readEffort(body.reasoning?.effort, body, info, "reasoning.effort"),
+    ...think,
     ...readTools(functionsOf(body), body, info),
     truncate: body.truncation === "auto",
   };
-  return { ...loading, tasks: [{ kind: "chat", request }] };
+  return { ...around, tasks: [{ kind: "chat", request }] };
 }
 
 function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {

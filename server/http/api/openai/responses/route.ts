@@ -28,7 +28,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     new KeptResponses({ store, owner, allowance });
 
   app.post("/v1/responses", async (context) => {
-    const body = await validate(await readJson(context));
+    const { body, unknown } = await validate.check(await readJson(context));
     const kept = keptFor(context);
     const earlier = await kept.earlier(body);
     const input = await kept.resolved(body.input);
@@ -38,7 +38,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
       translate: (body, info) => translateResponse(body, earlier, info),
       encoder: (head, body) => new ResponsesEncoder(head, body),
       stream: sseResponse,
-      failure: (error) => withParam(error, "text.format"),
+      failure: withParam,
       newId: ResponseStore.newId,
       async finish(id, encoder) {
         const response = encoder.whole();
@@ -46,7 +46,8 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
         if (isKept && response) response.store = await kept.keep(id, response, earlier, input);
       },
     };
-    return await answer(context, dependencies, { ...body, input, store: isKept }, endpoint);
+    const asked: ResponsesBody = { ...body, input, store: isKept };
+    return await answer(context, dependencies, { body: asked, unknown }, endpoint);
   });
 
   app.get("/v1/responses/:response_id", async (context) => {

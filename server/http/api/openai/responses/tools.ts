@@ -7,7 +7,7 @@ import { refusal } from "../errors.ts";
 import type { ToldFunction, ToldTool } from "./answer_schema.ts";
 import type { ResponsesBody, ResponseTool } from "../schema.ts";
 import type { WireFunction } from "../../tools.ts";
-import { refuseOtherTools } from "../tools.ts";
+import { refuseOtherTools } from "../../tool_choice.ts";
 
 /** How a call names its function on the wire. */
 export interface CalledFunction {

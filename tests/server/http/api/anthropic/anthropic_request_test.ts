@@ -54,17 +54,13 @@ Deno.test("limits and sampling go to the engine, and null is not given", () => {
 
 Deno.test("options and keep_alive reach what this API has no words for, and give way to its own", () => {
   const translation = translationOf({
-    options: { seed: 5, num_ctx: 2048, num_predict: 3, temperature: 1, mirostat: 1 },
+    options: { seed: 5, num_ctx: 2048, num_predict: 3, temperature: 1 },
     keep_alive: "10m",
     temperature: 0.25,
   });
   const { seed, maxTokens, temperature } = translation.request;
   assertEquals([seed, maxTokens, temperature], [5, 9, 0.25]);
-  assertEquals([translation.contextLength, translation.keepAlive, translation.ignored], [
-    2048,
-    600_000,
-    ["mirostat"],
-  ]);
+  assertEquals([translation.contextLength, translation.keepAlive], [2048, 600_000]);
 });
 
 Deno.test("count_tokens needs no limit and sets none", () => {

@@ -82,19 +82,25 @@ Deno.test("errors of the engine before an answer begins become statuses, streame
     [new GgufError("a.gguf", "magic", "not GGUF"), 400, null],
     [new EngineError("something else"), 500, null],
   ];
-  const formats = ["response_format", null, "text.format"];
+  const schema = { type: "json_schema", json_schema: { schema: {} } };
+  const formats: [param: string | null, members: object][] = [
+    ["response_format", { response_format: schema }],
+    [null, {}],
+    ["text.format", { text: { format: { type: "json_schema", schema: {} } } }],
+  ];
   for (const [error, status, code] of cases) {
     const { post } = createTestApp({ script: failsAfter([], error) });
     for (const [index, [path, body]] of bodies.entries()) {
       for (const stream of [true, false]) {
-        const response = await post(path, { ...body, stream });
+        const [ofFormat, members] = formats[index]!;
+        const response = await post(path, { ...body, ...members, stream });
         const { error: answered } = await response.json();
         assertEquals([response.status, answered.code], [status, code]);
         assertEquals(answered.message, error.message);
         assertEquals(answered.type, status === 400 ? "invalid_request_error" : "api_error");
         assertEquals(response.headers.get("retry-after"), status === 503 ? "1" : null);
         const isOfTool = error.message.includes("tool");
-        const param = isOfTool ? "tools" : formats[index];
+        const param = isOfTool ? "tools" : ofFormat;
         assertEquals(answered.param, error instanceof SchemaError ? param : null);
       }
     }

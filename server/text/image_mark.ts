@@ -1,7 +1,7 @@
 // Contents with images in them: one text and its images in order, with a mark in the text where each
 // image stands. The engine puts images at their marks, and those without one before the text.
 
-import { type ChatMessage, IMAGE_PLACE } from "../engine/mod.ts";
+import { type ChatMessage, IMAGE_PLACE } from "../../engine/mod.ts";
 
 const LEADING_PLACES = new RegExp(`^(?:${IMAGE_PLACE})+`);
 

@@ -1,17 +1,29 @@
-// The tools of a request and the choice among them, for both of OpenAI's chat endpoints, of which
-// one wraps a function in "function" and the other does not. Pure.
+// The functions of a request and the choice among them, for Ollama's chats and OpenAI's chats and
+// responses, of which some wrap a function in "function" and others do not. Pure.
 
-import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
-import type { Given } from "../../body/schema.ts";
-import { toTool, type WireFunction } from "../tools.ts";
-import { refusal } from "./errors.ts";
-import type { OpenAiBody } from "./schema.ts";
+import type { ChatRequest, ModelInfo } from "../../../engine/mod.ts";
+import { closed, flag, type Given, list, optional, text } from "../body/schema.ts";
+import { HttpError } from "../errors.ts";
+import { toTool, type WireFunction } from "./tools.ts";
+
+const named = { type: text, name: text, function: optional(closed({ name: text })) } as const;
+const allowed = { mode: text, tools: list(closed(named)) } as const;
+
+/** The members of requests about the choice among tools. */
+export const choiceMembers = {
+  tool_choice: {
+    ...closed({ ...named, ...allowed, allowed_tools: optional(closed(allowed)) }),
+    type: ["string", "object", "null"],
+  },
+  parallel_tool_calls: flag,
+} as const;
 
 /** The part of the engine's request that is about tools. */
 export type ToolOptions = Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">;
 
 /** The members of a request about tools. */
-export interface ToolsBody extends OpenAiBody {
+export interface ToolsBody {
+  model?: Given<string>;
   tool_choice?: unknown;
   parallel_tool_calls?: Given<boolean>;
 }
@@ -93,6 +105,10 @@ function readChoice(
     'tool_choice must be "auto", "none", "required", a function or allowed_tools',
     "tool_choice",
   );
+}
+
+function refusal(message: string, param: string): HttpError {
+  return new HttpError(400, message, param);
 }
 
 function nameOf(choice: ChoiceObject): unknown {

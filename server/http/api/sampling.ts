@@ -1,0 +1,87 @@
+// How a request samples and limits its answer, in every API: the options of Ollama, in `options` or beside
+// it, and what OpenAI's and other servers call the same. Pure.
+
+import {
+  type BodyOf,
+  closed,
+  type Given,
+  integer,
+  keepAlive,
+  number,
+  text,
+} from "../body/schema.ts";
+import { given } from "../../given.ts";
+import {
+  type EngineOptions,
+  type Loading,
+  type OllamaOptions,
+  options,
+  readOptions,
+} from "./options.ts";
+
+const { stop: _stop, ...withoutStop } = options.properties;
+
+/** The members of requests about sampling, limits and the load. */
+export const samplingMembers = {
+  ...withoutStop,
+  options,
+  keep_alive: keepAlive,
+  stop: {
+    type: ["string", "array", "null"],
+    items: { type: "string" },
+    description: "A text, or several, that end the answer where they would come.",
+  },
+  max_tokens: { ...integer, description: "Most tokens of the answer. Default: up to its end." },
+  max_completion_tokens: { ...integer, description: "The newer name of max_tokens." },
+  max_output_tokens: { ...integer, description: "Another name of max_tokens." },
+  n_predict: { ...integer, description: "What llama-server calls num_predict." },
+  repetition_penalty: {
+    ...number,
+    description: "What vLLM calls repeat_penalty: it sees the whole window, prompt and answer.",
+  },
+  draft_model: { ...text, description: "What LM Studio calls draft." },
+  ttl: { ...integer, description: "What LM Studio calls keep_alive, in seconds." },
+} as const;
+
+const request = closed(samplingMembers);
+
+/** A body with these members. */
+export type SamplingBody = BodyOf<typeof request>;
+
+/** Names of the most tokens of an answer, those that go first at the beginning. */
+const LIMITS = [
+  "max_output_tokens",
+  "max_completion_tokens",
+  "max_tokens",
+  "n_predict",
+  "num_predict",
+] as const;
+
+/**
+ * Options of the engine and of the load. What stands beside `options` goes before what stands in it.
+ *
+ * @param defaults of the API
+ * @throws {HttpError} 400 if `keep_alive` is no duration
+ */
+export function readSampling(
+  body: SamplingBody,
+  defaults: OllamaOptions = {},
+): { engine: EngineOptions; loading: Loading } {
+  const { stop, repetition_penalty: penalty } = body;
+  const beside: OllamaOptions = {
+    ...Object.fromEntries(
+      Object.keys(withoutStop).map((name) => [name, body[name as keyof typeof withoutStop]]),
+    ),
+    stop: typeof stop === "string" ? [stop] : stop,
+    num_predict: LIMITS.map((name) => body[name]).find(isGiven),
+    draft: body.draft ?? body.draft_model,
+    // The neutral penalty says nothing of how far another one reaches.
+    ...(isGiven(penalty) && penalty !== 1 && { repeat_penalty: penalty, repeat_last_n: -1 }),
+  };
+  const asked = { ...defaults, ...given(body.options ?? {}), ...given(beside) };
+  return readOptions(asked, body.keep_alive ?? body.ttl);
+}
+
+function isGiven<T>(value: Given<T>): value is T {
+  return value !== null && value !== undefined;
+}

@@ -1,0 +1,198 @@
+// Members that nothing is read from, though the APIs that are spoken here have them, or servers that
+// speak them as well: vLLM, SGLang, llama-server, LM Studio, OpenRouter, Together. Each has its reason:
+// it changes nothing here, or it would, and may only have the value with which it does not. What is
+// neither here nor in the schema of a route is refused.
+
+import { harmless, list, only } from "../body/schema.ts";
+
+const books = harmless("there is nobody to account to");
+const caching = harmless("prompts that begin like earlier ones are always found");
+const counting = harmless("answers always tell the counts of tokens");
+const routing = harmless("this server is the only one that answers");
+const speed = harmless("it could only change how fast the answer comes");
+const withMirostat = harmless("it goes with mirostat");
+const withDry = harmless("it goes with dry_multiplier");
+const names = harmless("the header x-request-id names a request");
+
+/** Members for a vendor's books and machines, of requests in every API. */
+const ofVendors = {
+  user: books,
+  safety_identifier: books,
+  client_metadata: books,
+  billing_policy: books,
+  fallback_credit_token: books,
+  user_profile_id: books,
+  workspace_id: books,
+  trace: books,
+  custom_labels: books,
+  cache_control: caching,
+  prompt_cache_key: caching,
+  prompt_cache_retention: caching,
+  prompt_cache_options: caching,
+  extra_key: caching,
+  request_id: names,
+  rid: names,
+  session_id: names,
+  chat_id: names,
+  service_tier: {
+    enum: ["auto", "default", "flex", "standard_only", null],
+    description: "Accepted and without effect: there is one tier.",
+  },
+  inference_geo: harmless("models run where the server is"),
+  provider: routing,
+  route: routing,
+  usage: counting,
+  prediction: speed,
+  cache_prompt: speed,
+  id_slot: speed,
+  n_cache_reuse: speed,
+  speculative: speed,
+  "speculative.n_max": speed,
+  "speculative.n_min": speed,
+  "speculative.p_min": speed,
+  stream_interval: speed,
+  sse_ping_interval: speed,
+  guided_decoding_backend: harmless("there is one compiler of formats"),
+} as const;
+
+const notSampled = "there is no such sampler";
+const asked = "an answer is made of the likeliest tokens as they are drawn, by the other samplers";
+
+/** `stream` of requests whose answer is one object. */
+export const streamOfOne = harmless("the answer is one object");
+
+/** Members by which other servers sample, and that are not available. */
+export const samplers = {
+  mirostat: only([0], notSampled),
+  mirostat_tau: withMirostat,
+  mirostat_eta: withMirostat,
+  typical_p: only([1], notSampled),
+  tfs_z: only([1], notSampled),
+  top_a: only([0], notSampled),
+  top_n_sigma: only([-1, 0], notSampled),
+  xtc_probability: only([0], notSampled),
+  xtc_threshold: harmless("it goes with xtc_probability"),
+  dry_multiplier: only([0], notSampled),
+  dry_base: withDry,
+  dry_allowed_length: withDry,
+  dry_penalty_last_n: withDry,
+  dry_sequence_breakers: withDry,
+  dynatemp_range: only([0], notSampled),
+  dynatemp_exponent: harmless("it goes with dynatemp_range"),
+  min_keep: only([0], asked),
+  samplers: only([], "their order is fixed"),
+  penalize_newline: only([true], "penalties see line breaks like other tokens"),
+} as const;
+
+const oneAnswer = "there is one answer to each prompt";
+const noBias = "tokens are weighed by the model alone";
+const toldOtherwise = "the answer does not tell of that";
+const special = "special tokens are never part of a text";
+
+/** Members about the answer that are not available. */
+const ofAnswers = {
+  n: only([1], oneAnswer),
+  best_of: only([1], oneAnswer),
+  use_beam_search: only([], oneAnswer),
+  length_penalty: only([1], "it goes with beam search"),
+  early_stopping: only([], "it goes with beam search"),
+  logit_bias: only([], noBias),
+  allowed_token_ids: only([], noBias),
+  bad_words: only([], noBias),
+  custom_logit_processor: only([], noBias),
+  min_tokens: only([0], "an answer may end where the model ends it; ignore_eos goes on"),
+  stop_token_ids: only([], "answers are ended by texts; use stop"),
+  stop_regex: only([], "answers are ended by texts; use stop"),
+  include_stop_str_in_output: only([], "the text that ends an answer is no part of it"),
+  no_stop_trim: only([], "the text that ends an answer is no part of it"),
+  skip_special_tokens: only([true], special),
+  spaces_between_special_tokens: only([true], special),
+  detokenize: only([true], "answers are texts"),
+  repetition_detection: only([], "answers end where the model ends them"),
+  prompt_logprobs: only([], "log probabilities of prompts are not available"),
+  logprob_token_ids: only([], "use the likeliest tokens instead"),
+  n_probs: only([0], "use logprobs instead"),
+  post_sampling_probs: only([], toldOtherwise),
+  timings_per_token: only([], toldOtherwise),
+  return_tokens: only([], toldOtherwise),
+  response_fields: only([], "answers are whole"),
+  truncate_prompt_tokens: only([-1], "a prompt that does not fit is refused; truncate drops turns"),
+  t_max_predict_ms: only([0, -1], "bound the answer by its tokens"),
+  n_discard: only([0], "a window that is full ends the answer"),
+  n_keep: harmless("whole turns are left out of a prompt, and never the first system message"),
+  priority: only([0], "requests are answered in the order in which they come"),
+  lora: only([], "adapters are a part of a model; create one with ADAPTER"),
+  models: only([], "name one model"),
+  moderation: only([], "nothing is moderated here"),
+  plugins: only([], "tools run at the client"),
+  transforms: only([], "use truncate"),
+  documents: only([], "put them into a message"),
+  context_length_exceeded_behavior: harmless("an answer that reaches the window ends there"),
+  watermarking: only([], "answers have no watermark"),
+} as const;
+
+/** The members of requests that run a model, in every API. */
+export const unreadInRequests = { ...ofVendors, ...samplers, ...ofAnswers } as const;
+
+/** The members of `options` in requests, which are Ollama's. */
+export const unreadInOptions = {
+  ...samplers,
+  num_keep: ofAnswers.n_keep,
+  num_thread: speed,
+  num_gqa: speed,
+  main_gpu: speed,
+  low_vram: speed,
+  f16_kv: speed,
+  use_mmap: speed,
+  use_mlock: speed,
+  numa: speed,
+  vocab_only: only([], "models are loaded whole"),
+  logits_all: only([], toldOtherwise),
+  embedding_only: only([], "models are loaded whole"),
+} as const;
+
+const echoed = harmless("clients repeat it from an answer");
+
+/** Members of messages, calls and their parts, most of which clients repeat from an answer. */
+export const unreadInTurns = {
+  id: echoed,
+  index: echoed,
+  status: echoed,
+  phase: echoed,
+  created_at: echoed,
+  timestamp: echoed,
+  metadata: echoed,
+  annotations: echoed,
+  citations: echoed,
+  logprobs: echoed,
+  encrypted_content: echoed,
+  signature: echoed,
+  caller: echoed,
+  reasoning_details: echoed,
+  thinking_blocks: echoed,
+  extra_content: echoed,
+  provider_specific_fields: echoed,
+  response_metadata: echoed,
+  usage_metadata: echoed,
+  finish_reason: echoed,
+  stop_reason: echoed,
+  audio: only([], "sounds are not read"),
+  function_call: only([], "use tool_calls"),
+  cache_control: caching,
+  prompt_cache_breakpoint: caching,
+  detail: harmless("images are read as finely as the model can"),
+} as const;
+
+/** Members of tools. */
+export const unreadInTools = {
+  cache_control: caching,
+  defer_loading: harmless("the model sees every tool from the beginning"),
+  eager_input_streaming: harmless("arguments always come as they are made"),
+  allowed_callers: {
+    ...list({ enum: ["direct"] }),
+    description: "Accepted and without effect: the model calls tools itself.",
+  },
+  async: only([], "a call is answered before the conversation goes on"),
+  output_schema: harmless("results are shown to the model as they are"),
+  input_examples: only([], "put them into the description"),
+} as const;

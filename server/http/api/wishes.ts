@@ -1,0 +1,58 @@
+// What a request of any API may ask of its answer, beside what its own API has: how it is sampled, how
+// long it gets, which form it has, whether the model thinks. The names are those of all APIs, so that
+// nothing is dropped because another server has it. Pure.
+
+import type { ChatRequest, ModelInfo } from "../../../engine/mod.ts";
+import { formatMembers, readFormat, type ResponseFormat } from "./formats.ts";
+import type { FormatBody } from "./formats.ts";
+import type { Translation } from "./handler.ts";
+import type { EngineOptions, OllamaOptions } from "./options.ts";
+import { readSampling, type SamplingBody, samplingMembers } from "./sampling.ts";
+import { readThinking, type ThinkingBody, thinkingMembers } from "./thinking.ts";
+import { unreadInRequests } from "./unread_members.ts";
+
+/** The members of these wishes, and those without effect. */
+export const wishes = {
+  ...unreadInRequests,
+  ...samplingMembers,
+  ...formatMembers,
+  ...thinkingMembers,
+} as const;
+
+/** What an API says otherwise. */
+export interface WishOptions {
+  /** The defaults of options. Default: the engine's. */
+  defaults?: OllamaOptions;
+  /** Formats that it keeps in other members, by their names. */
+  formats?: Record<string, ResponseFormat | undefined>;
+}
+
+/** The wishes, translated. */
+export interface Wishes {
+  /** Options of a chat or a generation. */
+  engine: EngineOptions;
+  /** Whether a chat thinks. */
+  think: Pick<ChatRequest, "think">;
+  /** How the model is loaded, and what of its answer is told. */
+  around: Omit<Translation, "tasks">;
+}
+
+/**
+ * Translates them.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function readWishes(
+  body: SamplingBody & FormatBody & ThinkingBody,
+  info: ModelInfo,
+  { defaults, formats }: WishOptions = {},
+): Wishes {
+  const { engine, loading } = readSampling(body, defaults);
+  const asked = readFormat(body, formats);
+  const { think, budget, ...told } = readThinking(body, info);
+  return {
+    engine: { ...engine, ...(asked && { format: asked.format }), ...budget },
+    think: think === undefined ? {} : { think },
+    around: { ...loading, ...told, ...(asked && { formatMember: asked.param }) },
+  };
+}
