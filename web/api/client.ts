@@ -2,6 +2,7 @@
 // session where the server wants one. Answers that are streamed come as lines of JSON.
 
 import { signal } from "@preact/signals";
+import { parseExact, writeExact } from "./exact_json.ts";
 
 const KEY = "quern-api-key";
 
@@ -48,7 +49,7 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
   const response = await fetch(path, {
     method: options.method ?? (body === undefined ? "GET" : "POST"),
     headers,
-    ...(body !== undefined && { body: isRaw ? body as Blob : JSON.stringify(body) }),
+    ...(body !== undefined && { body: isRaw ? body as Blob : writeExact(body) }),
     ...(signal && { signal }),
   });
   if (response.status === 401) isKeyWanted.value = true;
@@ -78,7 +79,9 @@ export async function* stream<T extends object>(
       rest = done ? "" : lines.pop()!;
       for (const line of lines) {
         if (line.trim() === "") continue;
-        const record: T | { error: string } = JSON.parse(line);
+        // Calls of tools are shown and sent back as they came.
+        const read = line.includes('"tool_calls"') ? parseExact(line) : JSON.parse(line);
+        const record = read as T | { error: string };
         if ("error" in record && typeof record.error === "string") {
           throw new ApiError(response.status, record.error);
         }

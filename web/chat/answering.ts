@@ -3,6 +3,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { isAbort, messageOf, stream } from "../api/client.ts";
+import { parseExact } from "../api/exact_json.ts";
 import { chosenModel, loadedOf, models, refreshLoaded } from "../api/models.ts";
 import type { AnswerRecord, TokenLogprob, ToolCall } from "../api/types.ts";
 import { current, update } from "./store.ts";
@@ -187,8 +188,8 @@ export function requestOf(conversation: Conversation, model: string): Record<str
 function askedOf({ think, tools, format, logprobs, options }: ChatSettings) {
   return {
     ...(think && { think: think === "true" ? true : think === "false" ? false : think }),
-    ...(tools.trim() && { tools: JSON.parse(tools) }),
-    ...(format.trim() && { format: format.trim() === "json" ? "json" : JSON.parse(format) }),
+    ...(tools.trim() && { tools: parseExact(tools) }),
+    ...(format.trim() && { format: format.trim() === "json" ? "json" : parseExact(format) }),
     ...(logprobs && { logprobs: true, top_logprobs: 8 }),
     ...(Object.keys(options).length > 0 && { options }),
   };

@@ -1,6 +1,7 @@
 // The calls of tools in an answer, and where people give their results: they play the tools.
 
 import { useState } from "preact/hooks";
+import { writeExact } from "../api/exact_json.ts";
 import type { ToolCall } from "../api/types.ts";
 import { Code } from "../markdown/code.tsx";
 import { text } from "../strings.ts";
@@ -21,7 +22,7 @@ export function Calls({ calls, isOpen }: { calls: readonly ToolCall[]; isOpen: b
             {text.chat.call} <code>{call.function.name}</code>
           </h3>
           <pre tabIndex={0}>
-            <Code code={JSON.stringify(call.function.arguments, null, 2)} language="json" />
+            <Code code={writeExact(call.function.arguments, 2)} language="json" />
           </pre>
           {isOpen && (
             <label class="field">

@@ -1,5 +1,6 @@
 // Conversations as files: JSON, which keeps everything, and Markdown, which people read. Pure.
 
+import { parseExact, writeExact } from "../api/exact_json.ts";
 import {
   type Conversation,
   type MessageNode,
@@ -13,7 +14,7 @@ const FORMAT = "quern-conversations";
 
 /** Conversations as JSON. */
 export function toJson(conversations: readonly Conversation[]): string {
-  return JSON.stringify({ format: FORMAT, version: 1, conversations }, null, 1);
+  return writeExact({ format: FORMAT, version: 1, conversations }, 1);
 }
 
 /** The path of a conversation that is shown, as Markdown that fromMarkdown() reads. */
@@ -30,14 +31,14 @@ function bodyOf({ content, attachments = [], thinking, toolCalls }: MessageNode)
   const parts = attachments.map(({ name }) => `> Attached: ${name}`);
   if (thinking) parts.push(`<details><summary>Thinking</summary>\n\n${thinking}\n\n</details>`);
   if (content) parts.push(content);
-  if (toolCalls) parts.push("```json\n" + JSON.stringify(toolCalls, null, 2) + "\n```");
+  if (toolCalls) parts.push("```json\n" + writeExact(toolCalls, 2) + "\n```");
   return parts.join("\n\n");
 }
 
 /** The conversations of a file. @throws Error that says what is wrong with it */
 export function readFile(name: string, content: string): Conversation[] {
   if (/\.(md|markdown|txt)$/i.test(name)) return [fromMarkdown(name, content)];
-  const read = JSON.parse(content);
+  const read = parseExact(content) as { conversations?: unknown } | null;
   const all = Array.isArray(read) ? read : read?.conversations ?? [read];
   if (!Array.isArray(all) || !all.every(isConversation)) {
     throw new Error(`${name} holds no conversations: they are what “Export” writes`);

@@ -2,6 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 import { currentKey, isAbort, messageOf } from "../api/client.ts";
+import { parseExact, writeExact } from "../api/exact_json.ts";
 import { Code } from "../markdown/code.tsx";
 import { text } from "../strings.ts";
 import { CopyButton, Field, Notice } from "../ui/controls.tsx";
@@ -215,7 +216,7 @@ function TryForm({ entry: { method, path, operation } }: { entry: Entry }) {
 /** JSON on lines of its own; anything else as it came. */
 function pretty(source: string): string {
   try {
-    return JSON.stringify(JSON.parse(source), null, 2);
+    return writeExact(parseExact(source), 2);
   } catch {
     return source;
   }

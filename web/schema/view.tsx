@@ -3,6 +3,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isAbort, messageOf, stream } from "../api/client.ts";
+import { parseExact } from "../api/exact_json.ts";
 import { chosenModel, refreshLoaded } from "../api/models.ts";
 import type { AnswerRecord, TokenLogprob } from "../api/types.ts";
 import { ModelPicker } from "../chat/model_picker.tsx";
@@ -188,7 +189,7 @@ function useRun() {
     clear();
     setRunning(true);
     const { signal } = abort.current = new AbortController();
-    const asked = kind === "schema" ? { format: JSON.parse(format) } : { [kind]: format };
+    const asked = kind === "schema" ? { format: parseExact(format) } : { [kind]: format };
     const body = {
       model: chosenModel.value!.name,
       messages: [{ role: "user", content: prompt }],

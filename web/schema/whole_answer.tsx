@@ -1,5 +1,6 @@
 // What came of a format in the end: the answer as one text, and how much of it had to come.
 
+import { parseExact, writeExact } from "../api/exact_json.ts";
 import type { TokenLogprob } from "../api/types.ts";
 import { Code } from "../markdown/code.tsx";
 import { text } from "../strings.ts";
@@ -35,7 +36,7 @@ export function WholeAnswer({ tokens, isJson }: {
 /** JSON in lines of its own; undefined for what is none. */
 function layOut(source: string): string | undefined {
   try {
-    return JSON.stringify(JSON.parse(source), null, 2);
+    return writeExact(parseExact(source), 2);
   } catch {
     return undefined;
   }
