@@ -95,11 +95,12 @@ async function write(
   });
 }
 
-/** The description with the request's values. */
+/** The description with the request's values. A template replaces the renderer of the base. */
 function changed(
-  base: ModelConfig,
-  { template, renderer, parser, requires, info = {} }: CreateRequest,
+  { renderer: inherited, ...base }: ModelConfig,
+  { template, renderer: own, parser, requires, info = {} }: CreateRequest,
 ): ModelConfig {
+  const renderer = own || (template ? undefined : inherited);
   return withInfo({
     ...base,
     ...(renderer && { renderer }),

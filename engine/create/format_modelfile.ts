@@ -1,9 +1,11 @@
-// Writes a Modelfile from which a model could be made again, in the format of `ollama show
-// --modelfile`. modelfile.ts parses them.
+// Writes a Modelfile from which the model can be made again, in the format of `ollama show
+// --modelfile`. modelfile.ts parses them, and says which of the ways to write a text reads back.
 
 import type { StoreEntry } from "../store/mod.ts";
+import { parseModelfile } from "./modelfile.ts";
+import { readParameter } from "./parameters.ts";
 
-/** A model's Modelfile. Only texts with three quotes at the end of a line cannot be parsed back. */
+/** A model's Modelfile. Parameters of other programs, which no Modelfile can set, are comments. */
 export function formatModelfile({ name, source, defaults }: StoreEntry): string {
   const { template, system, parameters, messages, license, renderer, parser, requires } = defaults;
   const [from, adapters] = source.kind === "remote"
@@ -22,7 +24,7 @@ export function formatModelfile({ name, source, defaults }: StoreEntry): string 
     ...instruction("RENDERER", renderer),
     ...instruction("PARSER", parser),
     ...instruction("REQUIRES", requires),
-    ...parameterLines(parameters, (name, value) => `PARAMETER ${name} ${quoted(String(value))}`),
+    ...parameterLines(parameters, parameterInstruction),
     ...license.flatMap((text) => instruction("LICENSE", text)),
     ...messages.map(({ role, content }) => `MESSAGE ${role} ${quoted(content)}`),
     "",
@@ -49,8 +51,27 @@ function instruction(keyword: string, text: string | undefined): string[] {
   return text ? [`${keyword} ${quoted(text)}`] : [];
 }
 
+function parameterInstruction(name: string, value: unknown): string {
+  const text = String(value);
+  const line = `PARAMETER ${name} ${quoted(text)}`;
+  try {
+    readParameter(name, text);
+    return line;
+  } catch {
+    return `# ${line.replace(/[\r\n]/g, " ")}`;
+  }
+}
+
 /** A text in quotes, if it would be parsed differently without. */
 function quoted(text: string): string {
-  if (text !== "" && !/[\r\n]|^[\s"]|\s$/.test(text)) return text;
-  return text.includes('"') ? `"""${text}"""` : `"${text}"`;
+  const ways = [text, ...text.includes('"') ? [] : [`"${text}"`], `"""${text}"""`];
+  return ways.find((way) => readsAs(way, text)) ?? `$${JSON.stringify(text)}`;
+}
+
+function readsAs(way: string, text: string): boolean {
+  try {
+    return parseModelfile(`FROM x\nSYSTEM ${way}\nLICENSE x`).system === text;
+  } catch {
+    return false;
+  }
 }

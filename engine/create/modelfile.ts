@@ -1,6 +1,6 @@
 // Parses Modelfiles: the base of a new model, and what it has besides weights. Paths and names are
-// not interpreted. The format: docs/modelfile of the Ollama project; format_modelfile.ts writes
-// them.
+// not interpreted. The format: docs/modelfile of the Ollama project, and $"…" around a string of JSON
+// for texts that it cannot say; format_modelfile.ts writes them.
 
 import { EngineError, RequestError } from "../errors.ts";
 import { type Parameters, readParameter } from "./parameters.ts";
@@ -106,7 +106,7 @@ function addMessage({ messages }: Unfinished, { subject, value }: Instruction): 
 }
 
 function* readInstructions(text: string): Generator<Instruction> {
-  const lines = text.replace(/^\ufeff/, "").split(/\r\n|\n|\r/);
+  const lines = linesOf(text.replace(/^\ufeff/, ""));
   for (let index = 0; index < lines.length; index++) {
     const line = index + 1;
     const start = lines[index]!.trimStart();
@@ -125,6 +125,12 @@ function* readInstructions(text: string): Generator<Instruction> {
     }
     yield { line, keyword: keyword.toLowerCase(), subject, value: unquoted(value) };
   }
+}
+
+/** The lines. Where they end with \n, what else ends lines elsewhere is part of a text. */
+function linesOf(text: string): string[] {
+  const [end] = /\r\n|\n|\r/.exec(text) ?? [];
+  return text.split(end === "\n" ? end : /\r\n|\n|\r/);
 }
 
 /** The first word, and what follows it. */
@@ -147,7 +153,17 @@ function isClosed(value: string): boolean {
 function unquoted(value: string): string {
   const trimmed = value.trimEnd();
   const { length } = quotesOf(value);
-  return trimmed.slice(length, trimmed.length - length);
+  return jsonText(trimmed) ?? trimmed.slice(length, trimmed.length - length);
+}
+
+/** The text of $"…"; undefined if it is no such string. */
+function jsonText(value: string): string | undefined {
+  if (!/^\$"[^]*"$/.test(value)) return undefined;
+  try {
+    return JSON.parse(value.slice(1));
+  } catch {
+    return undefined;
+  }
 }
 
 function decode(bytes: Uint8Array): string {

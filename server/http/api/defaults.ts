@@ -11,6 +11,8 @@ import {
 } from "../../../engine/mod.ts";
 import { hasEffect } from "./options.ts";
 
+const PROMPT_ALONE = /^\s*\{\{-?\s*\.Prompt\s*-?\}\}\s*$/;
+
 /** The parts of a model that its requests are completed with. */
 export type DefaultedModel = Pick<StoreEntry, "info" | "source" | "defaults">;
 
@@ -62,11 +64,16 @@ function isChat<T extends { kind: string }>(task: T): task is T & { request: Cha
   return task.kind === "chat";
 }
 
-/** The model's Go template, if it is to be used instead of the template in its file. */
+/**
+ * The model's Go template, if it is to be used instead of the template in its file. Beside a renderer
+ * it is not: Ollama then has a function in its place, which does what the file's template does, and
+ * the template, if it only says `{{ .Prompt }}`, says nothing at all.
+ */
 export function templateOf({ info, source, defaults }: DefaultedModel): string | undefined {
-  const { template, templateSource } = defaults;
-  const isChosen = templateSource === "modelfile" || !info.hasChatTemplate;
-  return source.kind === "files" && isChosen ? template : undefined;
+  const { template, templateSource, renderer } = defaults;
+  if (source.kind !== "files" || renderer && PROMPT_ALONE.test(template ?? "")) return undefined;
+  const isChosen = templateSource === "modelfile" && !renderer || !info.hasChatTemplate;
+  return isChosen ? template : undefined;
 }
 
 function begun(messages: ChatMessage[], { defaults }: DefaultedModel): ChatMessage[] {

@@ -93,6 +93,23 @@ Deno.test("createModel() puts texts, parameters and turns over those of another 
   });
 });
 
+Deno.test("createModel() puts a template in the place of an inherited renderer, unless both are given", async () => {
+  const store = await storeWithTiny();
+  const renderers = async (...requests: Partial<CreateRequest>[]) => {
+    const names: (string | undefined)[] = [];
+    let from = "tiny";
+    for (const [index, request] of requests.entries()) {
+      await make(store, { model: `m${index}`, from, ...request });
+      from = `m${index}`;
+      names.push((await store.find(from)).defaults.renderer);
+    }
+    return names;
+  };
+  const template = "{{ .Prompt }}";
+  const given = [{ renderer: "r", template }, { system: "S" }, { template }, { renderer: "q" }];
+  assertEquals(await renderers(...given), ["r", "r", undefined, "q"]);
+});
+
 Deno.test("createModel() writes parameters and turns in the bytes that Go writes", async () => {
   const store = await storeWithTiny();
   await make(store, {

@@ -87,6 +87,9 @@ const values: [text: string, value: string][] = [
   ["plain text with 'quotes' and \"more\"", "plain text with 'quotes' and \"more\""],
   ["trailing blanks go  \t", "trailing blanks go"],
   ["günther 😀 你好", "günther 😀 你好"],
+  ['$"a\\n\\"\\"\\"\\nb\\u00e9"  ', 'a\n"""\nbé'],
+  ['$"no JSON', '$"no JSON'],
+  ['$"no" JSON"', '$"no" JSON"'],
 ];
 
 for (const [text, value] of values) {
@@ -189,7 +192,35 @@ twice"""
   assertEquals(formatModelfile(remote).includes("\nFROM gpt-oss:120b\n"), true);
 });
 
-Deno.test("what formatModelfile() writes, parseModelfile() reads back", () => {
+/** Texts of few characters, among them all that mean something to a Modelfile. */
+function randomTexts(count: number): string[] {
+  let seed = 7;
+  const draw = (bound: number) => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return (seed >>> 8) % bound;
+  };
+  const parts = [
+    '"',
+    '"""',
+    "\n",
+    "\r\n",
+    "\r",
+    " ",
+    "\t",
+    "$",
+    "\\",
+    "#",
+    "a",
+    "FROM x",
+    "'",
+    "é",
+  ];
+  return Array.from({ length: count }, () =>
+    "x".repeat(draw(2)) +
+    Array.from({ length: 1 + draw(7) }, () => parts[draw(parts.length)]).join(""));
+}
+
+Deno.test("what formatModelfile() writes, parseModelfile() reads back, whatever the texts are", () => {
   const texts = [
     "plain",
     " spaces around ",
@@ -202,6 +233,20 @@ Deno.test("what formatModelfile() writes, parseModelfile() reads back", () => {
     "FROM y\nSYSTEM z",
     'ends in a quote"',
     'two\nlines"',
+    'ends in three"""',
+    'three at the end of a line"""\nand more',
+    '"""three"""\n"""again"""',
+    '"""',
+    '""""""\n',
+    '"""\n"""\n',
+    "back\\slashes \\n \\",
+    "\n\nlines around\n\n",
+    "ends\r\nas\rWindows\r\n",
+    '$"not JSON',
+    '$"a\\tb"',
+    "\ud800 lone",
+    "\ufeff\u00a0\u2028",
+    ...randomTexts(400),
   ];
   for (const text of texts) {
     const defaults = {
@@ -211,11 +256,32 @@ Deno.test("what formatModelfile() writes, parseModelfile() reads back", () => {
       messages: [{ role: "assistant", content: text }],
       license: [text, text],
     };
-    assertEquals(parseModelfile(formatModelfile(entryOf(defaults))), {
-      from: ["/blobs/sha256-1"],
-      adapters: [],
+    const source: ModelSource = {
+      kind: "files",
+      path: `/a folder/${text}`,
+      projector: "/two  spaces ",
+      adapters: [text, `/lora ${text}`],
+      draft: text,
+    };
+    assertEquals(parseModelfile(formatModelfile(entryOf(defaults, source))), {
+      from: [`/a folder/${text}`, "/two  spaces "],
+      adapters: [text, `/lora ${text}`],
+      draft: text,
       ...defaults,
     });
+  }
+});
+
+Deno.test("formatModelfile() makes comments of parameters that no Modelfile can set", () => {
+  const parameters = { top_k: 3, speed: "fast\nSYSTEM x", temperature: "hot" };
+  const text = formatModelfile(entryOf({ parameters }));
+  assertEquals(parseModelfile(text), {
+    ...nothing,
+    from: ["/blobs/sha256-1"],
+    parameters: { top_k: 3 },
+  });
+  for (const line of ['\n# PARAMETER speed "fast SYSTEM x"\n', "\n# PARAMETER temperature hot\n"]) {
+    assertEquals(text.includes(line), true, text);
   }
 });
 

@@ -64,6 +64,16 @@ Deno.test("withConversation() takes the model's template where the file has none
     [modelWith({ template: "T" }, { hasChatTemplate: false }), "T"],
     [modelWith({ template: "T", templateSource: "modelfile" }, { isRemote: true }), undefined],
     [modelWith({}), undefined],
+    // Beside a renderer the file's template stands in for it.
+    [modelWith({ template: "T", templateSource: "modelfile", renderer: "r" }), undefined],
+    [modelWith({ template: "T", renderer: "r" }, { hasChatTemplate: false }), "T"],
+    ...["{{ .Prompt }}", "{{.Prompt}}\n", " {{- .Prompt -}}"].map((
+      template,
+    ): [DefaultedModel, undefined] => [
+      modelWith({ template, renderer: "r" }, { hasChatTemplate: false }),
+      undefined,
+    ]),
+    [modelWith({ template: "{{ .Prompt }}", templateSource: "modelfile" }), "{{ .Prompt }}"],
   ];
   for (const [model, template] of cases) {
     assertEquals(withConversation(request, model).template, template);

@@ -2,7 +2,13 @@
 // are noise, but of the right form, from the right prompt, and by one load.
 
 import { assert, assertEquals } from "@std/assert";
-import { inspectModel, loadModel, ModelManager, ModelStore } from "../../../../../engine/mod.ts";
+import {
+  inspectModel,
+  loadModel,
+  ModelManager,
+  ModelStore,
+  parseModelfile,
+} from "../../../../../engine/mod.ts";
 import { createApp } from "../../../../../server/http/app.ts";
 import { createLog } from "../../../../../server/log.ts";
 import { folder, pathOf, tinyLoad } from "../../../../engine/harness.ts";
@@ -54,6 +60,35 @@ Deno.test("a copy of a model that was made answers Claude's clients, by the load
   assertEquals(content, [{ type: "text", text: original.message.content }]);
   assertEquals(usage.output_tokens, 4);
   assertEquals(loads, 1);
+});
+
+Deno.test("a model with a renderer keeps its file's template, whatever TEMPLATE beside it says", async () => {
+  const parsed = parseModelfile(
+    "FROM tiny\nTEMPLATE {{ .Prompt }}\nRENDERER qwen3.5\nPARSER qwen3.5\nPARAMETER num_predict 1\n",
+  );
+  const { from: _from, adapters: _adapters, messages: _messages, license: _license, ...rest } =
+    parsed;
+  await ask("/api/create", { model: "qwen", from: "tiny", ...rest, stream: false });
+  // Shown and made again, it is the same.
+  const { modelfile } = await ask("/api/show", { model: "qwen" });
+  const { template, renderer } = parseModelfile(modelfile);
+  await ask("/api/create", { model: "again", from: "qwen", template, renderer, stream: false });
+  const turns = [
+    { role: "system", content: "Be kind." },
+    { role: "user", content: "One" },
+    { role: "assistant", content: "Two" },
+    { role: "user", content: "Three" },
+  ];
+  const expected = turns.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`)
+    .join("") + "<|im_start|>assistant\n";
+  for (const model of ["qwen", "again"]) {
+    const body = { model, messages: turns, _debug_render_only: true, stream: false };
+    const { _debug_info: info } = await ask("/api/chat", body);
+    assertEquals(info.rendered_template, expected);
+    const generate = { model, prompt: "One", system: "Be kind.", _debug_render_only: true };
+    const generated = await ask("/api/generate", { ...generate, stream: false });
+    assert(generated._debug_info.rendered_template.includes("system\nBe kind."));
+  }
 });
 
 Deno.test("a model's own template lays out its prompts in place of the file's", async () => {
