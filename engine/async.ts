@@ -16,7 +16,13 @@ export function nextTask(): Promise<void> {
 /** Milliseconds after which work pauses. Several such works share the thread. */
 const SLICE_MILLISECONDS = 8;
 
-/** The time that work may run before others do. */
+/** Settles in the turn of the event loop in which the last of the works that pause goes on. */
+let lastTurn: Promise<void> = Promise.resolve();
+
+/**
+ * The time that work may run before others do. Of many works that pause, one goes on in each turn of
+ * the event loop, so that together they hold nobody up for longer than one alone.
+ */
 export class TimeSlice {
   #end = performance.now() + SLICE_MILLISECONDS;
 
@@ -27,7 +33,8 @@ export class TimeSlice {
 
   /** Lets everything else run, and begins a new slice. */
   async pause(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve));
+    lastTurn = lastTurn.then(() => new Promise((resolve) => setTimeout(resolve)));
+    await lastTurn;
     this.#end = performance.now() + SLICE_MILLISECONDS;
   }
 }

@@ -60,6 +60,7 @@ export * from "./errors.ts";
 export {
   type DeviceExamination,
   examineDevice,
+  examineInWorker,
   type FileHeader,
   type HeaderOptions,
   type HeaderValue,
@@ -148,7 +149,7 @@ export type {
 } from "./run/mod.ts";
 export { IMAGE_PLACE, type PromptImage, type PromptItem } from "./prompt/mod.ts";
 export * from "./store/mod.ts";
-export { inSlices, nextTask, TimeSlice, untilAborted } from "./async.ts";
+export { inSlices, nextTask, SharedRuns, TimeSlice, untilAborted } from "./async.ts";
 export type * from "./types/mod.ts";
 export { ImageError, usableProjector } from "./vision/mod.ts";
 export {

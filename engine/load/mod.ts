@@ -4,6 +4,7 @@ export { assemble, type Assembly } from "./assemble.ts";
 export { mtpWarnings } from "./build_runner.ts";
 export { DRAFT_ADVICE, vocabularyFault } from "./draft_model.ts";
 export { type DeviceExamination, examineDevice, measureReadBandwidth } from "./examine_device.ts";
+export { examineInWorker } from "./worker_examination.ts";
 export { type FileHeader, type HeaderOptions, type HeaderValue, readHeader } from "./header.ts";
 export {
   devicesFor,

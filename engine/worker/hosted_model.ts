@@ -261,7 +261,10 @@ export class HostedModel implements ChatModel {
   }
 
   #receive(message: ToClient): void {
-    if (message.kind === "piece") this.#calls.get(message.id)?.add(message);
+    if (message.kind === "piece") {
+      this.#calls.get(message.id)?.add(message);
+      if (!this.#closed && !message.isLast) this.#host.send({ kind: "taken", id: message.id });
+    }
     if (message.kind === "event") this.#calls.get(message.id)?.events.push(message.event);
     if (message.kind === "occupancy") this.#occupancy = message.occupancy;
     if (message.kind === "end") {

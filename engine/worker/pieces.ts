@@ -100,6 +100,29 @@ export function* sendPieces(
   if (piece) send(piece, true);
 }
 
+/** The pace of who takes pieces, for who sends them. */
+export class Pace {
+  #ahead: number;
+  #waiting: (() => void) | undefined;
+
+  /** @param ahead pieces that may be sent before one is taken */
+  constructor(ahead: number) {
+    this.#ahead = ahead;
+  }
+
+  /** Notes that a piece was taken. */
+  taken(): void {
+    this.#ahead++;
+    this.#waiting?.();
+  }
+
+  /** Notes that a piece was sent, and settles when the next may be. */
+  async next(): Promise<void> {
+    this.#ahead--;
+    while (this.#ahead <= 0) await new Promise<void>((resolve) => this.#waiting = resolve);
+  }
+}
+
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
@@ -170,8 +193,9 @@ export class PieceJoiner {
     const last = this.#open.at(-1);
     if (!last) this.#whole = value;
     else if (Array.isArray(last.container)) last.container.push(value);
+    else if (last.key !== "__proto__") last.container[last.key] = value;
     else {
-      // A member named __proto__ is one like others.
+      // It is a member like others. To define it takes twenty times as long as to set it.
       Object.defineProperty(last.container, last.key, {
         value,
         writable: true,

@@ -49,6 +49,8 @@ export type ToWorker =
     cancelled?: SharedArrayBuffer;
     answering?: SharedArrayBuffer;
   }
+  /** The client has taken a piece of the result, so that another may come. */
+  | { kind: "taken"; id: number }
   | { kind: "cancel"; id: number }
   | { kind: "answer"; id: number }
   | { kind: "close" };

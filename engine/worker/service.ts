@@ -8,7 +8,6 @@ import {
   RemoteStore,
   type ToStore,
 } from "../block_store/mod.ts";
-import { inSlices } from "../async.ts";
 import { packError } from "../error_record.ts";
 import { WorkerBusyError } from "../errors.ts";
 import type {
@@ -22,11 +21,14 @@ import type {
   LoadOptions,
   TextToken,
 } from "../types/mod.ts";
-import { PieceJoiner, sendPieces } from "./pieces.ts";
+import { Pace, PieceJoiner, sendPieces } from "./pieces.ts";
 import type { BlockKeeping, CallMessage, Method, ToClient, ToWorker } from "./protocol.ts";
 
 /** Least time between two messages about what is taken while calls run, in milliseconds. */
 const OCCUPANCY_INTERVAL = 200;
+
+/** Pieces of a result that are sent before the client has taken the first of them. */
+const PIECES_AHEAD = 4;
 
 /** How often to look whether an aborted answer has given back what it took, in milliseconds. */
 const FREE_INTERVAL = 20;
@@ -63,6 +65,8 @@ export class ModelService {
   readonly #running = new Map<number, AbortController>();
   /** By running call: aborted where the answer is wanted now, without further thinking. */
   readonly #answering = new Map<number, AbortController>();
+  /** How far the results that are sent in pieces have been taken. */
+  readonly #paces = new Map<number, Pace>();
   /** Requests of which the last piece is still to come. */
   readonly #requests = new Map<number, PieceJoiner>();
   readonly #closing = new AbortController();
@@ -94,6 +98,8 @@ export class ModelService {
         return await this.#answer(message);
       case "blocks":
         return this.#mirror?.receive(message.message);
+      case "taken":
+        return this.#paces.get(message.id)?.taken();
       case "cancel":
         this.#requests.delete(message.id);
         return this.#running.get(message.id)?.abort();
@@ -153,13 +159,23 @@ export class ModelService {
     return joiner;
   }
 
-  /** Sends a long result, which the client's thread would read in one turn. */
-  #sendPieces(id: number, result: unknown): Generator<void, void> {
-    return sendPieces(
-      result,
-      (piece, isLast) => this.#send({ kind: "piece", id, piece, isLast }),
-      () => this.#running.has(id),
-    );
+  /**
+   * Sends a long result, which the client's thread would read in one turn, a few pieces ahead of the
+   * client: it takes all that have come before anything else has a turn.
+   */
+  async #sendResult(id: number, result: unknown): Promise<void> {
+    const pace = new Pace(PIECES_AHEAD);
+    this.#paces.set(id, pace);
+    try {
+      const pieces = sendPieces(
+        result,
+        (piece, isLast) => this.#send({ kind: "piece", id, piece, isLast }),
+        () => this.#running.has(id),
+      );
+      while (!pieces.next().done) await pace.next();
+    } finally {
+      this.#paces.delete(id);
+    }
   }
 
   async #answer({ id, method, request, cancelled, answering }: CallMessage): Promise<void> {
@@ -178,7 +194,7 @@ export class ModelService {
     try {
       const steered = { ...joiner.whole as object, answerNow };
       for await (const event of run(model, method, steered, abort.signal)) {
-        if (method === "tokenize") await inSlices(this.#sendPieces(id, event));
+        if (method === "tokenize") await this.#sendResult(id, event);
         else this.#send({ kind: "event", id, event }, buffersOf(event));
         if (performance.now() > this.#occupancyTold + OCCUPANCY_INTERVAL) this.#tellOccupancy();
       }

@@ -3,7 +3,7 @@
 import {
   type ChatModel,
   estimateInWorker,
-  examineDevice,
+  examineInWorker,
   type FileSource,
   gpuProfile,
   inspectModel,
@@ -39,7 +39,7 @@ export function systemDependencies(): CliDependencies {
       isGpuFaster,
     },
     device: {
-      examine: (proof) => examineDevice({}, proof),
+      examine: (proof) => examineInWorker({}, proof),
       describe: async () => (await gpuProfile()).description,
       readBandwidth: measureReadBandwidth,
       prove: async ({ path, adapters }, proof) =>

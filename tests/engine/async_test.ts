@@ -1,7 +1,7 @@
 // Work that many ask for at once, and waits that end early.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { SharedRuns, untilAborted } from "../../engine/async.ts";
+import { inSlices, nextTask, SharedRuns, untilAborted } from "../../engine/async.ts";
 import { unheardDuring } from "../unheard.ts";
 
 Deno.test("who asks while a run is under way shares the next one with all who do", async () => {
@@ -50,4 +50,26 @@ Deno.test("untilAborted() gives an aborted signal's reason, and hears what fails
     failing.reject(new Error("late"));
   });
   assertEquals(unheard, []);
+});
+
+Deno.test("of many works in slices, one goes on in each turn of the event loop", async () => {
+  let slices = 0;
+  function* work(): Generator<void, void> {
+    for (let slice = 0; slice < 5; slice++) {
+      slices++;
+      const end = performance.now() + 9; // longer than a slice
+      while (performance.now() < end);
+      yield;
+    }
+  }
+  const works = Array.from({ length: 8 }, () => inSlices(work()));
+  let most = 0;
+  let ended = false;
+  const all = Promise.all(works).then(() => ended = true);
+  for (let before = slices; !ended; before = slices) {
+    await nextTask();
+    most = Math.max(most, slices - before);
+  }
+  await all;
+  assertEquals([slices, most], [40, 1]);
 });

@@ -26,6 +26,7 @@ export const TARGETS: Readonly<Record<string, string>> = {
 export const INCLUDED = [
   "engine/worker/worker.ts",
   "engine/create/file_worker.ts",
+  "engine/load/examine_worker.ts",
   "engine/memory/estimate_worker.ts",
   "engine/vision/reader/prepare_worker.ts",
   "kernels/cpu/worker.ts",

@@ -78,7 +78,12 @@ export function apiRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
   for (const { routes } of GROUPS) {
     for (const route of routes) app.route("/", route(dependencies));
   }
-  app.get("/openapi.json", () => json<OpenApiDocument>(openApiDocument(dependencies.version)));
+  // It takes some time to make, and is always the same.
+  let document: OpenApiDocument | undefined;
+  app.get("/openapi.json", () => {
+    document ??= openApiDocument(dependencies.version);
+    return json<OpenApiDocument>(document);
+  });
   return app;
 }
 

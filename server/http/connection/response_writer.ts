@@ -1,6 +1,14 @@
 // Writes a Response on a connection (RFC 9112): with its length where the body is complete at once, in
 // chunks where it comes in pieces. The pace is that of the client.
 
+import { nextTask } from "../../../engine/mod.ts";
+
+/**
+ * Bytes of a body after which the event loop continues: neither a source that has the next piece at
+ * hand nor a client that takes all at once ever waits, and nobody else would be served.
+ */
+const TURN_BYTES = 128 * 2 ** 10;
+
 /** The receiver of the bytes. */
 export interface ByteSink {
   /** Writes all of them. */
@@ -90,6 +98,7 @@ export async function writeResponse(
     const stays = keepAlive && isModern;
     await sink.write(encodeHead(response, isModern ? ["transfer-encoding: chunked"] : [], stays));
     let following: typeof first | undefined = second;
+    let inTurn = 0;
     for (let next = first;;) {
       const { done, value } = await next;
       if (signal.aborted) return false;
@@ -97,6 +106,11 @@ export async function writeResponse(
       // Each piece is a chunk and a write of its own, because some clients take one read for one
       // record.
       await sink.write(isModern ? toChunk(value) : value);
+      inTurn += value.length;
+      if (inTurn >= TURN_BYTES) {
+        inTurn = 0;
+        await nextTask();
+      }
       next = following ?? reader.read();
       following = undefined;
     }

@@ -146,3 +146,35 @@ Deno.test("the tokens of a long text come in pieces too", async () => {
   const pieces = received.flatMap((message) => message.kind === "piece" ? [message.piece] : []);
   assert(pieces.length > 100 && pieces.every(({ marks }) => marks.length <= 2002));
 });
+
+Deno.test("pieces go out a few ahead of who takes them", async () => {
+  const tokens = Array.from({ length: 50_000 }, (_, id) => ({ id, text: `t${id}` }));
+  const model = {
+    info: {},
+    contextLength: 8,
+    memory: { weights: 0, keyValueCache: 0, scratch: 0 },
+    warnings: [],
+    tokenize: () => Promise.resolve(tokens),
+  };
+  let pieces = 0;
+  let ended = false;
+  const service = new ModelService(
+    () => Promise.resolve(model as unknown as ChatModel),
+    ({ kind }) => {
+      if (kind === "piece") pieces++;
+      if (kind === "end") ended = true;
+    },
+  );
+  await service.receive({ kind: "load", path: "a", options: {}, blocks: {} });
+  const [request] = takeApart({ text: "a" });
+  const answered = service.receive({ kind: "call", id: 1, method: "tokenize", request: request! });
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 10));
+  let taken = 0;
+  for (; !ended; taken++) {
+    await settle();
+    assert(pieces - taken <= 4, `${pieces} were sent, and ${taken} taken`);
+    await service.receive({ kind: "taken", id: 1 });
+  }
+  await answered;
+  assert(pieces > 50 && taken >= pieces - 4);
+});

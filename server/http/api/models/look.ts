@@ -18,8 +18,10 @@ import { planSchema, tokenizeSchema } from "./schema.ts";
 const validateTokenize = createValidator(tokenizeSchema);
 const validatePlan = createValidator(planSchema);
 
-/** Most characters of a text to split: a book. Other requests of the model wait for all of it. */
-const MAX_TEXT = 2 ** 20;
+/** Most characters of a text to split. Other requests of the model wait for all of it. */
+const MAX_TEXT = 2 ** 18;
+/** Memory that the answer takes for each byte of the text, which is a token at most. */
+const BYTES_PER_TOKEN = 200;
 
 /** Routes that look into models. */
 export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
@@ -34,6 +36,7 @@ export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> 
       throw new HttpError(413, `text: over ${MAX_TEXT} characters: send it in parts`, "text");
     }
     const { signal } = context.req.raw;
+    context.var.body.hold(BYTES_PER_TOKEN * new TextEncoder().encode(text ?? "").length);
     const tokens = await withModel(
       dependencies,
       model,

@@ -2,8 +2,9 @@
 // /api/status, POST /api/requests/ID/answer.
 
 import { Hono } from "../../../dependencies.ts";
+import { SharedRuns } from "../../../../engine/mod.ts";
 import { OLLAMA_API_VERSION } from "../../../version.ts";
-import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import type { AppDependencies, AppEnvironment, Section } from "../../app_types.ts";
 import { HttpError } from "../../errors.ts";
 import { EXPOSITION_TYPE } from "../../metrics/exposition.ts";
 import { json } from "../../stream/json.ts";
@@ -43,8 +44,10 @@ export function operationsRoutes(
 
   app.get("/api/requests", () => json<Requests>({ requests: metrics.recent.all.map(toRequest) }));
 
+  // It takes a while, so all who ask meanwhile share the next one.
+  const examinations = new SharedRuns<Section[]>();
   app.get("/api/doctor", async () => {
-    const sections = await examine?.() ?? [];
+    const sections = await examinations.run("", async () => await examine?.() ?? []);
     // Facts are for the command line.
     return json<Findings>({
       sections: sections.map(({ title, findings, table }) => ({

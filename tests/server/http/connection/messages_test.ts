@@ -3,6 +3,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Handler } from "../../../../server/http/connection/mod.ts";
+import { nextTask } from "../../../../engine/mod.ts";
 import { writeResponse } from "../../../../server/http/connection/response_writer.ts";
 import { post, type RawClient, serve } from "./raw_client.ts";
 
@@ -245,6 +246,29 @@ Deno.test("each piece of a stream is a chunk and a write of its own, also where 
   assert(head!.endsWith("\r\n\r\n"));
   const expected = pieces.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`);
   assertEquals(chunks, [...expected, "0\r\n\r\n"]);
+});
+
+Deno.test("a long body that is at hand, for a client that takes all at once, lets others have turns", async () => {
+  let pieces = 0;
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (++pieces > 200) controller.close();
+      else controller.enqueue(new Uint8Array(64 * 2 ** 10));
+    },
+  }, { highWaterMark: 0 });
+  const { signal } = new AbortController();
+  const options = { method: "GET", isModern: true, keepAlive: true, signal };
+  const sink = { write: () => Promise.resolve() };
+  let isWritten = false;
+  const written = writeResponse(sink, new Response(stream), options).then(() => isWritten = true);
+  let most = 0;
+  for (let before = pieces; !isWritten; before = pieces) {
+    await nextTask();
+    most = Math.max(most, pieces - before);
+  }
+  await written;
+  assertEquals(pieces, 201);
+  assert(most <= 4, `${most} pieces in one turn`);
 });
 
 Deno.test("pieces before a failure are sent, however large", async () => {
