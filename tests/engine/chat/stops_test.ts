@@ -2,7 +2,7 @@
 // its thinking, its marks or the arguments of its calls. What a limit cuts off is no call.
 
 import type { ChatRequest } from "../../../engine/mod.ts";
-import { answerOf, eventsOf, type Script } from "./scripted_model.ts";
+import { answerOf, CHATML, eventsOf, type Script } from "./scripted_model.ts";
 import { assert, assertEquals } from "@std/assert";
 
 const parameters = {
@@ -189,6 +189,24 @@ Deno.test("the beginning of a stop string that does not come is given out at the
   const request = { messages, tools, stop: ["look.!", "<tool_call>?"] };
   const { text, done } = await answerOf(request, { says: cut("Let me look.", 4) });
   assertEquals([text, done!.stopString], ["Let me look.", undefined]);
+});
+
+Deno.test("a stop string that is a control token ends an answer where it is a token", async () => {
+  const template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  for (
+    const [says, text, stopString] of [
+      [["Hi.", "<|im_start|>", "user"], "Hi.", "<|im_start|>"],
+      [["Hi.", "<|other|>", "user"], "Hi.user", undefined],
+      [["Hi <|im_", "start|>", "user"], "Hi ", "<|im_start|>"],
+    ] as [string[], string, string | undefined][]
+  ) {
+    const script = { template, says, controls: ["<|other|>"] };
+    const answer = await answerOf({ messages, stop: ["<|im_start|>"] }, script);
+    assertEquals([answer.text, answer.done!.stopString], [text, stopString]);
+    const thinks = { ...script, template: CHATML };
+    const chat = await answerOf({ messages, stop: ["<|im_start|>"] }, thinks);
+    assertEquals(chat.done!.stopString, stopString);
+  }
 });
 
 Deno.test("log-probabilities stay with the text that is given out", async () => {
