@@ -20,6 +20,23 @@ const RANDOM = 250;
 /** Numbers of things, most of which are too large for an answer. */
 const COUNTS = [1e3, 65_536, 1e6, 1e9, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 1e300];
 
+/** Patterns of Python, Rust, Go, Java or PCRE, and what they mean in JavaScript, with its flags. */
+const DIALECTS: readonly (readonly [pattern: string, meaning: RegExp])[] = [
+  ["\\A[a-z]{3}\\z", /^[a-z]{3}$/u],
+  ["\\A\\d+\\Z", /^\d+$/u],
+  ["(?i)^yes|no$", /^yes|no$/iu],
+  ["^(?P<q>['\"])\\w{1,9}(?P=q)$", /^(['"])\w{1,9}\1$/u],
+  [
+    "^\\h*[[:alpha:]]+\\h*$",
+    /^[\t \xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000]*[A-Za-z]+\s*$/u,
+  ],
+  ["(?x) ^ [a-f]+ \\- \\d # a comment", /^[a-f]+-\d/u],
+  ["^\\Qa.b\\E++c?+$", /^a\.b+c?$/u],
+  ["^(?>ab|a)c\\x{41}$", /^(?:ab|a)cA$/u],
+  ["(?s)^a.b$(?-s)", /^a.b$/su],
+  ["^[^]x]+\\pL\\p{^Lu}$", /^[^\]x]+\p{L}\P{Lu}$/u],
+];
+
 const list = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 const named = (count: number, make: (index: number) => unknown) =>
@@ -128,6 +145,35 @@ function endsWithin(format: string, tokens: number): boolean {
   return (matcher.completion()?.length ?? Infinity) <= tokens;
 }
 
+/** Asks for a text of a pattern of another dialect; what it means is judged by JavaScript. */
+async function textOf(
+  trial: Trial,
+  [pattern, meaning]: typeof DIALECTS[number],
+  isSchema: boolean,
+): Promise<void> {
+  const format = {
+    type: "object",
+    properties: { text: { type: "string", pattern } },
+    required: ["text"],
+  };
+  const body = JSON.stringify({
+    model: "quern:tiny",
+    messages: [{ role: "user", content: "Give me one." }],
+    stream: false,
+    options: { num_predict: 60, temperature: 1 },
+    ...isSchema ? { format } : { pattern },
+  });
+  const { status, text } = await trial.ask({ path: "/api/chat", body, seconds: 6 });
+  // The server may go away for another case.
+  if (status === 0 || status === 503) return;
+  trial.check(status === 200, () => `${status} ${text} for ${pattern}`);
+  const [record] = recordsOf(text);
+  if (status !== 200 || record?.done_reason === "length") return;
+  const content = (record?.message as { content?: string } | undefined)?.content ?? "";
+  const said = isSchema ? (recordsOf(content)[0]?.text as string | undefined) ?? "" : content;
+  trial.check(meaning.test(said), () => `${JSON.stringify(said)} for ${pattern}`);
+}
+
 function caseOf(name: string, make: () => unknown, tokens: number, isJudged = true): Case {
   return {
     name,
@@ -164,6 +210,12 @@ export const schemas: Area = {
       const make = () => SchemaMaker.make(new Draws(own));
       return caseOf(`a schema that is drawn, ${own}`, make, tokens());
     });
+    const dialects = DIALECTS.flatMap((pair) =>
+      [true, false].map((isSchema): Case => ({
+        name: `a pattern of another dialect, ${pair[0]}${isSchema ? ", in a schema" : ""}`,
+        run: (trial) => textOf(trial, pair, isSchema),
+      }))
+    );
     const twice = [4, 16].map((clients): Case => ({
       name: `${clients} large schemas at once`,
       async run(trial) {
@@ -172,6 +224,6 @@ export const schemas: Area = {
         return clients;
       },
     }));
-    return [...bounds, ...hostile, ...odd, ...random, ...twice];
+    return [...bounds, ...hostile, ...odd, ...random, ...dialects, ...twice];
   },
 };
