@@ -18,7 +18,7 @@ const VOCABULARY = new URL("../../shared/data/tokenizers/llama-bpe.gguf", import
 /** Number of masks of one document. */
 const MASKS = 16;
 
-/** Most bytes that a document that is led to its end may take beyond its shortest end. */
+/** Tokens that a document that is led to its end may take, for each of its shortest end. */
 const LED = 1.05;
 
 /** The goal for every mask, in milliseconds. */
@@ -77,11 +77,11 @@ function measure({ name, schema }: HardSchema, tokenizer: Tokenizer, memory: Int
   steps = () => compiled.steps;
   // A matcher of its own looks for the token, because looking for it finds out what masks would
   // have to.
-  const shortest = compileSchema(schema, tokenizer).matcher().completion()?.length ?? Infinity;
+  const shortest = compileSchema(schema, tokenizer).matcher().missing();
   let hash = 0;
   for (let document = 0; document < 3; document++) {
     const matcher = compiled.matcher();
-    const led = document > 0 ? Math.ceil(LED * shortest) + 1 : Infinity;
+    const led = document > 0 ? Math.ceil(LED * shortest) : Infinity;
     let random = 7919 * (document + 1);
     for (let count = 0; count < MASKS && !matcher.isEnded; count++) {
       const remaining = led - count;

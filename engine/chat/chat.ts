@@ -105,6 +105,8 @@ export function chat(
       showControl: answers.thinking !== undefined || answers.calls !== undefined,
       thinking: thinkingOf(answers, prompt, begun),
       begun,
+      // Calls are completed once they have begun; text is cut, as it is without tools.
+      endsInText: request.format === undefined && (request.toolChoice ?? "auto") === "auto",
     },
   );
   return new AnswerStream(events, { tools, dropped });

@@ -21,6 +21,17 @@ import type { AllowedTokens } from "./logprobs.ts";
 /** The options that change how a format's schemas are read. */
 type FormatReading = Pick<FormatOptions, "openObjects">;
 
+/** What becomes of an answer when tokens run out. */
+export interface EndOptions {
+  /** Whether it is led to an end while that is possible. */
+  readonly finishes: boolean;
+  /**
+   * Whether it is text, which is cut wherever it is, with parts such as calls that are led to their ends
+   * once they have begun. Default false.
+   */
+  readonly endsInText?: boolean;
+}
+
 /** Most compiled formats that are cached for a vocabulary. */
 const MOST_KEPT = 32;
 
@@ -35,14 +46,14 @@ export class Constraint implements TokenConstraint {
   readonly #compiled: CompiledSchema;
   readonly #matcher: Matcher;
   readonly #tokenizer: Tokenizer;
-  readonly #finishes: boolean;
+  readonly #end: EndOptions;
   /** The bits of end tokens, by word of a mask. */
   readonly #endBits = new Map<number, number>();
+  #isShortened = false;
   #failure: Error | undefined;
   #allowed: AllowedTokens | undefined;
 
   /**
-   * @param finishes whether the answer is led to its shortest end when tokens run out
    * @param origin another constraint of the same format, at whose state this one begins; default:
    *   at the start
    * @throws SchemaError, GrammarError
@@ -50,7 +61,7 @@ export class Constraint implements TokenConstraint {
   constructor(
     format: OutputFormat,
     tokenizer: Tokenizer,
-    finishes: boolean,
+    end: EndOptions,
     reading: FormatReading = {},
     origin?: Constraint,
   ) {
@@ -58,7 +69,7 @@ export class Constraint implements TokenConstraint {
     this.#compiled = origin ? origin.#compiled : compileFormat(format, tokenizer, reading);
     this.#matcher = origin ? origin.#matcher.fork() : this.#compiled.matcher();
     this.#tokenizer = tokenizer;
-    this.#finishes = finishes;
+    this.#end = end;
     for (const token of tokenizer.endOfGeneration) {
       const at = token >>> 5;
       this.#endBits.set(at, (this.#endBits.get(at) ?? 0) | 1 << (token & 31));
@@ -80,7 +91,7 @@ export class Constraint implements TokenConstraint {
 
   /** Whether the answer is sure to end, and to be whole, if this many tokens may still come. */
   endsWithin(tokens: number): boolean {
-    return this.#finishes && (this.#attempt(() => this.#matcher.mayEndWithin(tokens)) ?? false);
+    return this.#end.finishes && (this.#attempt(() => this.#matcher.mayEndWithin(tokens)) ?? false);
   }
 
   /** The failure, if there was one: a document can exceed the limits of its format. */
@@ -93,27 +104,50 @@ export class Constraint implements TokenConstraint {
     return this.#compiled.warnings.map((warning) => warningText(warning));
   }
 
-  mask(remaining: number): Uint32Array<ArrayBuffer> {
-    const mask = this.#attempt(() => {
-      // An answer that cannot end in time anyway is cut off where it is, instead of being led to an
-      // end.
-      const isLed = this.#finishes && this.#matcher.mayEndWithin(remaining);
-      return this.#matcher.mask(isLed ? { remaining } : {});
-    });
+  /** Whether the model chose a token that the limit left no room for, so that another one came. */
+  get isShortened(): boolean {
+    return this.#isShortened;
+  }
+
+  mask(): Uint32Array<ArrayBuffer> {
+    return this.#kept(this.#attempt(() => this.#matcher.mask()));
+  }
+
+  instead(token: number, remaining: number): Uint32Array<ArrayBuffer> | undefined {
+    if (!this.#attempt(() => this.#isLate([token], remaining))) return undefined;
+    this.#isShortened = true;
+    return this.#kept(this.#attempt(() => this.#matcher.mask({ remaining })));
+  }
+
+  /** Notes what a mask allows, if that is wanted. Without a mask no token is accepted. */
+  #kept(mask: Uint32Array<ArrayBuffer> | undefined): Uint32Array<ArrayBuffer> {
     if (mask && this.keepsMasks) this.#allowed = { bits: mask.slice(), forced: this.#forcedText() };
-    // Without a mask no token is accepted.
     return mask ?? new Uint32Array(0);
   }
 
   forced(most: number): readonly number[] {
-    return this.#attempt(() => forcedTokens(this.#matcher, this.#tokenizer, most)) ?? [];
+    return this.#attempt(() => {
+      const tokens = forcedTokens(this.#matcher, this.#tokenizer, most);
+      // The same text may be made of fewer tokens, which are then chosen one by one.
+      return tokens.length > 0 && this.#isLate(tokens, most) ? [] : tokens;
+    }) ?? [];
+  }
+
+  /** Whether the answer, which could still end in time, could not after some tokens. */
+  #isLate(tokens: readonly number[], remaining: number): boolean {
+    const matcher = this.#matcher;
+    const { finishes, endsInText = false } = this.#end;
+    if (!finishes || endsInText && matcher.isComplete) return false;
+    // An answer that cannot end in time anyway is cut off where it is.
+    return !matcher.mayEndAfter(tokens, remaining - tokens.length) &&
+      matcher.mayEndWithin(remaining);
   }
 
   /**
    * A copy at the same state, to follow a draft. A failure in the copy does not affect this one.
    */
   fork(): ConstraintFork {
-    return new Constraint(this.#format, this.#tokenizer, this.#finishes, {}, this);
+    return new Constraint(this.#format, this.#tokenizer, this.#end, {}, this);
   }
 
   #forcedText(): string {

@@ -50,6 +50,8 @@ export interface GenerateOptions {
   readonly thinking?: ThinkingSyntax | undefined;
   /** The end of the prompt with which the answer's format begins. Default: none. */
   readonly begun?: string;
+  /** Whether a format stands for text in which calls may come: see EndOptions. Default false. */
+  readonly endsInText?: boolean;
 }
 
 /** The events of every answer, whatever its text becomes. */
@@ -73,7 +75,7 @@ export function answer<Piece>(
   context: GenerateContext,
   request: PromptRequest,
   reader: AnswerReader<Piece>,
-  { showControl = false, thinking, begun = "" }: GenerateOptions = {},
+  { showControl = false, thinking, begun = "", endsInText = false }: GenerateOptions = {},
 ): AsyncIterableIterator<Piece | AnyAnswerEvent> {
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
@@ -81,7 +83,8 @@ export function answer<Piece>(
   const { format, finish = true, masks = false } = request;
   checkLogprobs(request.logprobs);
   const alternatives = request.logprobs ?? (masks ? 0 : undefined);
-  const constraint = format && new Constraint(format, tokenizer, finish, request);
+  const ending = { finishes: finish, endsInText };
+  const constraint = format && new Constraint(format, tokenizer, ending, request);
   if (constraint) constraint.keepsMasks = masks;
   if (constraint?.begin(begun) === false) {
     throw constraint.failure ??
@@ -102,12 +105,7 @@ export function answer<Piece>(
   let logprobs: TokenLogprob[] = [];
   const limit = thinking && limitOf(thinking, request, tokenizer);
   const decoder = tokenizer.hasText
-    ? tokenizer.streamDecoder({
-      special: showControl,
-      // Stop strings of models are often marks of turns that are not the end of an answer by itself.
-      shown: request.stop ?? [],
-      textStart: startsText(tokenizer, prompt),
-    })
+    ? tokenizer.streamDecoder({ special: showControl, textStart: startsText(tokenizer, prompt) })
     : { push: () => "", flush: () => "" };
 
   const events = new EventQueue<Piece | AnyAnswerEvent>(() => {
@@ -198,7 +196,7 @@ export function answer<Piece>(
     const notes = constraint?.warnings ?? [];
     events.push({
       type: "done",
-      reason: stopString !== undefined ? "stop" : reason,
+      reason: stopString !== undefined ? "stop" : constraint?.isShortened ? "length" : reason,
       usage,
       ...(stopString !== undefined && { stopString }),
       ...(notes.length > 0 && { notes }),

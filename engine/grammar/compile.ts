@@ -55,8 +55,8 @@ export interface Matcher {
    * The tokens that may come next: bit t of word t >> 5 is token t. End tokens are included if the
    * document may end here. Never empty before the end. Valid until the next call.
    *
-   * @param options remaining: number of tokens that can still come, an end token included; the mask
-   *   then leads to an end in time
+   * @param options remaining: number of tokens that can still come; the mask then has only those after
+   *   which the document can become complete in time. If it cannot anyway, that changes nothing.
    */
   mask(options?: { readonly remaining?: number }): Uint32Array<ArrayBuffer>;
   /** Accepts a token. Returns false, and changes nothing, if the token is not allowed. */
@@ -70,8 +70,16 @@ export interface Matcher {
    * to find.
    */
   completion(): Uint8Array | undefined;
-  /** Whether the document might end within this number of tokens. */
+  /**
+   * The number of tokens that complete the document, as its shortest end tells: never fewer than it
+   * needs, and seldom more. Infinity if no tokens of the vocabulary spell that end, or finding it takes
+   * too long.
+   */
+  missing(): number;
+  /** Whether the document can become complete within a number of tokens. */
   mayEndWithin(tokens: number): boolean;
+  /** Whether the document can become complete within a number of tokens after some that may come. */
+  mayEndAfter(tokens: readonly number[], left: number): boolean;
   /** A copy of this matcher, to look ahead with. */
   fork(): Matcher;
 }

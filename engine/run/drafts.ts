@@ -92,18 +92,18 @@ export class Drafts {
    * @param firstOutput the output of the step that belongs to the first row
    * @param takeOutput takes the token of an output
    */
-  verify(
+  async verify(
     { sequence, draft, reliable = draft.length + 1 }: Chunk,
     firstOutput: number,
-    takeOutput: (output: number) => void,
-  ): void {
+    takeOutput: (output: number) => Promise<void>,
+  ): Promise<void> {
     if (sequence.ended) return;
     const { tokens } = sequence;
     const known = tokens.length;
     let accepted = 0;
     const isOver = () => sequence.ended || sequence.isCancelled || accepted >= reliable;
     while (!isOver() && accepted === tokens.length - known) {
-      takeOutput(firstOutput + accepted);
+      await takeOutput(firstOutput + accepted);
       while (known + accepted < tokens.length && tokens[known + accepted] === draft[accepted]) {
         accepted++;
       }

@@ -270,9 +270,8 @@ export class ModelDrafter implements Drafter {
 
   /** The mask after a draft so far. If it cannot be made, the draft ends and its token is ignored. */
   #maskOf(draft: Draft): Uint32Array<ArrayBuffer> {
-    const { follower: { target }, fork, tokens } = draft;
-    const remaining = target.limit(this.#executor.limits.context) - target.tokens.length;
-    const mask = target.attempt(() => fork!.mask(remaining - tokens.length), () => {});
+    const { follower: { target }, fork } = draft;
+    const mask = target.attempt(() => fork!.mask(), () => {});
     draft.isOver ||= mask === undefined;
     return mask?.slice() ?? new Uint32Array(Math.ceil(this.#options.vocabulary / 32)).fill(-1);
   }

@@ -16,15 +16,23 @@ export interface ConstraintPlace {
   /**
    * The tokens that may come next: bit t of word t >> 5 for token t, at least one. Valid until
    * the next call.
-   * @param remaining tokens that may still come
    */
-  mask(remaining: number): Uint32Array<ArrayBuffer>;
-  /** The only possible next tokens, at most `most`. They are fed without being sampled. */
+  mask(): Uint32Array<ArrayBuffer>;
+  /**
+   * The only possible next tokens, at most as many as may still come. They are fed without being
+   * sampled.
+   */
   forced(most: number): readonly number[];
 }
 
 /** A constraint on the tokens of a sequence, such as a grammar. */
 export interface TokenConstraint extends ConstraintPlace {
+  /**
+   * The tokens to choose from in the place of a sampled one, after which the answer could not end in
+   * time any more; undefined if the token may stay. Missing: all may.
+   * @param remaining tokens that may still come, this one included
+   */
+  instead?(token: number, remaining: number): Uint32Array<ArrayBuffer> | undefined;
   /** A copy of its state, which can be advanced along a draft. Missing: nothing is drafted. */
   fork?(): ConstraintFork;
 }

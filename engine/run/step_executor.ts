@@ -100,6 +100,11 @@ export interface StepExecutor {
     isUnwanted?: () => boolean,
   ): () => Promise<Sampled>;
   /**
+   * Chooses the token of one output again, under another mask, from the logits of the last step. Its
+   * tokens must have been read, and nothing submitted since.
+   */
+  resample(plan: StepPlan, output: number, mask: Uint32Array<ArrayBuffer>): Promise<number>;
+  /**
    * Records the step that probably follows the last one that sample() was called with: the device has
    * nothing to do from the end of that until the host has read the token and submitted the next one. To be
    * called before the read, as late as may be.

@@ -222,6 +222,24 @@ export class StepRunner implements StepExecutor {
     };
   }
 
+  async resample(
+    plan: StepPlan,
+    output: number,
+    mask: Uint32Array<ArrayBuffer>,
+  ): Promise<number> {
+    this.#device.check();
+    this.#sampler.writeMasks(new Map([[output, mask]]));
+    const { outputs } = plan.shape;
+    const readback = this.#readbacks[this.#submits++ % IN_FLIGHT];
+    const recorder = this.#device.record();
+    // The penalties are in the logits already. The other outputs get the same tokens again.
+    const needs = { ...this.#sampler.needs(plan), penalties: false };
+    recorder.pass((pass) => this.#sampler.encode(pass, outputs, needs));
+    recorder.copy(this.#sampler.sampled, 0, readback.buffer, 0, outputs * 4);
+    this.#device.submit(recorder.finish());
+    return new Uint32Array(await readback.readNow(outputs * 4))[output];
+  }
+
   prepareNext(): void {
     const plan = this.#sampled;
     this.#sampled = undefined;

@@ -21,6 +21,7 @@ const SUBMIT_MILLISECONDS = 40;
 /** A step that was submitted, once or several times over. */
 export interface Submit {
   chunks: Chunk[];
+  plan: StepPlan;
   repeats: number;
   /** When it was made. */
   began: number;
@@ -145,9 +146,9 @@ export class Steps {
       });
     }
     const keep = () => keeps.forEach((keepOne) => keepOne());
-    if (isObserved) return { chunks, repeats, began, milliseconds, read, keep };
+    if (isObserved) return { chunks, plan, repeats, began, milliseconds, read, keep };
     keep();
-    return { chunks, repeats, began, milliseconds, read };
+    return { chunks, plan, repeats, began, milliseconds, read };
   }
 
   /** Submits a step whose masks are made while the GPU runs it. */
@@ -174,14 +175,13 @@ export class Steps {
 
   /** The masks for the token after a sequence, and for those after each token of its draft. */
   #masksOf(constraint: TokenConstraint, chunk: Chunk): Uint32Array<ArrayBuffer>[] {
-    const { sequence, draft } = chunk;
-    const remaining = sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
-    const masks = [constraint.mask(remaining)];
+    const { draft } = chunk;
+    const masks = [constraint.mask()];
     if (draft.length === 0) return masks;
     masks[0] = masks[0].slice(); // It is valid until the next one is made.
     const fork = constraint.fork!();
     for (const token of draft) {
-      const mask = fork.accept(token) ? fork.mask(remaining - masks.length) : [];
+      const mask = fork.accept(token) ? fork.mask() : [];
       if (mask.length === 0) break; // Its budget of work was used up.
       masks.push(mask.slice() as typeof masks[0]);
     }
@@ -255,10 +255,10 @@ export class Steps {
     const { chunks, repeats, began } = submit;
     if (fed === 0) this.#drafts.measure(chunks, repeats, began);
     submit.keep?.();
-    this.#collect(submit, tokens);
+    await this.#collect(submit, tokens);
   }
 
-  #collect({ chunks, repeats }: Submit, sampled: Sampled): void {
+  async #collect({ chunks, plan, repeats }: Submit, sampled: Sampled): Promise<void> {
     const { tokens, logits } = sampled;
     const givers = chunks.filter(({ output }) => output);
     for (const { sequence, end = 0 } of chunks) {
@@ -271,16 +271,34 @@ export class Steps {
     for (let i = 0; i < repeats; i++) {
       for (const chunk of givers) {
         const { sequence, draft } = chunk;
-        const takeOutput = (at: number) => {
-          this.#take(sequence, tokens[at], logits.get(at));
+        const takeOutput = async (at: number) => {
+          const other = this.#maskInstead(sequence, tokens[at]);
+          const token = other ? await this.#executor.resample(plan, at, other) : tokens[at];
+          this.#take(sequence, token, logits.get(at));
           this.#takeForced(sequence);
         };
-        if (draft.length > 0) this.#drafts.verify(chunk, output, takeOutput);
-        else takeOutput(output);
+        if (draft.length > 0) await this.#drafts.verify(chunk, output, takeOutput);
+        else await takeOutput(output);
         output += 1 + draft.length;
       }
     }
     if (sampled.states) this.#drafts.observe(chunks, repeats, sampled.states);
+  }
+
+  /**
+   * The mask under which the token of a sequence is chosen again; undefined if it may stay. A
+   * constraint is awaited before the next submit, so the logits of its step are still there.
+   */
+  #maskInstead(sequence: Sequence, token: number): Uint32Array<ArrayBuffer> | undefined {
+    const { constraint } = sequence.request;
+    if (!constraint?.instead || sequence.ended || token === NO_TOKEN) return undefined;
+    const remaining = this.#remaining(sequence);
+    return this.#attempt(sequence, () => constraint.instead!(token, remaining));
+  }
+
+  /** Tokens that may still come. */
+  #remaining(sequence: Sequence): number {
+    return sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
   }
 
   #take(sequence: Sequence, token: number, logits?: Float32Array): void {
@@ -291,7 +309,7 @@ export class Steps {
     sequence.tokens.push(token);
     const goesOn = this.#attempt(sequence, (request) => request.accept(token, logits));
     if (goesOn === false) this.#owner.end(sequence, "stop");
-    else if (sequence.tokens.length >= sequence.limit(this.#executor.limits.context)) {
+    else if (this.#remaining(sequence) <= 0) {
       this.#owner.end(sequence, "length");
     }
   }
@@ -314,7 +332,7 @@ export class Steps {
   #takeForced(sequence: Sequence): void {
     const { constraint, wantsLogits } = sequence.request;
     if (!constraint || wantsLogits || sequence.ended) return;
-    const most = sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
+    const most = this.#remaining(sequence);
     for (const token of this.#attempt(sequence, () => constraint.forced(most)) ?? []) {
       this.#take(sequence, token);
       sequence.decoding = false;

@@ -5,7 +5,6 @@
 import { type CharacterSet, intersectSets, invertSet } from "./character_set.ts";
 import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
-import type { Writing } from "./json_escapes.ts";
 import { PlainLengths } from "./plain_lengths.ts";
 
 /** The characters that a JSON string contains without escapes. */
@@ -16,15 +15,13 @@ const SEPARATORS: CharacterSet = [0x2028, 0x2029];
 
 const WITHOUT_SEPARATORS = intersectSets(PLAIN, invertSet(SEPARATORS));
 
-/** The kind of texts, and the unit of completions. */
+/** The kind of texts. */
 export interface OpenEndsOptions {
   /** Whether texts contain no line separators. They never contain characters that need escapes. */
   readonly withoutSeparators: boolean;
-  /** The way of writing in whose bytes completions are measured; undefined: in characters. */
-  readonly writing?: Writing | undefined;
 }
 
-/** The most that any plain text lacks to be in a language. */
+/** The most characters that any plain text lacks to be in a language. */
 export class OpenEnds {
   readonly #expressions: Expressions;
   readonly #alphabet: CharacterSet;
@@ -38,11 +35,11 @@ export class OpenEnds {
   readonly #isLasting: (boolean | undefined)[] = [];
 
   /** Open ends of the expressions of one store. */
-  constructor(expressions: Expressions, { withoutSeparators, writing }: OpenEndsOptions) {
+  constructor(expressions: Expressions, { withoutSeparators }: OpenEndsOptions) {
     this.#expressions = expressions;
     this.#alphabet = withoutSeparators ? WITHOUT_SEPARATORS : PLAIN;
-    this.#lengths = new PlainLengths(expressions, { writing });
-    this.#plainLengths = new PlainLengths(expressions, { writing, alphabet: this.#alphabet });
+    this.#lengths = new PlainLengths(expressions, {});
+    this.#plainLengths = new PlainLengths(expressions, { alphabet: this.#alphabet });
   }
 
   /** The most that any plain text lacks to be in the language of an expression; Infinity: unknown. */
@@ -72,7 +69,6 @@ export class OpenEnds {
     const { kinds, first, second, third, max } = store;
     switch (kinds[expression]) {
       case Kind.Repeat:
-        // One character of the alphabet takes one byte.
         return third[expression] === -1 && this.#takesAny(first[expression]!)
           ? second[expression]!
           : Infinity;

@@ -84,11 +84,6 @@ export class StringAutomaton {
     return this.#states.mostMissing(state, isWithoutSeparators || this.isWithoutSeparators);
   }
 
-  /** The same in bytes: after any such text the shortest end is no further away than this. */
-  mostBytesMissing(state: number): number {
-    return this.#states.mostBytesMissing(state, this.isWithoutSeparators);
-  }
-
   /** The state that corresponds to a state of the same language in another collection. */
   adopt(other: unknown, state: number): number {
     if (!(other instanceof StringAutomaton)) {

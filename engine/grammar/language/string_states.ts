@@ -46,17 +46,12 @@ export class StringStates {
   readonly #byPartial = new Map<string | number, number>();
   /** What texts lack that may contain line separators, in characters. */
   readonly #openEnds: OpenEnds;
-  /** What texts with and without line separators lack, in bytes. */
-  readonly #openBytes: readonly OpenEnds[];
 
   constructor(tools: LanguageTools, writing: Writing) {
     this.#tools = tools;
     this.#writing = writing;
     const { expressions } = tools;
     this.#openEnds = new OpenEnds(expressions, { withoutSeparators: false });
-    this.#openBytes = [false, true].map((withoutSeparators) =>
-      new OpenEnds(expressions, { withoutSeparators, writing })
-    );
     this.#rows.row(0).fill(0);
   }
 
@@ -337,12 +332,6 @@ export class StringStates {
     const language = this.#languages[state]!;
     if (language < 0) return Infinity;
     return (isWithout ? this.#tools.openEnds : this.#openEnds).mostMissing(language);
-  }
-
-  /** The same in bytes. */
-  mostBytesMissing(state: number, isWithout: boolean): number {
-    const language = this.#languages[state]!;
-    return language < 0 ? Infinity : this.#openBytes[Number(isWithout)]!.mostMissing(language);
   }
 
   /** Fewest further bytes. */

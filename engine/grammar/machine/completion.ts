@@ -14,16 +14,14 @@ import type { Rules } from "./rules/rules.ts";
 /** Measures what documents lack. */
 export class Completion {
   readonly #machine: Machine;
-  /** The ends of texts. */
-  readonly texts: TextEnds;
   readonly #ends: Ends;
   readonly #costs = new Map<State, number>();
   readonly #stackCosts = new Map<Stack, number>();
 
   constructor(machine: Machine) {
     this.#machine = machine;
-    this.texts = new TextEnds(machine.stacks.words, machine.rules.work);
-    this.#ends = new LazyEnds(machine.rules, this.texts);
+    const texts = new TextEnds(machine.stacks.words, machine.rules.work);
+    this.#ends = new LazyEnds(machine.rules, texts);
   }
 
   /** Fewest bytes to the end; Infinity if there are too many to count. */
@@ -34,19 +32,6 @@ export class Completion {
       this.#costs.set(state, cost);
     }
     return cost;
-  }
-
-  /** Fewest bytes to the end, without those of the text on top of the stack. */
-  costBesideText(stack: Stack): number {
-    const cost = this.#costOf(stack);
-    return cost < Infinity ? cost - this.#machine.textCompletion(stack, this.#ends) : Infinity;
-  }
-
-  /** The number of bytes by which a few more bytes can move the end away. */
-  get slack(): number {
-    const { program } = this.#machine.rules;
-    const greatest = program ? this.#ends.program.greatestWeight : 0;
-    return 64 + 4 * Math.max(greatest, this.#ends.values.greatestWeight);
   }
 
   #least(list: readonly Stack[]): number {

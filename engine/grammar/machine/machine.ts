@@ -233,11 +233,6 @@ export class Machine {
     return this.#stepper.completion(stack, ends);
   }
 
-  /** The part of these bytes that completes a text, if the text is measured by itself. */
-  textCompletion(stack: Stack, ends: Ends): number {
-    return this.#stepper.textCompletion(stack, ends);
-  }
-
   /** The state after the text on top of a stack. */
   afterText(stack: Stack): State {
     return this.stateOf([this.#stepper.closed(stack)]);

@@ -4,6 +4,7 @@
 
 import { expectOutOfWork, unlessOutOfWork } from "../language/mod.ts";
 import { Completion } from "./completion.ts";
+import { type End, SpelledEnds } from "./ends/spelled_ends.ts";
 import { MachineError } from "./errors.ts";
 import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
 import type { Rules } from "./rules/rules.ts";
@@ -22,19 +23,13 @@ const MAX_FORCED = 256;
 /** Steps of work for the tokens that may come: less than 50 ms. */
 const MASK_WORK = 40_000;
 
-/** The fraction of these that is reserved for them if nothing was found that leads to an end. */
-const LEAST_SHARE = 0.5;
-
 /** The same for a mask that would be empty with less: a second. */
 const MOST_MASK_WORK = 50 * MASK_WORK;
 
-/** Steps of work for finding out whether the document has to end soon. */
-const END_WORK = 10_000;
+/** Steps of work for counting the tokens of an end. */
+const END_WORK = 40_000;
 
-/**
- * Steps of work for finding tokens that lead to the end. With fewer, answers are cut off within
- * strings.
- */
+/** Steps of work for finding the tokens that lead to the end in time. */
 const LEAD_WORK = 24_000;
 
 /** Steps of work for finding text that must come next. */
@@ -42,9 +37,6 @@ const FORCED_WORK = 10_000;
 
 /** Steps of work for writing out a shortest end: a second. */
 const COMPLETION_WORK = MOST_MASK_WORK;
-
-/** Most bytes to the end for which a document is led there. */
-const MAX_LED = 1 << 20;
 
 /** Most bytes of an end that is written out. */
 const MAX_COMPLETION = 1 << 16;
@@ -58,8 +50,8 @@ const ENDING_FIRST: ReadonlySet<number> = new Set([
 /** Options of a mask. */
 export interface MaskOptions {
   /**
-   * Number of tokens that can still come, an end token included; the mask then leads to an end in
-   * time.
+   * Number of tokens that can still come: the mask then has only those after which the document can
+   * become complete in time. If it cannot anyway, that changes nothing.
    */
   readonly remaining?: number;
 }
@@ -73,6 +65,7 @@ export class MatcherContext {
   machine: Machine;
   masks: TokenMasks;
   completion: Completion;
+  ends: SpelledEnds;
 
   constructor(rules: Rules, table: TokenTable, maskWork = MASK_WORK) {
     this.rules = rules;
@@ -81,6 +74,7 @@ export class MatcherContext {
     this.machine = new Machine(rules);
     this.masks = new TokenMasks(this.machine, table);
     this.completion = new Completion(this.machine);
+    this.ends = new SpelledEnds(this.machine, table, this.completion);
   }
 
   /** Makes a new machine, unless another one than `machine` is current already. */
@@ -90,6 +84,7 @@ export class MatcherContext {
     this.machine = new Machine(this.rules);
     this.masks = new TokenMasks(this.machine, this.table);
     this.completion = new Completion(this.machine);
+    this.ends = new SpelledEnds(this.machine, this.table, this.completion);
   }
 }
 
@@ -113,6 +108,7 @@ export class Matcher {
   #machine: Machine;
   #masks: TokenMasks;
   #completion: Completion;
+  #ends: SpelledEnds;
   #place: Place;
   /** The empty mask, for questions that the budget was not enough for. */
   readonly #nothing: FoundMask;
@@ -125,6 +121,7 @@ export class Matcher {
     this.#machine = context.machine;
     this.#masks = context.masks;
     this.#completion = context.completion;
+    this.#ends = context.ends;
     this.#place = { state: this.#machine.start, length: 0 };
     this.#nothing = { bits: new Uint32Array(Math.ceil(context.table.size / 32)), isPartial: true };
   }
@@ -139,6 +136,7 @@ export class Matcher {
     fork.#machine = this.#machine;
     fork.#masks = this.#masks;
     fork.#completion = this.#completion;
+    fork.#ends = this.#ends;
     fork.#place = this.#place;
     fork.#document = this.#document.slice(0, Math.max(256, this.#place.length));
     fork.#isEnded = this.#isEnded;
@@ -161,12 +159,10 @@ export class Matcher {
    */
   mask({ remaining = Infinity }: MaskOptions = {}): Uint32Array<ArrayBuffer> {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
+    const within = remaining < Infinity && this.mayEndWithin(remaining) && this.#within(remaining);
+    if (within) return within;
     const { rules: { work }, maskWork } = this.#context;
-    const before = work.done;
-    const near = remaining < Infinity ? this.#findNear(remaining) : undefined;
-    if (near) return near.bits;
-    const left = Math.max(maskWork - (work.done - before), LEAST_SHARE * maskWork);
-    for (let steps = left; steps <= MOST_MASK_WORK; steps *= 2) {
+    for (let steps = maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
       const { bits, isPartial } = work.limited(
         steps,
         () => unlessOutOfWork(() => this.#look(), this.#nothing),
@@ -179,19 +175,6 @@ export class Matcher {
     );
   }
 
-  /**
-   * The tokens that lead to the end; undefined if the end need not be near, or none are found in
-   * time.
-   */
-  #findNear(remaining: number): FoundMask | undefined {
-    const { work } = this.#context.rules;
-    if (!work.limited(END_WORK, () => this.#isNearEnd(remaining))) return undefined;
-    return work.limited(
-      LEAD_WORK,
-      () => unlessOutOfWork(() => this.#lookWithin(remaining), undefined),
-    );
-  }
-
   /** The tokens that may come, as far as they are found within the budget. */
   #look(): FoundMask {
     const { bits, late, isPartial } = this.#masks.of(this.#place.state);
@@ -201,17 +184,65 @@ export class Matcher {
     return { bits: all, isPartial: isPartial || isCut };
   }
 
-  /** The tokens that bring the end near enough; undefined if none is known to. */
-  #lookWithin(remaining: number): FoundMask | undefined {
+  /**
+   * The tokens after which the document can become complete in time, as it can now; undefined if none
+   * are found within the budget.
+   */
+  #within(remaining: number): Uint32Array<ArrayBuffer> | undefined {
+    const { table, rules: { work } } = this.#context;
+    const runTo = (node: number) => node === 0 ? this.#place : this.#run(table.pathTo(node));
+    const goal = {
+      limit: remaining - 1,
+      ends: this.#ends,
+      reach: (node: number) => runTo(node).state,
+      before: (node: number) => this.#textBefore(runTo(node)),
+    };
+    const bits = work.limited(LEAD_WORK, () => this.#masks.within(this.#place.state, goal));
+    return bits.some((word) => word !== 0) ? bits : undefined;
+  }
+
+  /**
+   * The number of tokens that complete the document, as its shortest end tells: never fewer than it
+   * needs, and seldom more. Infinity if no tokens of the vocabulary spell that end, or finding it takes
+   * too long.
+   */
+  missing(): number {
+    return this.#limited(() => this.#endAt(this.#place).tokens, Infinity);
+  }
+
+  /** Whether the document can become complete within a number of tokens. */
+  mayEndWithin(tokens: number): boolean {
+    return this.#mayEndWithin(tokens, this.#place);
+  }
+
+  /** Whether the document can become complete within a number of tokens after some that may come. */
+  mayEndAfter(tokens: readonly number[], left: number): boolean {
     const { table } = this.#context;
-    // This token and an end token come in addition to the bytes that are missing after it.
-    const bits = this.#masks.within(
-      this.#place.state,
-      remaining - 2,
-      this.#completion,
-      (node) => this.#run(table.pathTo(node)).state,
-    );
-    return bits.some((word) => word !== 0) ? { bits, isPartial: false } : undefined;
+    let place = this.#place;
+    for (const token of tokens) {
+      if (table.endTokens.has(token)) return true;
+      place = this.#run(table.bytesOf(token), place);
+    }
+    return place.state !== DEAD && this.#mayEndWithin(left, this.#settled(place));
+  }
+
+  #mayEndWithin(tokens: number, place: Place): boolean {
+    const before = () => this.#textBefore(place);
+    return this.#limited(() => this.#ends.fits(place.state, tokens, before), false);
+  }
+
+  #endAt(place: Place): End {
+    return this.#ends.of(place.state, () => this.#textBefore(place));
+  }
+
+  #textBefore({ length }: Place): Uint8Array {
+    return this.#document.subarray(0, length);
+  }
+
+  /** The result of measuring an end, or `otherwise` if that takes too long. */
+  #limited<T>(measure: () => T, otherwise: T): T {
+    const { work } = this.#context.rules;
+    return work.limited(END_WORK, () => unlessOutOfWork(measure, otherwise));
   }
 
   /** Accepts a token. Returns false, and changes nothing, if the token is not allowed. */
@@ -247,8 +278,7 @@ export class Matcher {
   acceptBytes(bytes: Uint8Array): boolean {
     const place = this.#run(bytes);
     if (place.state === DEAD) return false;
-    this.#place = place;
-    this.#settle();
+    this.#place = this.#settled(place);
     if (this.#machine.size > MAX_STATES || this.#machine.rules.isFull) this.#renew();
     return true;
   }
@@ -316,21 +346,6 @@ export class Matcher {
     return best;
   }
 
-  /** Whether the document might end within a number of tokens, as far as its shortest end shows. */
-  mayEndWithin(tokens: number): boolean {
-    const { rules, table, maskWork } = this.#context;
-    const find = () => this.#completion.cost(this.#place.state) <= tokens * table.longest;
-    return rules.work.limited(maskWork, () => unlessOutOfWork(find, false));
-  }
-
-  /** Whether hardly more tokens are left than the shortest end takes. */
-  #isNearEnd(remaining: number): boolean {
-    return unlessOutOfWork(() => {
-      const cost = this.#completion.cost(this.#place.state);
-      return cost <= MAX_LED && remaining < cost + this.#completion.slack;
-    }, false);
-  }
-
   /** At most two of the bytes that may come at a place. */
   #nextBytes(place: Place): number[] {
     const possible: number[] = [];
@@ -341,8 +356,8 @@ export class Matcher {
   }
 
   /** The place after some bytes; its state is DEAD if they are not allowed. */
-  #run(bytes: Uint8Array): Place {
-    let place = this.#place;
+  #run(bytes: Uint8Array, from = this.#place): Place {
+    let place = from;
     for (let index = 0; index < bytes.length && place.state !== DEAD; index++) {
       place = this.#advance(place, bytes[index]!);
     }
@@ -365,11 +380,9 @@ export class Matcher {
     return { state: next, length: length + 1 };
   }
 
-  #settle(): void {
-    const { state, length } = this.#place;
-    const document = this.#document.subarray(0, length);
-    const settled = this.#machine.settle(state, document, false);
-    this.#place = { state: this.#machine.thinned(settled), length };
+  #settled(place: Place): Place {
+    const settled = this.#machine.settle(place.state, this.#textBefore(place), false);
+    return { state: this.#machine.thinned(settled), length: place.length };
   }
 
   #renew(): void {
@@ -379,6 +392,7 @@ export class Matcher {
     this.#machine = this.#context.machine;
     this.#masks = this.#context.masks;
     this.#completion = this.#context.completion;
+    this.#ends = this.#context.ends;
     this.#place = { state: this.#machine.adopt(old, state), length };
   }
 

@@ -82,7 +82,7 @@ export function createMachineOf(
     tryOut() {
       const matcher = new Matcher(context);
       matcher.mask();
-      matcher.mayEndWithin(1);
+      matcher.mayEndWithin(Infinity);
       rules.work.release();
       rules.work.keptShare = keptShare;
     },

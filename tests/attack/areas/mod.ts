@@ -4,7 +4,6 @@ import type { Area } from "../trial.ts";
 import { bodies } from "./bodies.ts";
 import { clients } from "./clients.ts";
 import { connections } from "./connections.ts";
-import { conversations } from "./conversations.ts";
 import { disks } from "./disks.ts";
 import { doors } from "./doors.ts";
 import { files } from "./files.ts";
@@ -26,7 +25,6 @@ export const areas: readonly Area[] = [
   disks,
   connections,
   bodies,
-  conversations,
   responses,
   templates,
   schemas,

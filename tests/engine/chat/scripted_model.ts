@@ -61,7 +61,7 @@ export function scripted(
     request.begin?.(0, { fromMemory: 0, fromDisk: 0 });
     for (const [i, { word, id }] of tokens.entries()) {
       if (i === request.maxTokens) return request.end("length");
-      const mask = request.constraint?.mask(request.maxTokens - i);
+      const mask = request.constraint?.mask();
       if (mask && (mask[id >>> 5]! >>> (id & 31) & 1) === 0) {
         return request.end({ error: new Error(`The mask forbids ${JSON.stringify(word)}`) });
       }

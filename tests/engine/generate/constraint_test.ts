@@ -62,14 +62,36 @@ Deno.test("an answer tells which formats of its schema nobody knows", async () =
 });
 
 Deno.test("an answer that runs out of tokens is led to its end, unless that is turned off", async () => {
-  // The shortest document has 31 bytes, which are as many tokens.
+  // Each byte is a token for this model.
   const shortest = '{"name":"","age":0,"tags":[]}'.length;
   for (let seed = 1; seed <= 5; seed++) {
-    for (const room of [2, 5, 9]) checkDocument((await answer(seed, shortest + room)).text);
+    for (const room of [0, 1, 5, 9]) checkDocument((await answer(seed, shortest + room)).text);
   }
   const { text, done } = await answer(3, 20, false);
   assertEquals(done?.reason, "length");
   assertThrows(() => JSON.parse(text), SyntaxError);
+});
+
+Deno.test("an answer that its limit has shortened says so, and no other one", async () => {
+  const shortest = '{"name":"","age":0,"tags":[]}'.length;
+  let shortened = 0;
+  for (let seed = 1; seed <= 4; seed++) {
+    const whole = await answer(seed, 120);
+    assertEquals(whole.done?.reason, "stop");
+    const { length } = whole.tokens;
+    for (const limit of [shortest, shortest + 3, length - 7, length - 1, length, length + 1]) {
+      if (limit < shortest) continue;
+      const { text, done } = await answer(seed, limit);
+      checkDocument(text);
+      // The draws of a seed are the same, so that a limit which changes nothing gives the same text.
+      assertEquals(
+        [done?.reason, text === whole.text],
+        limit < length ? ["length", false] : ["stop", true],
+      );
+      shortened += Number(limit < length);
+    }
+  }
+  assert(shortened > 8);
 });
 
 Deno.test("an answer is the same alone and beside others, with a format and without", async () => {
@@ -134,14 +156,14 @@ Deno.test("a constraint that fails has its own format compiled anew, and no othe
   const { tokenizer } = model;
   const failing = { pattern: "a+" } as const;
   const [kept, lost] = [compileFormat("json", tokenizer), compileFormat(failing, tokenizer)];
-  const constraint = new Constraint(failing, tokenizer, true);
+  const constraint = new Constraint(failing, tokenizer, { finishes: true });
   const prototype = Object.getPrototypeOf(lost.matcher());
   const { mask } = prototype;
   prototype.mask = () => {
     throw new EngineError("Cannot go on: too many ways");
   };
   try {
-    assertEquals(constraint.mask(9).length, 0);
+    assertEquals(constraint.mask().length, 0);
   } finally {
     prototype.mask = mask;
   }

@@ -36,7 +36,7 @@ function randomDocument(schema: unknown, tokens: Tokenizer, seed: number): strin
   let state = seed * 2654435761 >>> 0;
   const ids: number[] = [];
   const budget = 400;
-  while (!matcher.isEnded) {
+  while (!matcher.isEnded && ids.length < budget) {
     const mask = matcher.mask({ remaining: budget - ids.length });
     const allowed: number[] = [];
     for (let token = 0; token < tokens.vocabularySize; token++) {
@@ -47,8 +47,8 @@ function randomDocument(schema: unknown, tokens: Tokenizer, seed: number): strin
     const token = allowed[state % allowed.length];
     assert(matcher.accept(token), `token ${token} is in the mask and not accepted`);
     if (!matcher.isEnded) ids.push(token);
-    assert(ids.length <= budget, "no end in time");
   }
+  assert(matcher.isComplete, "no end in time");
   return tokens.decode(ids);
 }
 

@@ -5,33 +5,12 @@
 import { PromptLookup } from "../../../engine/run/prompt_lookup.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { ConstraintFork } from "../../../engine/run/sequence.ts";
-import { continuation, FakeRunner, nextToken } from "./fake_runner.ts";
+import { continuation, FakeRunner } from "./fake_runner.ts";
+import { RepeatingRunner } from "./repeating_runner.ts";
 import { add, ByThrees, promptOf, type Run } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
 
-/** A runner whose tokens are mostly those of a text that goes around. */
-class RepeatingRunner extends FakeRunner {
-  /** Every so many tokens something else comes. */
-  surprise = Infinity;
-
-  override follow(tokens: readonly number[]): number {
-    const { length } = tokens;
-    return length % this.surprise === 0 ? nextToken(tokens) : (tokens[length - 40] ?? 1) % 256;
-  }
-
-  /** What a sequence alone would give. */
-  textOf(prompt: readonly number[], count: number): number[] {
-    const tokens = [...prompt];
-    for (let i = 0; i < count; i++) tokens.push(this.follow(tokens));
-    return tokens.slice(prompt.length);
-  }
-}
-
-function start(options: { stateCopies?: number; slots?: number; blocks?: number } = {}) {
-  const sizes = { slots: 4, context: 1024, blocks: 130, chunkSize: 64, ...options };
-  const runner = new RepeatingRunner(sizes);
-  return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunkSize) };
-}
+const { start } = RepeatingRunner;
 
 async function check(runner: RepeatingRunner, run: Run, prompt: number[], count: number) {
   assertEquals(await run.ended, "length");
@@ -100,7 +79,7 @@ Deno.test("a mask that cannot be made for a draft ends the draft, not the answer
       const fork = super.fork();
       let left = 2;
       return {
-        mask: (remaining) => left-- > 0 ? fork.mask(remaining) : new Uint32Array(0),
+        mask: () => left-- > 0 ? fork.mask() : new Uint32Array(0),
         forced: (most) => fork.forced(most),
         accept: (token) => fork.accept(token),
       };

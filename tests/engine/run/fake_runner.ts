@@ -107,6 +107,8 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
   readonly #table: number[][];
   readonly #history: number[][];
   #masks: ReadonlyMap<number, Uint32Array> = new Map();
+  /** By output: what the last step was about to sample, and for which slot. */
+  #last: { next: number; slot: number }[] = [];
   readonly #slots: { token: number; position: number }[];
 
   constructor({ slots, context, blocks, chunkSize, stateCopies }: FakeRunnerOptions) {
@@ -225,6 +227,17 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     return () => Promise.resolve({ tokens, logits });
   }
 
+  /** Tokens that were chosen again. */
+  resampled = 0;
+
+  resample(_plan: StepPlan, output: number, mask: Uint32Array): Promise<number> {
+    this.resampled++;
+    const { next, slot } = this.#last[output];
+    const token = allowedFrom(next, mask);
+    this.#slots[slot].token = token;
+    return Promise.resolve(token);
+  }
+
   prepareNext(): void {}
 
   submit(plan: StepPlan, repeats: number): () => Promise<Sampled> {
@@ -280,6 +293,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
       if (this.#states[slot].length !== position) this.#states[slot].fill(NaN);
       this.#states[slot].push(token);
     }
+    this.#last = [];
     return [...outputs].map((row, output) => {
       const { position, slot } = all[row];
       const history = this.#history[slot];
@@ -293,6 +307,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
         isSound &&= !this.hasStates || states[i] === token;
       }
       const next = isSound ? this.follow(tokens) : -1;
+      this.#last.push({ next, slot });
       const mask = this.#masks.get(output);
       const token = mask ? allowedFrom(next, mask) : next;
       const isFinite = !tokens.includes(this.poison);

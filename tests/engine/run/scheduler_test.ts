@@ -154,9 +154,12 @@ class ByThrees implements TokenConstraint {
   readonly remaining: number[] = [];
   #place = 0;
 
-  mask(remaining: number): Uint32Array<ArrayBuffer> {
-    this.remaining.push(remaining);
+  mask(): Uint32Array<ArrayBuffer> {
     return ByThrees.maskAt(this.#place);
+  }
+
+  instead(_token: number, remaining: number): undefined {
+    this.remaining.push(remaining);
   }
 
   forced(most: number): number[] {

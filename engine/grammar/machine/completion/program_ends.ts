@@ -10,8 +10,6 @@ import type { ValueEnds } from "./value_ends.ts";
 export class ProgramEnds {
   readonly #rules: Rules;
   readonly #weights: readonly number[];
-  /** Bytes of the longest of the shortest texts. */
-  readonly greatestWeight: number;
 
   /** Weighs the places of the program of `rules`. */
   constructor(rules: Rules, texts: TextEnds, values: ValueEnds) {
@@ -23,10 +21,6 @@ export class ProgramEnds {
         const text = rules.texts[rules.programText(position)]!;
         return texts.length(text, text.automaton.start, 0);
       },
-    );
-    this.greatestWeight = this.#weights.reduce(
-      (most, one) => one < Infinity ? Math.max(most, one) : most,
-      0,
     );
   }
 

@@ -16,8 +16,6 @@ export class ValueEnds {
   readonly #arrays: (ArrayEnds | undefined)[] = [];
   readonly #objects: (ObjectEnds | undefined)[] = [];
   readonly #keys = new Map<number, KeyLengths>();
-  /** Bytes of the longest of the shortest values. */
-  readonly greatestWeight: number;
 
   constructor(rules: Rules, texts: TextEnds) {
     this.#rules = rules;
@@ -42,10 +40,6 @@ export class ValueEnds {
         changed = true;
       }
     }
-    this.greatestWeight = this.#weights.reduce(
-      (most, one) => one < Infinity ? Math.max(most, one) : most,
-      0,
-    );
   }
 
   /** Bytes of the shortest value of a type. */

@@ -13,13 +13,6 @@ import type { ValueFrames } from "./value.ts";
 const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
 
-/**
- * Bytes reserved for the unique item that is being written, and for each further one that is
- * required.
- */
-const AWAITED_RESERVE = 32;
-const LATER_RESERVE = 8;
-
 /** The kind of frames of arrays. */
 export class ArrayFrames extends JsonFrames {
   readonly #values: ValueFrames;
@@ -73,15 +66,9 @@ export class ArrayFrames extends JsonFrames {
     return isCompared ? 0 : this.stacks.field(stack, ARRAY.spaces);
   }
 
-  completion(stack: Stack, ends: Ends): number {
+  completion(stack: Stack, { values }: Ends): number {
     const { stacks } = this;
     const rules = this.rules.arrays[stacks.field(stack, ARRAY.rules)]!;
-    return this.#ofItems(stack, rules, ends) +
-      (rules.type.unique ? this.#reserve(stack, rules) : 0);
-  }
-
-  #ofItems(stack: Stack, rules: ArrayRules, { values }: Ends): number {
-    const { stacks } = this;
     const phase = stacks.field(stack, ARRAY.phase);
     const ledger = stacks.field(stack, ARRAY.ledger);
     const ends = values.array(stacks.field(stack, ARRAY.rules));
@@ -97,19 +84,6 @@ export class ArrayFrames extends JsonFrames {
       least = Math.min(least, values.weight(part.type) + ends.missing(after) + 1);
     }
     return least;
-  }
-
-  /**
-   * Bytes that unique items may need in addition, because the shortest values may have come
-   * already.
-   */
-  #reserve(stack: Stack, rules: ArrayRules): number {
-    const { stacks } = this;
-    const isAwaited = stacks.field(stack, ARRAY.avoided) !== NO_WORDS ||
-      (stacks.field(stack, ARRAY.phase) === Phase.COMMA &&
-        stacks.field(stack, ARRAY.used) !== NO_WORDS);
-    return (isAwaited ? AWAITED_RESERVE : 0) +
-      LATER_RESERVE * rules.missing(stacks.field(stack, ARRAY.ledger));
   }
 
   #afterComma(stack: Stack): Stack {

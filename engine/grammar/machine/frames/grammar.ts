@@ -49,14 +49,14 @@ export class GrammarFrames extends JsonFrames {
 
   completion(stack: Stack, ends: Ends): number {
     const { stacks } = this;
-    if (stacks.kind(stack) === TEXT.kind) return this.textCompletion(stack, ends);
+    if (stacks.kind(stack) === TEXT.kind) return this.#textCompletion(stack, ends);
     if (stacks.kind(stack) !== PLACE.kind) return 0;
     const position = stacks.field(stack, PLACE.position);
     return ends.program.weight(position, stacks.field(stack, PLACE.rounds));
   }
 
   /** Fewest bytes that complete the text on top. */
-  textCompletion(stack: Stack, { texts }: Ends): number {
+  #textCompletion(stack: Stack, { texts }: Ends): number {
     const { stacks } = this;
     const text = this.rules.texts[stacks.field(stack, TEXT.text)]!;
     return texts.length(

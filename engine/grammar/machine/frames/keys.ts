@@ -124,11 +124,11 @@ export class OtherKeyFrames extends JsonFrames {
     const ledger = rules.afterOther(stacks.field(object, OBJECT.ledger));
     const value = ends.values.weight(rules.type.others[which]!.type);
     const rest = ends.values.object(index).rest(ledger, othersOf(stacks, object) + 1);
-    return this.textCompletion(stack, ends) + 1 + COLON_BYTES + value + rest;
+    return this.#textCompletion(stack, ends) + 1 + COLON_BYTES + value + rest;
   }
 
   /** Fewest bytes that complete the key, without the quote after it. */
-  textCompletion(stack: Stack, { texts }: Ends): number {
+  #textCompletion(stack: Stack, { texts }: Ends): number {
     const { stacks } = this;
     const text = this.rules.texts[stacks.field(stack, OTHER_KEY.text)]!;
     const avoided = stacks.field(stack, OTHER_KEY.avoided);

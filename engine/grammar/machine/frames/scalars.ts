@@ -91,16 +91,11 @@ export class StringFrames extends JsonFrames {
     return undefined;
   }
 
-  completion(stack: Stack, ends: Ends): number {
-    return this.textCompletion(stack, ends) + 1;
-  }
-
-  /** Fewest bytes that complete the text, without the quote after it. */
-  textCompletion(stack: Stack, { texts }: Ends): number {
+  completion(stack: Stack, { texts }: Ends): number {
     const { stacks } = this;
     const text = this.rules.texts[stacks.field(stack, STRING.text)]!;
     const state = stacks.field(stack, STRING.state);
-    return texts.length(text, state, stacks.field(stack, STRING.characters));
+    return texts.length(text, state, stacks.field(stack, STRING.characters)) + 1;
   }
 
   /** The stack after the quote that ends the string. */

@@ -39,7 +39,6 @@ export class Stepper implements FrameKind {
   readonly #strings: StringFrames;
   readonly #numbers: NumberFrames;
   readonly #otherKeys: OtherKeyFrames;
-  readonly #grammar: GrammarFrames;
   /** By the number of the kind. */
   readonly #kinds: readonly FrameKind[];
 
@@ -60,7 +59,7 @@ export class Stepper implements FrameKind {
     this.#strings = new StringFrames(context);
     this.#numbers = new NumberFrames(context);
     this.#otherKeys = new OtherKeyFrames(context, avoidance);
-    this.#grammar = new GrammarFrames(context, unions);
+    const grammar = new GrammarFrames(context, unions);
     const values = new ValueFrames(context);
     const scarce = new ScarceItems(rules, stacks, any);
     const kinds: FrameKind[] = [];
@@ -73,7 +72,7 @@ export class Stepper implements FrameKind {
     kinds[OBJECT.kind] = new ObjectFrames(context, this.#otherKeys);
     kinds[ARRAY.kind] = new ArrayFrames(context, { values, unique: this.#unique, scarce });
     kinds[DOCUMENT_END.kind] = new DocumentEndFrames(context);
-    kinds[PLACE.kind] = kinds[TEXT.kind] = kinds[EITHER.kind] = this.#grammar;
+    kinds[PLACE.kind] = kinds[TEXT.kind] = kinds[EITHER.kind] = grammar;
     this.#kinds = kinds;
   }
 
@@ -116,17 +115,6 @@ export class Stepper implements FrameKind {
   /** Fewest bytes that complete the top frame; for a key, the key and its object. */
   completion(stack: Stack, ends: Ends): number {
     return this.#kindOf(stack).completion(stack, ends);
-  }
-
-  /** The part of these bytes that completes a text, if the text is measured by itself. */
-  textCompletion(stack: Stack, ends: Ends): number {
-    const kind = this.#stacks.kind(stack);
-    const frames = kind === OTHER_KEY.kind
-      ? this.#otherKeys
-      : kind === STRING.kind
-      ? this.#strings
-      : this.#grammar;
-    return frames.textCompletion(stack, ends);
   }
 
   /** The stack after the quote that ends the text on top. */

@@ -23,8 +23,6 @@ export class PlaceFacts {
   readonly #characters = new Int32Array(PLACES);
   /** By row, whether the text can be completed. */
   readonly feasible = new Uint8Array(PLACES);
-  /** By row: the bytes of a shortest end; NaN if not known. */
-  readonly missing = new Float64Array(PLACES);
 
   /** The row of a place. Valid until the next call. */
   rowOf(state: number, characters: number): number {
@@ -33,7 +31,6 @@ export class PlaceFacts {
       this.#states[row] = state;
       this.#characters[row] = characters;
       this.feasible[row] = UNKNOWN_PLACE;
-      this.missing[row] = NaN;
     }
     return row;
   }

@@ -3,11 +3,10 @@
 // Only tokens that end it and continue after it are walked in the context.
 
 import { expectOutOfWork } from "../../language/mod.ts";
-import type { Completion } from "../completion.ts";
 import type { Stack } from "../frames/stacks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "../machine.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
-import { EndWalk } from "./end_walk.ts";
+import { EndWalk, type Goal } from "./end_walk.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
 
 /** Bytes of masks that are kept. */
@@ -70,7 +69,7 @@ export class TokenMasks {
     this.#table = table;
     this.#words = Math.ceil(table.size / 32);
     this.#locals = new LocalMasks(machine, table, () => this.#makeRoom());
-    this.#ends = new EndWalk(machine, table, this.#locals, {
+    this.#ends = new EndWalk(machine, table, {
       isOver: () => this.#isOver(),
       giveUp: (error) => this.#giveUp(error),
     });
@@ -96,26 +95,17 @@ export class TokenMasks {
   }
 
   /**
-   * The tokens after which at most `limit` bytes are missing, or if there are none, those after
-   * which the fewest are missing. Empty if that is known of no token.
-   *
-   * @param reach the state at a node that depends on the text of a key or item
+   * The tokens that reach a goal, as far as they are found within the budget.
    */
-  within(
-    state: State,
-    limit: number,
-    completion: Completion,
-    reach: (node: number) => State,
-  ): Uint32Array<ArrayBuffer> {
+  within(state: State, goal: Goal): Uint32Array<ArrayBuffer> {
     const bits = new Uint32Array(this.#words);
-    this.#isPartial = this.#locals.isPartial = false;
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
-    const goal = { limit, completion, reach, least: Infinity };
-    this.#ends.add(bits, state, goal);
-    const isEmpty = bits.every((word) => word === 0);
-    if (isEmpty && goal.least < Infinity) {
-      this.#ends.add(bits, state, { ...goal, limit: goal.least });
+    try {
+      goal.ends.addAlong(bits, state, goal.limit, () => goal.before(0));
+    } catch (error) {
+      expectOutOfWork(error);
     }
+    this.#ends.add(bits, state, goal);
     return bits;
   }
 

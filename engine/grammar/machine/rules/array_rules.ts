@@ -62,11 +62,6 @@ export class ArrayRules implements CountedItems {
     return this.#ledgers.at(ledger, 0);
   }
 
-  /** Items that are missing to the least number, whatever they count for. */
-  missing(ledger: ArrayLedger): number {
-    return Math.max(0, this.type.min - this.#ledgers.at(ledger, 0));
-  }
-
   /** Whether the array can be completed. */
   isFeasible(ledger: ArrayLedger): boolean {
     if (this.type.contains.length === 0) return this.type.min <= this.most;

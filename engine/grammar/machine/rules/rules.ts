@@ -109,6 +109,7 @@ export class Rules {
   /** By text: the source of its automaton. */
   readonly #sources: ((automata: Automata) => TextAutomaton)[] = [];
   readonly #programTexts: (number | undefined)[] = [];
+  #hasUniqueItems: boolean | undefined;
 
   constructor(types: SchemaTypes, automata: Automata, options: RulesOptions = {}) {
     const { whitespace = "single", anyOrder = false } = options;
@@ -153,6 +154,13 @@ export class Rules {
     rules.others.push(...this.others);
     rules.#programTexts.push(...this.#programTexts);
     return rules;
+  }
+
+  /** Whether items of some array must differ. */
+  get hasUniqueItems(): boolean {
+    return this.#hasUniqueItems ??= this.types.types.some(({ arrays = [] }) =>
+      arrays.some(({ unique }) => unique)
+    );
   }
 
   /** Whether a byte is white space that may be written between tokens of JSON. */

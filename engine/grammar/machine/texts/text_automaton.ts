@@ -35,8 +35,6 @@ export interface TextAutomaton {
    * Infinity: unknown. With the second argument, without line separators either.
    */
   mostMissing?(state: number, isWithoutSeparators: boolean): number;
-  /** The same in bytes. */
-  mostBytesMissing?(state: number): number;
   /** The state that corresponds to a state of another automaton of the same language. */
   adopt?(other: TextAutomaton, state: number): number;
 }

@@ -227,22 +227,6 @@ export class TextRules {
     return missing;
   }
 
-  /**
-   * Most bytes that any text of all `classes` lacks, with at most a number of characters from a
-   * state between characters on, beyond a character that has begun; Infinity: unknown.
-   */
-  mostBytesMissing(state: number, characters: number, height: number): number {
-    if (this.max < Infinity) {
-      // An end must still be possible after the longest text and the characters that reach the
-      // least number.
-      const most = this.mostMissing(state, 0);
-      if (Math.max(characters + height, this.min) + most > this.max) return Infinity;
-    }
-    // A character that only serves to reach the number takes one byte.
-    const padding = Math.max(this.min - characters, 0);
-    return padding + (this.automaton.mostBytesMissing?.(state) ?? Infinity);
-  }
-
   #missingAt(state: number, classes: number): number {
     const isWithout = (classes & LINE_SEPARATORS) === 0;
     const missing = this.automaton.mostMissing?.(state, isWithout) ?? Infinity;

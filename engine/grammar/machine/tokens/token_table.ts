@@ -12,7 +12,6 @@ import {
 } from "../texts/character_classes.ts";
 import { PlainTokens } from "./plain_tokens.ts";
 import { findBreaks, type TextBreak } from "./text_breaks.ts";
-import { measureSpans, type TokenSpans } from "./token_spans.ts";
 
 /** The input of a table. */
 export interface TokenSource {
@@ -70,10 +69,10 @@ export class TokenTable {
   readonly breaks: readonly TextBreak[];
   /** The nodes of these places that are line separators. */
   readonly separators: ReadonlySet<number>;
-  /** The length of each token within a string's content. */
-  readonly spans: TokenSpans;
   /** Control tokens by name. */
   readonly controls: ReadonlyMap<string, number>;
+  /** By byte: its node below the root; -1 if no token begins with it. */
+  readonly #beginnings = new Int32Array(256).fill(-1);
   /** Bits of the tokens that are in the trie. */
   readonly #texts: Uint32Array;
   readonly #bytesOf: (token: number) => Uint8Array;
@@ -139,12 +138,12 @@ export class TokenTable {
     this.classes = new Int32Array(nodes);
     this.heights = new Uint16Array(nodes);
     for (let node = nodes - 1; node >= 0; node--) this.#summarize(node);
+    for (let node = 1; node < nodes; node = ends[node]!) this.#beginnings[bytes[node]!] = node;
     this.plain = new PlainTokens(size, this.longest, tokens);
     this.breaks = findBreaks(this);
     this.separators = new Set(
       this.breaks.filter(({ isSeparator }) => isSeparator).map(({ node }) => node),
     );
-    this.spans = measureSpans(size, tokens);
   }
 
   /** The bytes of a token. */
@@ -176,19 +175,6 @@ export class TokenTable {
     this.addTokens(bits, this.firsts[node]!, this.firsts[node + 1]!);
   }
 
-  /** Sets the bits of those of a range of the sorted tokens whose bits are set in `among`. */
-  addTokensOf(among: Uint32Array, bits: Uint32Array, first: number, end: number): void {
-    if (end - first === this.sorted.length) {
-      for (let word = 0; word < bits.length; word++) bits[word]! |= among[word]!;
-      return;
-    }
-    const { sorted } = this;
-    for (let place = first; place < end; place++) {
-      const token = sorted[place]!;
-      bits[token >>> 5]! |= among[token >>> 5]! & (1 << (token & 31));
-    }
-  }
-
   /** Clears the bits of a range of the sorted tokens. */
   removeTokens(bits: Uint32Array, first: number, end: number): void {
     const { sorted } = this;
@@ -196,6 +182,22 @@ export class TokenTable {
       const token = sorted[place]!;
       bits[token >>> 5]! &= ~(1 << (token & 31));
     }
+  }
+
+  /** The node after one more byte; -1 if no token goes on with it. */
+  childOf(node: number, byte: number): number {
+    if (node === 0) return this.#beginnings[byte]!;
+    const end = this.ends[node]!;
+    let child = node + 1;
+    while (child < end && this.bytes[child] !== byte) child = this.ends[child]!;
+    return child < end ? child : -1;
+  }
+
+  /** Most times that tokens repeat a byte at their beginning. */
+  runOf(byte: number): number {
+    let run = 0;
+    for (let node = this.childOf(0, byte); node >= 0; node = this.childOf(node, byte)) run++;
+    return run;
   }
 
   /** The bytes that lead to a node. */

@@ -16,7 +16,7 @@ export interface Sample {
 
 /** How to write one. */
 export interface SampleOptions {
-  /** Tokens, an end token among them, in which the document should end. */
+  /** Tokens in which the document should be complete, if that is enough for one. */
   readonly budget: number;
   /** Whether tokens that end strings and values come more often than their share. */
   readonly favorsStructure?: boolean;
@@ -54,8 +54,8 @@ export function sampleDocument(
   { budget, favorsStructure = false, observe }: SampleOptions,
 ): Sample {
   const shortest = matcher.completion()?.length ?? Infinity;
-  // Every byte can be a token of its own, and an end token follows.
-  const limit = Math.max(budget, shortest + 1);
+  // Every byte can be a token of its own.
+  const limit = Math.max(budget, shortest);
   const lookAt = draws.below(budget);
   let forced: { start: number; bytes: Uint8Array } | undefined;
   let completed: Uint8Array | undefined;
@@ -64,6 +64,7 @@ export function sampleDocument(
   const sample = () => ({ bytes: Uint8Array.from(bytes), completed, faults });
   for (let used = 0; !matcher.isEnded; used++) {
     if (used === limit) {
+      if (matcher.isComplete) break;
       faults.push(`no end within ${limit} tokens; the shortest has ${shortest} bytes`);
       return sample();
     }
@@ -73,7 +74,7 @@ export function sampleDocument(
       completed = rest && Uint8Array.from([...bytes, ...rest]);
     }
     observe?.(matcher, Uint8Array.from(bytes));
-    const mask = matcher.mask({ remaining: Math.max(0, budget - used) });
+    const mask = matcher.mask({ remaining: limit - used });
     const count = countTokens(mask);
     if (count === 0) {
       faults.push("a mask is empty");
@@ -91,7 +92,9 @@ export function sampleDocument(
     }
     if (!isEnd) { for (const byte of bytesOf[token]!) bytes.push(byte); }
   }
-  if (countTokens(matcher.mask()) > 0) faults.push("a mask after the end is not empty");
+  if (matcher.isEnded && countTokens(matcher.mask()) > 0) {
+    faults.push("a mask after the end is not empty");
+  }
   const follows = forced && bytes.slice(forced.start, forced.start + forced.bytes.length);
   if (forced && follows!.join() !== forced.bytes.join()) {
     faults.push(`${new TextDecoder().decode(forced.bytes)} was forced at byte ${forced.start}`);

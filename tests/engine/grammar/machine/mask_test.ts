@@ -243,7 +243,7 @@ Deno.test("mask() with a budget brings every document to its end in time", () =>
         const tokens = tokensOf(matcher.mask({ remaining }));
         assert(matcher.accept(tokens[Math.floor(random() * tokens.length)]!));
       }
-      assert(matcher.isEnded, `a budget of ${budget} tokens is spent`);
+      assert(matcher.isComplete, `a budget of ${budget} tokens is spent`);
     }
   }
 });
