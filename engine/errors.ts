@@ -1,7 +1,7 @@
 // The errors of the engine, one class for each kind that a caller can react to. Each message says
 // what was attempted, then what is so. Kernels have their own (kernels/errors.ts).
 
-import { ResourceError } from "../kernels/mod.ts";
+import { type GpuError, ResourceError } from "../kernels/mod.ts";
 
 /** The base of all engine errors, which distinguishes them from defects. */
 export class EngineError extends Error {
@@ -102,8 +102,28 @@ export class ModelClosedError extends EngineError {
   override name = "ModelClosedError";
 }
 
+/** A model ended by itself while nobody closed it. Loaded anew, it works again. */
+export class ModelLostError extends ModelClosedError {
+  /** Name of the class. */
+  override name = "ModelLostError";
+}
+
+/** The device of a model failed while it ran: it was lost, or had no memory, or refused a command. */
+export class DeviceFailedError extends ModelLostError {
+  /** Name of the class. */
+  override name = "DeviceFailedError";
+  /**
+   * The message is that of the cause.
+   *
+   * @param cause what the device says
+   */
+  constructor(cause: GpuError) {
+    super(cause.message, { cause });
+  }
+}
+
 /** The worker or the process of a model ended by itself, for example because it was killed. */
-export class ModelCrashedError extends ModelClosedError {
+export class ModelCrashedError extends ModelLostError {
   /** Name of the class. */
   override name = "ModelCrashedError";
   /** @param state how it ended: the text of an uncaught error, or of a process's end */

@@ -149,6 +149,11 @@ export interface DeviceOptions {
   without?: readonly ("subgroups" | "packedDot" | "timestamps")[];
   /** Limits the size of a WebGPU binding in bytes, to test the splitting of tensors. */
   maxBindingSize?: number;
+  /**
+   * Milliseconds after which a GPU counts as lost that does not get done, as one whose driver hangs.
+   * Default: three minutes.
+   */
+  patience?: number;
 }
 
 /** How much of a memory is taken, and how much there is of it, in bytes. */

@@ -2,7 +2,7 @@
 // manager.ts decides which other models are closed for it.
 
 import type { GpuMemoryError } from "../../kernels/mod.ts";
-import { EngineError, type WorkerBusyError } from "../errors.ts";
+import { EngineError, type ModelLostError, type WorkerBusyError } from "../errors.ts";
 import {
   type FitLimits,
   fitLoad,
@@ -85,7 +85,7 @@ export class Loader {
       onProgress: (progress: LoadProgress) => void;
       isolated: boolean;
       onBusy: (busy: WorkerBusyError) => void;
-      onCrash: () => void;
+      onCrash: (error: ModelLostError) => void;
     },
   ): Promise<ChatModel> {
     const options = { ...fitted?.options ?? this.#optionsFor(asked), ...how };

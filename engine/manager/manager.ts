@@ -2,13 +2,20 @@
 // while after its last use, and evicts the least recently used idle models if memory is needed. It
 // knows neither GGUF nor the GPU: models come from the option `open`.
 
-import { GpuMemoryError } from "../../kernels/mod.ts";
-import { ModelClosedError, RequestError, WorkerBusyError } from "../errors.ts";
+import { DeviceLostError, GpuMemoryError } from "../../kernels/mod.ts";
+import {
+  DeviceFailedError,
+  ModelClosedError,
+  type ModelLostError,
+  RequestError,
+  WorkerBusyError,
+} from "../errors.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel } from "../types/mod.ts";
 import { untilAborted } from "../async.ts";
 import { BusyWorkers } from "./busy_workers.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { DeviceLosses } from "./device_losses.ts";
 import { Loader } from "./loader.ts";
 import { compareOptions, demandsOf, namesOptions, windowFor } from "./demands.ts";
 import { chooseEvictions } from "./eviction.ts";
@@ -37,6 +44,7 @@ export class ModelManager {
   readonly #open = new Set<ManagedModel>();
   readonly #shutdown = new AbortController();
   readonly #busyWorkers: BusyWorkers;
+  readonly #losses: DeviceLosses;
   #change = Promise.withResolvers<void>();
 
   constructor(options: ManagerOptions) {
@@ -44,6 +52,7 @@ export class ModelManager {
     this.#clock = options.clock ?? systemClock;
     this.#loader = new Loader(options, this.#clock);
     this.#busyWorkers = new BusyWorkers(this.#clock, options.warn ?? (() => {}));
+    this.#losses = new DeviceLosses(this.#clock, options.warn ?? (() => {}));
   }
 
   /**
@@ -184,7 +193,7 @@ export class ModelManager {
   async #openInto(managed: ManagedModel): Promise<ChatModel> {
     try {
       if (managed.entry.source.kind === "files") this.#options.startAhead?.();
-      const fitted = await this.#loader.fit(managed.entry, managed.asked);
+      const fitted = await this.#loader.fit(managed.entry, this.#askedOf(managed));
       if (fitted) managed.fitted = fitted;
       managed.model = await this.#openFitting(managed);
     } catch (error) {
@@ -200,9 +209,10 @@ export class ModelManager {
    * Opens a model once it fits. If the GPU has less memory than estimated, the window gets smaller.
    */
   async #openFitting(managed: ManagedModel): Promise<ChatModel> {
-    const { entry, asked } = managed;
+    const { entry } = managed;
     for (;;) {
       await this.#evictFor(managed);
+      const asked = this.#askedOf(managed);
       const { fitted } = managed;
       try {
         return await this.#loader.open(entry, asked, {
@@ -211,15 +221,39 @@ export class ModelManager {
           onProgress: (progress) => void (managed.progress = progress),
           isolated: this.#isIsolated(managed),
           onBusy: (busy) => this.#busyWorkers.add(managed, busy, () => void this.#close(managed)),
-          onCrash: () => void this.#close(managed),
+          onCrash: (error) => this.#lose(managed, error),
         });
       } catch (error) {
+        if (error instanceof DeviceLostError) {
+          this.#leave(managed);
+          await this.#refit(managed, error);
+          continue;
+        }
         if (!(error instanceof GpuMemoryError)) throw error;
         this.#leave(managed);
         if (await this.#closeIdle()) continue;
         managed.fitted = await this.#loader.fitSmaller(entry, asked, { fitted, error });
       }
     }
+  }
+
+  /** Drops a model that ended by itself. */
+  #lose(managed: ManagedModel, error: ModelLostError): void {
+    if (error instanceof DeviceFailedError) this.#losses.add(managed, error);
+    void this.#close(managed);
+  }
+
+  /** Plans the next try of a load during which the device was lost. Errors: that loss, on the CPU. */
+  async #refit(managed: ManagedModel, error: DeviceLostError): Promise<void> {
+    if (this.#askedOf(managed).gpuLayers === 0) throw error;
+    this.#losses.add(managed, new DeviceFailedError(error));
+    const fitted = await this.#loader.fit(managed.entry, this.#askedOf(managed));
+    if (fitted) managed.fitted = fitted;
+  }
+
+  /** What is asked of a load: the CPU, if the device failed too often. */
+  #askedOf({ key, asked }: ManagedModel): AskedLoad {
+    return this.#losses.isOnCpu(key) ? { ...asked, gpuLayers: 0 } : asked;
   }
 
   /** Waits until the model fits beside the others, and counts it among the open ones. */

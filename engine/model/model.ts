@@ -10,7 +10,7 @@ import {
 } from "../../tokenizer/mod.ts";
 import { pollCancellation } from "../cancellation.ts";
 import { detectAnswerFormat, renderChat } from "../chat/mod.ts";
-import { NotFiniteError } from "../errors.ts";
+import { type DeviceFailedError, NotFiniteError } from "../errors.ts";
 import { type GgufFile, readGguf } from "../gguf/mod.ts";
 import {
   assemble,
@@ -279,6 +279,10 @@ export class LocalModel implements Model {
 
   tap(selection: TapSelection, visit: TapVisit): Disposable {
     return this.#context.observer.tap(selection, visit);
+  }
+
+  get lost(): Promise<DeviceFailedError> {
+    return this.#context.scheduler.lost;
   }
 
   get contextLength(): number {

@@ -4,7 +4,8 @@
 // et al. 2023). One loop, which ends when there is nothing to do.
 
 import { nextTask, untilAborted } from "../async.ts";
-import { ModelClosedError } from "../errors.ts";
+import { GpuError } from "../../kernels/mod.ts";
+import { DeviceFailedError, ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
 import { Drafts } from "./drafts.ts";
 import type { Drafter } from "./drafter.ts";
@@ -48,6 +49,7 @@ export class Scheduler {
   /** The lock that work between two steps holds. */
   readonly #lock = new DeviceLock();
   #failure: ModelClosedError | undefined;
+  readonly #lost = Promise.withResolvers<DeviceFailedError>();
 
   /** @param chunkSize most prompt tokens per step */
   constructor(
@@ -165,7 +167,12 @@ export class Scheduler {
     return await result;
   }
 
-  /** Ends every sequence with ModelClosedError, and refuses new ones. */
+  /** Settles when the device fails; then everything is refused. */
+  get lost(): Promise<DeviceFailedError> {
+    return this.#lost.promise;
+  }
+
+  /** Ends every sequence with ModelClosedError, or DeviceFailedError, and refuses new ones. */
   async close(cause?: unknown): Promise<void> {
     const error = this.#fail(cause);
     while (this.#loop) await this.#loop;
@@ -229,6 +236,9 @@ export class Scheduler {
   /** Closes the model after its device failed, because its memory cannot be trusted. */
   #fail(cause: unknown): ModelClosedError {
     const message = cause instanceof Error ? cause.message : "Cannot go on: the model was closed";
+    if (!this.#failure && cause instanceof GpuError) {
+      this.#lost.resolve(this.#failure = new DeviceFailedError(cause));
+    }
     this.#failure ??= new ModelClosedError(message, { cause });
     this.#lock.refuse(this.#failure);
     this.#freed.resolve();

@@ -2,7 +2,7 @@
 
 import type { CacheType, CacheTypes } from "../../kernels/mod.ts";
 import type { BlockStoreOptions } from "../block_store/mod.ts";
-import type { WorkerBusyError } from "../errors.ts";
+import type { ModelLostError, WorkerBusyError } from "../errors.ts";
 import type { ProofOptions, TuningOptions } from "../tuning/mod.ts";
 
 /** Progress of a load. */
@@ -94,8 +94,11 @@ export interface LoadOptions extends GpuShare {
    * It is running work that cannot be cancelled.
    */
   onBusy?: (busy: WorkerBusyError) => void;
-  /** Called if the worker or the process of the loaded model ends by itself: it has to be loaded anew. */
-  onCrash?: () => void;
+  /**
+   * Called if the worker or the process of the loaded model ends by itself, or its device fails: it has
+   * to be loaded anew.
+   */
+  onCrash?: (error: ModelLostError) => void;
   /** Aborting it ends the load with its reason. */
   signal?: AbortSignal;
 }

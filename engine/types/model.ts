@@ -1,5 +1,6 @@
 // A loaded model as its users see it, wherever it runs: its facts, its memory, and what it can be asked.
 
+import type { DeviceFailedError } from "../errors.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
 import type { ChatEvent, GenerateEvent, TextToken } from "./events.ts";
 import type {
@@ -96,6 +97,8 @@ export interface ChatModel extends AsyncDisposable {
   readonly occupancy?: Occupancy | undefined;
   /** How the model runs differently from what its file expects, for people. */
   readonly warnings: readonly string[];
+  /** Settles when its device fails: then every call is refused. Missing: it has none here. */
+  readonly lost?: Promise<DeviceFailedError>;
   /** The device that is not used for the model, since it computes it wrongly. Default: none. */
   readonly refusal?: DeviceRefusal | undefined;
   /** Continues a prompt. Errors before the first event: ContextLengthError, RequestError. */

@@ -5,7 +5,13 @@
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
 import { inSlices } from "../async.ts";
-import { ModelClosedError, ModelCrashedError, WorkerBusyError } from "../errors.ts";
+import {
+  type DeviceFailedError,
+  ModelClosedError,
+  ModelCrashedError,
+  type ModelLostError,
+  WorkerBusyError,
+} from "../errors.ts";
 import { EventQueue } from "../generate/mod.ts";
 import type {
   ChatEvent,
@@ -37,6 +43,11 @@ export interface Patience {
   readonly close: number;
   /** Milliseconds until it sends a message after a call is cancelled. A step can take seconds. */
   readonly cancel: number;
+  /**
+   * Milliseconds without a message while calls run. A step of a large model on the CPU can take a minute;
+   * a driver that hangs never ends it.
+   */
+  readonly step: number;
 }
 
 /** The request for an image's embedding. */
@@ -72,7 +83,7 @@ export interface HostedOptions {
   readonly blocks: BlockHost;
   readonly closing: CancelFlag;
   readonly onBusy: (busy: WorkerBusyError) => void;
-  readonly onCrash: () => void;
+  readonly onCrash: (error: ModelLostError) => void;
   readonly patience: Patience;
 }
 
@@ -89,9 +100,12 @@ export class HostedModel implements ChatModel {
   /** Ids of the calls that were cancelled and have not ended yet. */
   readonly #cancelled = new Set<number>();
   #silence: ReturnType<typeof setTimeout> | undefined;
+  /** When it sent its last message, or got something to do. */
+  #heardAt = 0;
   /** Settled when a worker that was reported as busy sends a message again. */
   #busy: PromiseWithResolvers<void> | undefined;
   readonly #gone = Promise.withResolvers<void>();
+  readonly #lost = Promise.withResolvers<DeviceFailedError>();
   #lastId = 0;
   #closing: Promise<void> | undefined;
   /** The error of all further calls, once the model is closed. */
@@ -114,12 +128,17 @@ export class HostedModel implements ChatModel {
       receive: (message) => this.#receive(message),
       crash: (state) => {
         const isExpected = this.#closing !== undefined;
-        this.#refuse(new ModelCrashedError(state));
+        const error = new ModelCrashedError(state);
+        this.#refuse(error);
         this.#gone.resolve();
         this.#setFree();
-        if (!isExpected) this.#options.onCrash();
+        if (!isExpected) this.#options.onCrash(error);
       },
     });
+  }
+
+  get lost(): Promise<DeviceFailedError> {
+    return this.#lost.promise;
   }
 
   get memory(): MemoryUse {
@@ -175,7 +194,7 @@ export class HostedModel implements ChatModel {
   async #close(): Promise<void> {
     const reason = this.#busy ? ", because its worker did not answer" : "";
     this.#refuse(new ModelClosedError(`Cannot go on: the model was closed${reason}`));
-    clearTimeout(this.#silence);
+    this.#unwatch();
     const { closing, patience } = this.#options;
     try {
       await closeHost(this.#host, { closing, gone: this.#gone, patience });
@@ -215,6 +234,7 @@ export class HostedModel implements ChatModel {
     const end = (error?: Error) => {
       this.#calls.delete(id);
       this.#cancelled.delete(id);
+      if (this.#calls.size === 0) this.#unwatch();
       signal?.removeEventListener("abort", abort);
       answerNow?.removeEventListener("abort", answer);
       events.close({ error });
@@ -224,7 +244,9 @@ export class HostedModel implements ChatModel {
       result.add(piece);
       if (isLast) events.push(result.whole as T);
     };
+    if (this.#calls.size === 0) this.#heardAt = performance.now();
     this.#calls.set(id, { events, cancelled, add, end, isSent: false });
+    this.#watch();
     const flags = {
       cancelled: cancelled.memory,
       ...(answering && { answering: answering.memory }),
@@ -257,7 +279,10 @@ export class HostedModel implements ChatModel {
     this.#host.send({ kind: "cancel", id });
     if (!call.isSent) return call.end();
     this.#cancelled.add(id);
-    if (this.#silence === undefined) this.#watch();
+    if (this.#cancelled.size > 1) return;
+    this.#heardAt = performance.now();
+    this.#unwatch();
+    this.#watch();
   }
 
   #receive(message: ToClient): void {
@@ -273,18 +298,36 @@ export class HostedModel implements ChatModel {
     }
     this.#options.blocks.receive(message);
     if (message.kind === "closed") this.#gone.resolve();
+    if (message.kind === "lost") this.#lose(unpackError(message.error) as DeviceFailedError);
     if (message.kind === "busy") return this.#setBusy(message.milliseconds);
     this.#setFree();
-    if (this.#silence !== undefined) this.#watch();
+    this.#heardAt = performance.now();
+    this.#watch();
   }
 
-  /** Starts the time within which a worker with cancelled calls has to send a message. */
+  /** Starts the time within which a worker with calls has to send a message, unless it runs. */
   #watch(): void {
+    const limit = this.#patience;
+    if (limit === undefined || this.#silence !== undefined) return;
+    const left = this.#heardAt + limit - performance.now();
+    this.#silence = setTimeout(() => {
+      this.#silence = undefined;
+      const patience = this.#patience ?? Infinity;
+      if (performance.now() >= this.#heardAt + patience) this.#setBusy(patience);
+      else this.#watch();
+    }, left);
+  }
+
+  #unwatch(): void {
     clearTimeout(this.#silence);
-    const { cancel } = this.#options.patience;
-    this.#silence = this.#cancelled.size > 0 && !this.#closed
-      ? setTimeout(() => this.#setBusy(cancel), cancel)
-      : undefined;
+    this.#silence = undefined;
+  }
+
+  /** How long it may be silent; undefined if it has nothing to do. */
+  get #patience(): number | undefined {
+    const { cancel, step } = this.#options.patience;
+    if (this.#closed) return undefined;
+    return this.#cancelled.size > 0 ? cancel : this.#calls.size > 0 ? step : undefined;
   }
 
   #setBusy(milliseconds: number): void {
@@ -295,6 +338,12 @@ export class HostedModel implements ChatModel {
   #setFree(): void {
     this.#busy?.resolve();
     this.#busy = undefined;
+  }
+
+  #lose(error: DeviceFailedError): void {
+    this.#refuse(error);
+    this.#lost.resolve(error);
+    if (!this.#closing) this.#options.onCrash(error);
   }
 
   /** Ends all running calls with an error, and refuses new ones. */

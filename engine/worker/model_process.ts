@@ -2,6 +2,7 @@
 // which runs the model, and the answers to its standard output. Because the worker does the work,
 // the process always hears its parent, ends when the parent does, and can be killed at any time.
 
+import { DeviceFailedError, type ModelLostError } from "../errors.ts";
 import { openModelInWorker } from "./open_model.ts";
 import { MessageSender, readMessages } from "./message_pipe.ts";
 import type { ToWorker } from "./protocol.ts";
@@ -14,9 +15,12 @@ export async function serveModelProcess(): Promise<never> {
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, () => {});
   const answers = new MessageSender(Deno.stdout.writable);
-  // Without its worker the process is of no use: its parent sees that it has ended.
-  const load: LoadModel = (path, options) =>
-    openModelInWorker(path, { ...options, onCrash: () => Deno.exit(1) });
+  // Without its worker the process is of no use: its parent sees that it has ended. Of a device that
+  // failed it hears by a message.
+  const onCrash = (error: ModelLostError) => {
+    if (!(error instanceof DeviceFailedError)) Deno.exit(1);
+  };
+  const load: LoadModel = (path, options) => openModelInWorker(path, { ...options, onCrash });
   const service = new ModelService(load, (message) => answers.send(message));
   for await (const message of readMessages(Deno.stdin.readable)) {
     void service.receive(message as ToWorker);

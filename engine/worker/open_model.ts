@@ -11,7 +11,7 @@ import { ProcessHost, type ProcessOptions } from "./process_host.ts";
 import type { LoadedModel, ModelHost } from "./protocol.ts";
 import { takeWorker, ThreadHost } from "./thread_host.ts";
 
-const PATIENCE: Patience = { close: 3000, cancel: 10_000 };
+const PATIENCE: Patience = { close: 3000, cancel: 10_000, step: 60_000 };
 
 /**
  * Loads a GGUF model in a worker. If a call fails, reading its stream throws the error.

@@ -81,7 +81,7 @@ export interface LoadedModel {
 /**
  * Messages from the worker to the client. An `end` without an error is the end of the stream; the
  * call may have increased the memory of the model. A process sends `busy` when its worker does not
- * answer, and `free` when it answers again.
+ * answer, and `free` when it answers again; `lost` says that the model's device failed.
  */
 export type ToClient =
   | { kind: "progress"; progress: LoadProgress }
@@ -95,6 +95,7 @@ export type ToClient =
   | { kind: "warning"; text: string }
   | { kind: "busy"; milliseconds: number }
   | { kind: "free" }
+  | { kind: "lost"; error: ErrorRecord }
   | { kind: "closed" };
 
 /** The receiver of a host's messages. */

@@ -138,6 +138,7 @@ export class ModelService {
       const { info, contextLength, memory, occupancy, warnings, refusal } = model;
       const loaded = { info, contextLength, memory, occupancy, warnings, refusal };
       this.#send({ kind: "loaded", model: loaded });
+      void model.lost?.then((error) => this.#send({ kind: "lost", error: packError(error) }));
     } catch (error) {
       this.#send({ kind: "failed", error: packError(error) });
     }

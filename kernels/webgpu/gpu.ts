@@ -29,6 +29,9 @@ export interface GpuProfile extends DeviceProfile {
   readonly matrices?: SubgroupMatrices;
 }
 
+/** Milliseconds that no work takes, on a driver on the CPU either. */
+const PATIENCE = 3 * 60_000;
+
 const WANTED: readonly string[] = ["subgroups", "timestamp-query"];
 
 /** An open device. Disposing of it frees all its memory. */
@@ -48,6 +51,10 @@ export class Gpu implements Disposable {
   readonly #heldFor = new Set<object>();
   #lost: DeviceLostError | undefined;
   #uncaptured: GpuError | undefined;
+  readonly #loss = Promise.withResolvers<DeviceLostError>();
+  /** Ends of the waits for the GPU, in case it is lost. */
+  readonly #waits = new Set<(error: DeviceLostError) => void>();
+  readonly #patience: number;
 
   /** For {@linkcode Gpu.open} and others. */
   constructor(
@@ -55,21 +62,54 @@ export class Gpu implements Disposable {
     readonly profile: GpuProfile,
     /** The owner of the GPU, if this one shares it. */
     readonly owner?: Gpu,
+    /** Milliseconds after which a read that does not end counts as the loss of the GPU. */
+    patience = PATIENCE,
   ) {
     this.choices = owner?.choices ?? new TuningChoices(profile);
+    this.#patience = patience;
     if (owner) return;
     gpu.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
       this.#uncaptured ??= new GpuError(`Cannot run GPU commands: ${error.message}`);
     });
-    gpu.lost.then((info) => {
-      this.#lost ??= new DeviceLostError(`Cannot use the GPU: device lost: ${info.message}`);
-    });
+    gpu.lost.then((info) => this.#lose(`Cannot use the GPU: device lost: ${info.message}`));
+  }
+
+  #lose(message: string): void {
+    if (this.#lost) return;
+    this.#lost = new DeviceLostError(message);
+    for (const end of this.#waits) end(this.#lost);
+    this.#waits.clear();
+    this.#loss.resolve(this.#lost);
+  }
+
+  /**
+   * Waits for work of the GPU. Errors: DeviceLostError if it is lost meanwhile, or does not get done in
+   * any time that work takes, as a driver that hangs; errors of the work.
+   */
+  async untilDone<T>(work: Promise<T>): Promise<T> {
+    if (this.owner) return await this.owner.untilDone(work);
+    if (this.#lost) {
+      work.catch(() => {}); // It cannot end but by an error.
+      throw this.#lost;
+    }
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.#waits.add(reject);
+    const late = `Cannot use the GPU: it has not done its work within ${
+      this.#patience / 1000
+    } seconds`;
+    const timer = setTimeout(() => this.#lose(late), this.#patience);
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      clearTimeout(timer);
+      this.#waits.delete(reject);
+    }
   }
 
   /** Opens the best adapter. Errors: GpuError if there is none. */
   static async open<T extends Gpu>(
-    this: new (gpu: GPUDevice, profile: GpuProfile) => T,
+    this: new (gpu: GPUDevice, profile: GpuProfile, owner?: Gpu, patience?: number) => T,
     options: DeviceOptions = {},
   ): Promise<T> {
     const gpu = options.gpu as GPU | undefined ?? await implementation("webgpu");
@@ -91,28 +131,33 @@ export class Gpu implements Disposable {
     const matrices = without.has("subgroups")
       ? undefined
       : readSubgroupMatrices(info, device.features);
-    return new this(device, {
-      platform: platformOf(gpu),
-      capabilities: {
-        subgroups,
-        timestamps: device.features.has("timestamp-query") && !without.has("timestamps"),
-        packedDot: !emulatesPackedDot && !without.has("packedDot") &&
-          hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
-        subgroupSize: subgroups && least === most ? least : 0,
-        leastSubgroup: subgroups ? least : 0,
-        software,
+    return new this(
+      device,
+      {
+        platform: platformOf(gpu),
+        capabilities: {
+          subgroups,
+          timestamps: device.features.has("timestamp-query") && !without.has("timestamps"),
+          packedDot: !emulatesPackedDot && !without.has("packedDot") &&
+            hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
+          subgroupSize: subgroups && least === most ? least : 0,
+          leastSubgroup: subgroups ? least : 0,
+          software,
+        },
+        description,
+        vendor: Number(info.vendor) || 0,
+        device: Number(info.device) || 0,
+        maxBindingSize: Math.min(
+          limits.maxStorageBufferBindingSize,
+          options.maxBindingSize ?? Infinity,
+        ),
+        maxBufferSize: limits.maxBufferSize,
+        limits,
+        ...(matrices ? { matrices } : {}),
       },
-      description,
-      vendor: Number(info.vendor) || 0,
-      device: Number(info.device) || 0,
-      maxBindingSize: Math.min(
-        limits.maxStorageBufferBindingSize,
-        options.maxBindingSize ?? Infinity,
-      ),
-      maxBufferSize: limits.maxBufferSize,
-      limits,
-      ...(matrices ? { matrices } : {}),
-    });
+      undefined,
+      options.patience,
+    );
   }
 
   /**
@@ -154,7 +199,7 @@ export class Gpu implements Disposable {
 
   /** Resolves when the device is lost, whatever the reason. */
   get lost(): Promise<DeviceLostError> {
-    return this.owner?.lost ?? this.gpu.lost.then(() => this.#lost!);
+    return this.owner?.lost ?? this.#loss.promise;
   }
 
   /** Throws errors of the GPU since the last call, because they are reported late. */

@@ -28,7 +28,7 @@ export class GpuReadback implements Readback {
    * The first `bytes` bytes, after everything submitted is done. Errors: DeviceLostError, GpuError.
    */
   async read(bytes: number): Promise<ArrayBuffer> {
-    await this.#map();
+    await this.#device.untilDone(this.#map());
     this.#awaited = true;
     return this.#take(bytes);
   }
@@ -46,7 +46,7 @@ export class GpuReadback implements Readback {
     } catch {
       // The runtime's map is asynchronous after all, so await it from now on.
       this.#quick = false;
-      await mapped;
+      await this.#device.untilDone(mapped);
       return this.#take(bytes);
     }
   }

@@ -4,7 +4,7 @@
 import {
   type AcquireOptions,
   type ChatModel,
-  ModelCrashedError,
+  ModelLostError,
   type ModelManager,
 } from "../../../engine/mod.ts";
 import type { WaitingQueue } from "./queue.ts";
@@ -16,14 +16,15 @@ export interface LeaseResources {
 }
 
 /**
- * Makes an attempt to use a model, and another one, on the model loaded anew, if its worker has ended
- * by itself before anything came of the first: it may have ended long before, and nobody noticed.
+ * Makes an attempt to use a model, and another one, on the model loaded anew, if it has ended by itself
+ * before anything came of the first: its worker may have ended long before, and nobody noticed, or its
+ * device failed.
  */
 export async function withoutCrash<T>(attempt: () => Promise<T>): Promise<T> {
   try {
     return await attempt();
   } catch (error) {
-    if (!(error instanceof ModelCrashedError)) throw error;
+    if (!(error instanceof ModelLostError)) throw error;
     return await attempt();
   }
 }

@@ -1,11 +1,13 @@
 // The manager with fake models and a clock that only moves when told to.
 
 import {
+  DeviceFailedError,
   ModelClosedError,
   ModelNotFoundError,
   RequestError,
   WorkerBusyError,
 } from "../../../engine/errors.ts";
+import { DeviceLostError } from "../../../kernels/mod.ts";
 import { fakeInfo, FakeModel } from "../../server/fake_model.ts";
 import { createWorld, settle, use } from "./manager_world.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
@@ -332,6 +334,10 @@ Deno.test("a request that is given up while it waits for room does not push anot
   assertEquals(names(), ["b"]);
 });
 
+const DEVICE_LOST = new DeviceFailedError(
+  new DeviceLostError("Cannot use the GPU: device lost: reset"),
+);
+
 Deno.test("a model that died is dropped at release and reloaded by the next request", async () => {
   const { manager, opened, names } = createWorld();
   const [first, second] = [await manager.acquire("a"), await manager.acquire("a")];
@@ -344,6 +350,53 @@ Deno.test("a model that died is dropped at release and reloaded by the next requ
   second.release(new ModelClosedError("device lost"));
   await settle();
   assertEquals(names(), ["a"]);
+});
+
+Deno.test("a model whose device fails while it is idle is dropped, and reloaded by the next request", async () => {
+  const warnings: string[] = [];
+  const { manager, opened, names } = createWorld({ warn: (text) => warnings.push(text) });
+  await use(manager, "a");
+  opened[0]!.options.onCrash!(DEVICE_LOST);
+  await settle();
+  assertEquals([names(), opened[0]!.model.closed], [[], true]);
+  await use(manager, "a");
+  assertEquals([names(), opened.length], [["a"], 2]);
+  assertEquals(warnings, [
+    "a: Cannot use the GPU: device lost: reset; the model is loaded anew",
+  ]);
+});
+
+Deno.test("a model whose device fails twice in a while is loaded on the CPU for as long", async () => {
+  const warnings: string[] = [];
+  const { manager, clock, opened } = createWorld({ warn: (text) => warnings.push(text) });
+  const lose = async () => {
+    await use(manager, "a");
+    opened.at(-1)!.options.onCrash!(DEVICE_LOST);
+    await settle();
+  };
+  await lose();
+  await clock.advance(11 * 60_000);
+  await lose(); // The first is too long ago.
+  await lose();
+  assertStringIncludes(warnings.at(-1)!, "failed twice within 10 minutes, so the CPU answers");
+  await use(manager, "a");
+  await use(manager, "b");
+  const layers = opened.map(({ options: { gpuLayers } }) => gpuLayers);
+  assertEquals(layers, [undefined, undefined, undefined, 0, undefined]);
+  await clock.advance(11 * 60_000);
+  await use(manager, "a");
+  assertEquals(opened.at(-1)!.options.gpuLayers, undefined);
+});
+
+Deno.test("a load during which the device is lost is tried again, and then on the CPU", async () => {
+  let tries = 0;
+  const { manager, opened } = createWorld({}, (model) => {
+    tries++;
+    if (opened.at(-1)!.options.gpuLayers === 0) return Promise.resolve(model);
+    return Promise.reject(new DeviceLostError("Cannot use the GPU: device lost: reset"));
+  });
+  await use(manager, "a");
+  assertEquals([tries, opened.at(-1)!.options.gpuLayers], [3, 0]);
 });
 
 Deno.test("unload() closes an idle model at once and a busy one after its last user", async () => {

@@ -79,7 +79,7 @@ Deno.test("a process that cannot start, or is none of ours, is an error of the l
 });
 
 Deno.test("closing a model whose worker is stuck kills its process and frees the core", async () => {
-  const { pid, model } = await openBusy({ close: 500, cancel: 60_000 });
+  const { pid, model } = await openBusy({ close: 500, cancel: 60_000, step: 60_000 });
   assertEquals((await model.embed(["quick"]))[0].length, 1);
   const begun = `${folder}/stuck-${pid}`;
   const stuck = assertRejects(() => model.embed(["stuck", begun]), ModelClosedError);
@@ -114,7 +114,7 @@ Deno.test("what a process says of its busy worker reaches who loaded it", async 
 });
 
 Deno.test("an abort reaches the midst of work in a process, which ends in good order", async () => {
-  const { pid, model } = await openBusy({ close: 10_000, cancel: 60_000 });
+  const { pid, model } = await openBusy({ close: 10_000, cancel: 60_000, step: 60_000 });
   const abort = new AbortController();
   const begun = `${folder}/polls-${pid}`;
   const polls = assertRejects(() => model.embed(["polls", begun], { signal: abort.signal }));

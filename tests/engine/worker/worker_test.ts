@@ -236,7 +236,7 @@ Deno.test("a worker that does not answer after an abort is told of, and when it 
   const busy: WorkerBusyError[] = [];
   const model = await openModelIn(new ThreadHost(worker), tinyPath, {
     onBusy: (error) => busy.push(error),
-  }, { close: 3000, cancel: 2000 });
+  }, { close: 3000, cancel: 2000, step: 60_000 });
   const embed = async (input: string) => {
     const abort = new AbortController();
     const begun = begin(worker);
