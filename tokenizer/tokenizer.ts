@@ -33,6 +33,8 @@ export interface DecodeOptions {
 
 /** How a stream of tokens becomes text. */
 export interface StreamDecoderOptions extends DecodeOptions {
+  /** Control tokens that become their pieces in any case. Default: none. */
+  shown?: readonly string[];
   /**
    * Whether the stream begins a text, so that a space that encoding adds is removed. Default false.
    */
@@ -194,9 +196,11 @@ class GgufTokenizer implements Tokenizer {
 
   streamDecoder(options: StreamDecoderOptions = {}): StreamDecoder {
     const algorithm = this.#require("decode tokens");
-    const shows = options.special ?? false;
+    const { special = false, shown = [] } = options;
+    const isShown = (token: number) =>
+      special || !this.#isSilent(token) || shown.includes(this.piece(token));
     return new Utf8StreamDecoder(
-      (token) => shows || !this.#isSilent(token) ? this.tokenBytes(token) : noBytes,
+      (token) => isShown(token) ? this.tokenBytes(token) : noBytes,
       (options.textStart ?? false) && algorithm.addsSpacePrefix,
     );
   }

@@ -105,7 +105,12 @@ export function answer<Piece>(
   let logprobs: TokenLogprob[] = [];
   const limit = thinking && limitOf(thinking, request, tokenizer);
   const decoder = tokenizer.hasText
-    ? tokenizer.streamDecoder({ special: showControl, textStart: startsText(tokenizer, prompt) })
+    ? tokenizer.streamDecoder({
+      special: showControl,
+      // Stop strings of models are often marks of turns that are not the end of an answer by itself.
+      shown: request.stop ?? [],
+      textStart: startsText(tokenizer, prompt),
+    })
     : { push: () => "", flush: () => "" };
 
   const events = new EventQueue<Piece | AnyAnswerEvent>(() => {

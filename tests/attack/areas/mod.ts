@@ -4,6 +4,7 @@ import type { Area } from "../trial.ts";
 import { bodies } from "./bodies.ts";
 import { clients } from "./clients.ts";
 import { connections } from "./connections.ts";
+import { conversations } from "./conversations.ts";
 import { disks } from "./disks.ts";
 import { doors } from "./doors.ts";
 import { files } from "./files.ts";
@@ -25,6 +26,7 @@ export const areas: readonly Area[] = [
   disks,
   connections,
   bodies,
+  conversations,
   responses,
   templates,
   schemas,

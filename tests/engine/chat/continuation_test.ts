@@ -2,7 +2,8 @@
 // template, and the answer is what comes after it, in any format.
 
 import { type ChatMessage, type ChatRequest, RequestError } from "../../../engine/mod.ts";
-import { answerOf, CHATML, promptOf } from "./scripted_model.ts";
+import { renderChat } from "../../../engine/chat/mod.ts";
+import { answerOf, CHATML, promptOf, scripted } from "./scripted_model.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 
 const question: ChatMessage = { role: "user", content: "Why?" };
@@ -97,6 +98,17 @@ Deno.test("calls, results and images may come before what is continued", () => {
   ];
   const prompt = promptOf({ messages });
   assert(prompt.endsWith("noon<|im_end|>\n<|im_start|>assistant\nIt is "), prompt);
+});
+
+Deno.test("images stay where they are before what is continued", () => {
+  const images = [new Uint8Array(1)];
+  const messages: ChatMessage[] = [
+    { role: "user", content: "What is [img] here?", images },
+    { role: "assistant", content: "A " },
+  ];
+  const prompt = renderChat(scripted(), { messages });
+  const shown = "What is [img-0] here?<|im_end|>\n<|im_start|>assistant\nA ";
+  assertEquals(prompt, `<|im_start|>user\n${shown}`);
 });
 
 Deno.test("continueFinalMessage decides, by default whether an assistant spoke last", () => {

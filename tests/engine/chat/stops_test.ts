@@ -1,8 +1,10 @@
 // Stop strings in chats end the text of an answer and nothing else, however it comes in tokens: not
 // its thinking, its marks or the arguments of its calls. What a limit cuts off is no call.
 
-import type { ChatRequest } from "../../../engine/mod.ts";
-import { answerOf, eventsOf, type Script } from "./scripted_model.ts";
+import { type ChatRequest, loadModel } from "../../../engine/mod.ts";
+import { TOOL_TEMPLATE, writeTinyLlama } from "../../tiny_model.ts";
+import { folder, readAnswer, tinyLoad } from "../harness.ts";
+import { answerOf, CHATML, eventsOf, type Script } from "./scripted_model.ts";
 import { assert, assertEquals } from "@std/assert";
 
 const parameters = {
@@ -189,6 +191,44 @@ Deno.test("the beginning of a stop string that does not come is given out at the
   const request = { messages, tools, stop: ["look.!", "<tool_call>?"] };
   const { text, done } = await answerOf(request, { says: cut("Let me look.", 4) });
   assertEquals([text, done!.stopString], ["Let me look.", undefined]);
+});
+
+Deno.test("a stop string that is a control token ends an answer where it is a token", async () => {
+  const template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  for (
+    const [says, text, stopString] of [
+      [["Hi.", "<|im_start|>", "user"], "Hi.", "<|im_start|>"],
+      [["Hi.", "<|other|>", "user"], "Hi.user", undefined],
+      [["Hi <|im_", "start|>", "user"], "Hi ", "<|im_start|>"],
+    ] as [string[], string, string | undefined][]
+  ) {
+    const script = { template, says, controls: ["<|other|>"] };
+    const answer = await answerOf({ messages, stop: ["<|im_start|>"] }, script);
+    assertEquals([answer.text, answer.done!.stopString], [text, stopString]);
+    const thinks = { ...script, template: CHATML };
+    const chat = await answerOf({ messages, stop: ["<|im_start|>"] }, thinks);
+    assertEquals(chat.done!.stopString, stopString);
+  }
+});
+
+Deno.test("a model that gives several tokens at a time thinks the same with stop strings", async () => {
+  const path = `${folder}/stops.gguf`;
+  await writeTinyLlama(path, { template: TOOL_TEMPLATE, context: 1024 });
+  await using model = await loadModel(path, { ...tinyLoad, contextLength: 1024 });
+  const request = { messages, temperature: 0, maxTokens: 60, ignoreEnd: true };
+  const ask = (more: Partial<ChatRequest>) => readAnswer(model.chat({ ...request, ...more }));
+  const thought = await ask({ think: true });
+  assert(thought.thinking.length > 30);
+  const stop = [thought.thinking.slice(3, 6), thought.thinking.slice(12, 14), "\n"];
+  assertEquals((await ask({ think: true, stop })).thinking, thought.thinking);
+  const budget = await ask({ think: true, thinkBudget: 20 });
+  const late = await ask({ think: true, thinkBudget: 20, stop: [budget.text.slice(5, 9)] });
+  assertEquals(late.thinking, budget.thinking);
+  assertEquals(late.text, budget.text.slice(0, budget.text.indexOf(budget.text.slice(5, 9))));
+  const said = await ask({ think: false });
+  const ended = await ask({ think: false, stop: [said.text.slice(20, 23)] });
+  assertEquals(ended.text, said.text.slice(0, said.text.indexOf(said.text.slice(20, 23))));
+  assert(ended.done!.usage.completionTokens < 60);
 });
 
 Deno.test("log-probabilities stay with the text that is given out", async () => {
