@@ -143,7 +143,7 @@ Deno.test("thinking comes apart from an answer, which keeps to a format", async 
 });
 
 Deno.test("what the mask leaves out of a tool is logged, and refused where the tool is strict", async () => {
-  const parameters = { type: "object", properties: { n: { type: "string", pattern: "(a)\\1" } } };
+  const parameters = { type: "object", properties: { n: { type: "string", pattern: "(a+)\\1" } } };
   const tool = { ...forecast, function: { ...forecast.function, parameters } };
   const request = { model: "tools", messages, tools: [tool], options: { num_predict: 5 } };
   await client.chat(request);
