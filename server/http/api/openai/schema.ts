@@ -104,6 +104,16 @@ export const openAiChatSchema = closed({
   ...choiceMembers,
   messages: list(message),
   tools: list(tool),
+  continue_final_message: {
+    ...flag,
+    description:
+      "As vLLM has it: whether the answer continues the last message. Default: whether an " +
+      "assistant said it and called no tools.",
+  },
+  add_generation_prompt: {
+    ...flag,
+    description: "As vLLM has it: true, another message of the assistant follows the last one.",
+  },
   truncate: flag,
   return_progress: returnProgress,
   logprobs: flag,

@@ -3,6 +3,7 @@
 
 import {
   type ChatMessage,
+  type ChatRequest,
   type ModelInfo,
   type ToolCall,
   ValueBudget,
@@ -40,6 +41,7 @@ export function translateChat(body: ChatBody, info: ModelInfo): Translation {
     ...think,
     ...readTools(functions, body, info),
     ...readAlternatives(body.logprobs ?? false, body.top_logprobs, "top_logprobs"),
+    ...readContinuation(body),
     truncate: body.truncate ?? false,
     ...(body.return_progress && body.stream && { progress: true }),
   };
@@ -57,6 +59,24 @@ function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {
   for (const name of ["audio", "web_search_options"] as const) {
     if (body[name] != null) throw refusal(`${name} is not supported`, name);
   }
+}
+
+/** Whether the last message is continued, in the words of vLLM's two members. */
+function readContinuation(
+  { messages, continue_final_message: continues, add_generation_prompt: opens }: ChatBody,
+): Pick<ChatRequest, "continueFinalMessage"> {
+  if (continues && opens) {
+    const reason = "add_generation_prompt and continue_final_message exclude each other: give one";
+    throw refusal(reason, "add_generation_prompt");
+  }
+  const isAnswer = messages!.at(-1)!.role.toLowerCase() === "assistant";
+  if (opens === false && !(continues ?? isAnswer)) {
+    const reason =
+      "add_generation_prompt: false needs a message to continue (continue_final_message)";
+    throw refusal(reason, "add_generation_prompt");
+  }
+  const wanted = continues ?? (opens == null ? undefined : !opens);
+  return wanted === undefined ? {} : { continueFinalMessage: wanted };
 }
 
 function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {

@@ -116,6 +116,27 @@ Deno.test("members that are null are not given, and options of Ollama hold where
   assertEquals<unknown>(lastRequest(test), expected);
 });
 
+Deno.test("vLLM's members say whether the last message is continued", async () => {
+  const test = createTestApp(able);
+  const { post } = test;
+  const begun = [...messages, { role: "assistant", content: "It is" }];
+  for (
+    const [members, expected] of [
+      [{}, undefined],
+      [{ continue_final_message: true, add_generation_prompt: false }, true],
+      [{ continue_final_message: false }, false],
+      [{ add_generation_prompt: true }, false],
+      [{ add_generation_prompt: false }, true],
+    ] as [object, boolean | undefined][]
+  ) {
+    const { status } = await post(path, { model: "tiny", messages: begun, ...members });
+    assertEquals(status, 200);
+    assertEquals(lastRequest(test).continueFinalMessage, expected);
+  }
+  await post(path, { model: "tiny", messages, continue_final_message: true });
+  assertEquals(lastRequest(test).continueFinalMessage, true);
+});
+
 Deno.test("formats, efforts and choices of tools are translated one by one", async () => {
   const named = { name: "weather" };
   const other = { type: "function", function: { name: "other" } };

@@ -38,6 +38,18 @@ const args = "messages[0].tool_calls[0].function.arguments";
 export const chatFaults: Fault[] = [
   [chat, "", "missing request body"],
   [chat, "{x", "invalid JSON"],
+  [
+    chat,
+    { model, messages, continue_final_message: true, add_generation_prompt: true },
+    "exclude each other",
+    "add_generation_prompt",
+  ],
+  [
+    chat,
+    { model, messages, add_generation_prompt: false },
+    "needs a message to continue",
+    "add_generation_prompt",
+  ],
   [chat, [], "request body must be of type object"],
   [chat, { messages }, "model is required"],
   [chat, { model: "", messages }, "model is required"],
