@@ -1,4 +1,4 @@
-// What a client from npm is to this set: the packages that it is made of, what it can do, and how that
+// What a client from npm or PyPI is to this set: the packages that it is made of, what it can do, and how that
 // is tried; and how its programs are run, so that nothing of them is left behind.
 
 /** What is tried with the clients that can do it. */
@@ -14,7 +14,7 @@ export type Results = Partial<Record<CheckName, { failure?: string }>>;
 export interface Place {
   /** Address of the server, without a slash at the end. */
   url: string;
-  /** Folder with its node_modules. */
+  /** Folder with its node_modules, or a virtual environment of Python. */
   folder: string;
   /** A folder of its own for its settings, where it also works. */
   home: string;
@@ -27,7 +27,9 @@ export interface Place {
 /** A client. */
 export interface Client {
   name: string;
-  /** Packages with their versions: `name@1.2.3`. */
+  /** Whose packages these are: npm's, or PyPI's. Default: npm's. */
+  language?: "node" | "python";
+  /** Packages with their versions: `name@1.2.3`, of Python `name==1.2.3`. */
   packages: readonly string[];
   /** What it can do; the rest is no business of its kind. */
   can: readonly CheckName[];

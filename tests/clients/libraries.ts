@@ -2,19 +2,9 @@
 // the packages as npm installs them.
 
 import { PROJECT_ROOT } from "../source_files.ts";
-import {
-  type CheckName,
-  CHECKS,
-  type Client,
-  type Place,
-  type Results,
-  runProgram,
-} from "./client.ts";
+import { runChecks } from "./checked_program.ts";
+import { type CheckName, CHECKS, type Client, type Place, type Results } from "./client.ts";
 
-/** What a program may take. In milliseconds. */
-const LIMIT = 180_000;
-/** What the server may take to stop an answer that nobody waits for. In milliseconds. */
-const NOTICE = 5_000;
 /** What the programs import beside their packages, by the path below the project's root. */
 const SHARED = ["tests/clients/libraries/checks.ts", "tests/server/box_talk.ts"];
 
@@ -66,32 +56,7 @@ async function runLibrary(name: string, program: string, place: Place): Promise<
     await Deno.mkdir(`${place.folder}/${path}`.replace(/[^/]*$/, ""), { recursive: true });
     await Deno.copyFile(new URL(path, PROJECT_ROOT), `${place.folder}/${path}`);
   }
-  const command = [`${place.node}/node`, `${place.folder}/${source}`, name] as const;
-  const stoppedBefore = place.countStopped();
-  const { code, text, timedOut } = await runProgram([...command], place, LIMIT, {
-    QUERN_URL: place.url,
-    NODE_NO_WARNINGS: "1",
-  });
-  const results: Results = {};
-  const rest: string[] = [];
-  let abandoned = 0;
-  for (const line of text.split("\n")) {
-    const result = /^\{"check":/.test(line) && JSON.parse(line);
-    if (result) {
-      results[result.check as CheckName] = result;
-      abandoned = result.abandoned;
-    } else rest.push(line);
-  }
-  const deadline = Date.now() + NOTICE;
-  while (place.countStopped() < stoppedBefore + abandoned && Date.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  const stopped = place.countStopped() - stoppedBefore;
-  if (stopped < abandoned) {
-    results.abort = { failure: `the server stopped ${stopped} of ${abandoned} answers` };
-  }
   const { can } = libraries.find((client) => client.name === name)!;
-  const end = timedOut ? `it took over ${LIMIT / 1000} s` : `it ended with ${code}`;
-  const missing = { failure: [end, ...rest.slice(-30)].join("\n").trim() };
-  return { ...Object.fromEntries(can.map((check) => [check, missing])), ...results };
+  const command: [string, ...string[]] = [`${place.node}/node`, `${place.folder}/${source}`, name];
+  return await runChecks(command, can, place, { NODE_NO_WARNINGS: "1" });
 }

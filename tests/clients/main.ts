@@ -1,7 +1,7 @@
-// Unmodified clients from npm against a running server with the model in the box. Installs each with
-// npm, runs it as its users do, and prints what it did and what it could not.
+// Unmodified clients from npm and PyPI against a running server with the model in the box. Installs each
+// with npm or pip, runs it as its users do, and prints what it did and what it could not.
 //
-//   --only A,B     clients by name
+//   --only A,B     clients by name; `python` for all from PyPI
 //   --folder PATH  where packages are installed and kept. Default: quern-clients in the folder for caches
 //   --verbose      what failing clients wrote
 
@@ -11,6 +11,7 @@ import { agentClients } from "./agents.ts";
 import { CHECKS, type Client, type Results } from "./client.ts";
 import { libraries } from "./libraries.ts";
 import { promptfoo } from "./promptfoo.ts";
+import { pythonLibraries } from "./python_libraries.ts";
 import { startServer } from "./server.ts";
 
 /** What the clients run in; some want a later one than systems have. */
@@ -30,8 +31,11 @@ const { values } = parseArgs({
     verbose: { type: "boolean", default: false },
   },
 });
-const all = [...libraries, promptfoo, ...agentClients];
-const names = values.only?.split(",") ?? all.map(({ name }) => name);
+const all = [...libraries, promptfoo, ...agentClients, ...pythonLibraries];
+const names =
+  values.only?.split(",").flatMap((name) =>
+    name === "python" ? pythonLibraries.map(({ name }) => name) : [name]
+  ) ?? all.map(({ name }) => name);
 const unknown = names.filter((name) => !all.some((client) => client.name === name));
 if (unknown.length > 0) {
   const known = all.map(({ name }) => name).join(", ");
@@ -40,8 +44,7 @@ if (unknown.length > 0) {
 
 /** Installs packages into a folder of their own, unless they are there. */
 async function install(
-  name: string,
-  packages: readonly string[],
+  { name, packages, language = "node" }: Pick<Client, "name" | "packages" | "language">,
   environment: Record<string, string> = {},
 ): Promise<string> {
   const folder = `${values.folder}/${name.replaceAll(/[^\w.-]+/g, "_")}`;
@@ -51,23 +54,38 @@ async function install(
   say(`installing ${packages.join(" ")}`);
   await Deno.remove(folder, { recursive: true }).catch(() => {});
   await Deno.mkdir(folder, { recursive: true });
-  await Deno.writeTextFile(`${folder}/package.json`, '{ "private": true, "type": "module" }\n');
-  const { success, stderr } = await new Deno.Command("npm", {
-    args: ["install", "--save-exact", "--no-audit", "--no-fund", "--loglevel=error", ...packages],
-    cwd: folder,
-    env: environment,
+  if (language === "python") {
+    await run(["python3", "-m", "venv", folder], folder);
+    await run([`${folder}/bin/pip`, "install", "--quiet", ...packages], folder);
+  } else {
+    await Deno.writeTextFile(`${folder}/package.json`, '{ "private": true, "type": "module" }\n');
+    const options = ["--save-exact", "--no-audit", "--no-fund", "--loglevel=error"];
+    await run(["npm", "install", ...options, ...packages], folder, environment);
+  }
+  await Deno.writeTextFile(mark, wanted);
+  return folder;
+}
+
+/** Runs a program that installs. Errors: Error with what it wrote, unless it succeeded. */
+async function run(
+  [command, ...args]: [string, ...string[]],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<void> {
+  const { success, stderr } = await new Deno.Command(command, {
+    args,
+    cwd,
+    env,
     stdout: "null",
     stderr: "piped",
   }).output();
-  if (!success) throw new Error(`npm: ${new TextDecoder().decode(stderr).slice(0, 2000)}`);
-  await Deno.writeTextFile(mark, wanted);
-  return folder;
+  if (!success) throw new Error(`${command}: ${new TextDecoder().decode(stderr).slice(0, 2000)}`);
 }
 
 const scratch = await Deno.makeTempDir({ prefix: "quern-clients-" });
 await Deno.mkdir(`${scratch}/models`);
 await using server = await startServer(`${scratch}/models`);
-const runtime = `${await install("node", [NODE])}/node_modules/node`;
+const runtime = `${await install({ name: "node", packages: [NODE] })}/node_modules/node`;
 const node = `${runtime}/bin`;
 /** So that what has to be compiled is compiled for that Node, whichever the system has. */
 const building = {
@@ -91,7 +109,7 @@ const countStopped = () =>
 /** Installs and runs a client. What stops it is the failure of all that it can do. */
 async function attempt(client: Client): Promise<Results> {
   try {
-    const folder = await install(client.name, client.packages, building);
+    const folder = await install(client, building);
     const home = await Deno.makeTempDir({ dir: scratch });
     return await client.run({ url: server.url, folder, home, node, countStopped });
   } catch (error) {

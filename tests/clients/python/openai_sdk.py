@@ -1,0 +1,84 @@
+# The openai package: chat completions, responses and completions.
+
+import json
+
+from openai import OpenAI
+from pydantic import BaseModel
+
+import checks as box
+
+client = OpenAI(base_url=f"{box.URL}/v1", api_key="any", max_retries=0)
+completions = client.chat.completions
+common = {"model": box.MODEL, "temperature": 0}
+
+
+def user(content):
+    return [{"role": "user", "content": content}]
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+@box.check("chat")
+def _():
+    answer = completions.create(messages=user(box.SUM["question"]), **common)
+    box.says(answer.choices[0].message.content, box.SUM["answer"])
+    box.equals(answer.choices[0].finish_reason, "stop")
+    response = client.responses.create(input=box.SUM["question"], **common)
+    box.says(response.output_text, box.SUM["answer"])
+
+
+@box.check("stream")
+def _():
+    stream = completions.create(messages=user(box.SUM["question"]), stream=True, **common)
+    pieces = (chunk.choices[0].delta.content for chunk in stream if chunk.choices)
+    box.says(box.joined(pieces), box.SUM["answer"])
+    with client.responses.stream(input=box.SUM["question"], **common) as events:
+        pieces = (event.delta for event in events if event.type == "response.output_text.delta")
+        box.says(box.joined(pieces), box.SUM["answer"])
+
+
+@box.check("tools")
+def _():
+    messages = user(box.WEATHER["question"])
+    tools = [box.WEATHER_TOOL]
+    choice = completions.create(messages=messages, tools=tools, **common).choices[0]
+    box.equals(choice.finish_reason, "tool_calls")
+    call = choice.message.tool_calls[0]
+    content = box.tell_weather(json.loads(call.function.arguments))
+    messages += [choice.message, {"role": "tool", "tool_call_id": call.id, "content": content}]
+    told = completions.create(messages=messages, tools=tools, **common).choices[0].message
+    box.says(told.content, box.WEATHER["told"])
+
+
+@box.check("schema")
+def _():
+    ask = {"messages": user(box.PASSAGE["question"]), "response_format": Person, **common}
+    parsed = completions.parse(**ask).choices[0].message.parsed
+    box.equals(parsed.model_dump(), box.PASSAGE["facts"])
+    response = client.responses.parse(
+        input=box.PASSAGE["question"], text_format=Person, **common
+    )
+    box.equals(response.output_parsed.model_dump(), box.PASSAGE["facts"])
+
+
+@box.check("overflow")
+def _():
+    box.refuses_long(lambda: completions.create(messages=user(box.LONG), **common))
+    box.refuses_long(lambda: client.responses.create(input=box.LONG, **common))
+
+
+@box.check("abort")
+def _():
+    def chat():
+        with completions.create(model=box.ENDLESS, messages=user("Hi"), stream=True) as stream:
+            next(iter(stream))
+
+    def respond():
+        with client.responses.create(model=box.ENDLESS, input="Hi", stream=True) as stream:
+            next(iter(stream))
+
+    box.abandons(chat)
+    box.abandons(respond)
