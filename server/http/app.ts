@@ -61,9 +61,11 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
 
   app.notFound((context) => {
     const { method, path } = context.req;
-    if (dialectOf(context.req) === "ollama") return context.text("404 page not found", 404);
+    // A path that is no route belongs to no vendor: the client's header tells whose errors it reads.
+    const dialect = context.req.header("anthropic-version") ? "anthropic" : dialectOf(context.req);
+    if (dialect === "ollama") return context.text("404 page not found", 404);
     const state = `there is no ${method} ${path}: GET /openapi.json lists what there is`;
-    return errorResponse(dialectOf(context.req), 404, new HttpError(404, state));
+    return errorResponse(dialect, 404, new HttpError(404, state));
   });
   app.onError((error, context) => {
     logFailure(log, shownPath(context), error);

@@ -123,6 +123,17 @@ Deno.test("unknown paths get 404 and known paths with another method 405, both a
   }
 });
 
+Deno.test("a path that is no route answers Anthropic's clients in their form", async () => {
+  const { app } = createTestApp();
+  const headers = { "anthropic-version": "2023-06-01" };
+  for (const path of ["/v1/nope", "/v1/files", "/v1/messages/batches", "/nope"]) {
+    const response = await app.request(path, { method: "POST", headers });
+    const { type, error, request_id } = await response.json();
+    assertEquals([response.status, type, error.type], [404, "error", "not_found_error"]);
+    assertEquals(response.headers.get("request-id"), request_id);
+  }
+});
+
 Deno.test("below /v1 both are errors as the vendor's clients expect them, and say what to do", async () => {
   const { app } = createTestApp();
   const cases: [string, string, number, string][] = [

@@ -48,6 +48,8 @@ export function anthropicError(error: unknown, requestId: string): AnthropicErro
 
 /** The message of an error. By the one for a prompt that is too long, clients know to shorten it. */
 function wordsOf(error: unknown): string {
-  if (!(error instanceof ContextLengthError)) return sentenceOf(error);
-  return `prompt is too long: ${error.promptTokens} tokens > ${error.contextLength} maximum`;
+  const sentence = sentenceOf(error);
+  if (!(error instanceof ContextLengthError)) return sentence;
+  const { promptTokens, contextLength } = error;
+  return `prompt is too long: ${promptTokens} tokens > ${contextLength} maximum: ${sentence}`;
 }

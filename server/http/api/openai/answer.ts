@@ -19,7 +19,7 @@ export function waiting(ahead: number | undefined): SseComment[] {
 
 /** The last event of a stream that failed. */
 export function failed(error: unknown): ServerSentEvent<OpenAiError> {
-  return { data: openAiError(500, sentenceOf(error)) };
+  return { data: openAiError(500, sentenceOf(error), error) };
 }
 
 /** Seconds since 1970. */

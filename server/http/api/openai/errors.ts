@@ -30,7 +30,10 @@ const MAX_PARAM = 256;
  */
 export function openAiError(status: number, message: string, error?: unknown): OpenAiError {
   const param = error instanceof HttpError && error.param ? bounded(error.param, MAX_PARAM) : null;
-  return { error: { message, type: TYPES[status] ?? "api_error", param, code: codeOf(error) } };
+  const words = wordsOf(message, error);
+  return {
+    error: { message: words, type: TYPES[status] ?? "api_error", param, code: codeOf(error) },
+  };
 }
 
 /** A request that cannot be done as it stands, with the name of the member at fault. */
@@ -50,6 +53,12 @@ export function withParam(
   if (!(error instanceof SchemaError)) return error;
   const isOfTool = error.subject.startsWith("the schema of tool");
   return refusal(error.message, isOfTool ? "tools" : formatMember);
+}
+
+/** The message of an error. By OpenAI's words for a prompt that is too long, clients know to shorten it. */
+function wordsOf(message: string, error: unknown): string {
+  if (!(error instanceof ContextLengthError)) return message;
+  return `This model's maximum context length is ${error.contextLength} tokens: ${message}`;
 }
 
 function codeOf(error: unknown): string | null {

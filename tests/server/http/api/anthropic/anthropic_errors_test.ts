@@ -79,8 +79,9 @@ Deno.test("what a model cannot do is refused, thinking is left out", async () =>
 });
 
 Deno.test("errors of the engine before the first event become statuses, streamed or not", async () => {
+  const tooLong = new ContextLengthError(5000, 4096);
   const cases: [Error, number, string?][] = [
-    [new ContextLengthError(5000, 4096), 400, "prompt is too long: 5000 tokens > 4096 maximum"],
+    [tooLong, 400, `prompt is too long: 5000 tokens > 4096 maximum: ${tooLong.message}`],
     [new RequestError("top_p: out of range"), 400],
     [new SchemaError("/properties/a", "pattern", "no such group"), 400],
     [new ChatTemplateError("refused", "Roles must alternate"), 400],

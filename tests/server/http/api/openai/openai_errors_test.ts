@@ -96,7 +96,10 @@ Deno.test("errors of the engine before an answer begins become statuses, streame
         const response = await post(path, { ...body, ...members, stream });
         const { error: answered } = await response.json();
         assertEquals([response.status, answered.code], [status, code]);
-        assertEquals(answered.message, error.message);
+        const words = error instanceof ContextLengthError
+          ? `This model's maximum context length is 4096 tokens: ${error.message}`
+          : error.message;
+        assertEquals(answered.message, words);
         assertEquals(answered.type, status === 400 ? "invalid_request_error" : "api_error");
         assertEquals(response.headers.get("retry-after"), status === 503 ? "1" : null);
         const isOfTool = error.message.includes("tool");
@@ -113,6 +116,7 @@ Deno.test("a prompt over the window is refused with both numbers", async () => {
   const { error } = await (await post(chat, { model, messages })).json();
   assertStringIncludes(error.message, "the prompt is longer than the context length");
   assertStringIncludes(error.message, "5000 tokens, the window 4096");
+  assertStringIncludes(error.message, "This model's maximum context length is 4096 tokens");
 });
 
 Deno.test("requests beyond the queue get 503 with a time to come back", async () => {
