@@ -12,8 +12,8 @@ const WINDOWS = 2;
 testModel(NAME, "computes with as little error as llama.cpp", async () => {
   const text = await Deno.readTextFile(new URL("text.md", import.meta.url));
   const found = await measureDivergence(modelPath(NAME), text, WINDOWS);
-  // @FIGURES@
+  // 0.00226, 0.980 and 17.551 when this was written; over another text llama.cpp had 0.0051 and 0.962.
   assert(found.divergence < 0.003, `divergence ${found.divergence}`);
   assert(found.sameTop > 0.96, `same token at ${found.sameTop}`);
-  assert(Math.abs(found.perplexity - 0) < 0.02, `perplexity ${found.perplexity}`);
+  assert(Math.abs(found.perplexity - 17.551) < 0.02, `perplexity ${found.perplexity}`);
 });
