@@ -2,32 +2,17 @@
 // WGSL: naga, which Deno has, and Tint, Chrome's, where its package loads. Nothing is run.
 
 import { assert, assertEquals } from "@std/assert";
-import { loadModel } from "../../engine/mod.ts";
 import { DATA, hasData, namesIn } from "../conformance/logits.ts";
 import { requestAdapter } from "../../kernels/webgpu/mod.ts";
 import { DEVICES } from "../gpu.ts";
 import { KINDS, productKernels } from "../kernels/product_profiles.ts";
 import { DISTINCT_PROFILES, type Profile, PROFILES } from "../profiles.ts";
 import { demandsOf } from "../kernel_demands.ts";
-import { type Kernels, recordingGpu } from "../recording_gpu.ts";
-
-const STEPS = [1, 2, 3, 5, 9, 33, 72];
-const TOKENS = Array.from({ length: 72 }, (_, i) => (i * 37 + 11) % 100);
+import { modelKernels } from "../model_kernels.ts";
+import type { Kernels } from "../recording_gpu.ts";
 
 /** What a compiler has against a kernel. */
 type Compile = (code: string) => Promise<string[]>;
-
-/** The kernels of a model in every kind of step. */
-async function modelKernels(path: URL, profile: Profile): Promise<Kernels> {
-  const kernels: Kernels = new Map();
-  for (const exact of [false, true]) {
-    const device = { gpu: recordingGpu(profile, kernels) };
-    const limits = { contextLength: 128, maxSequences: 2, prefillChunk: 72 };
-    await using model = await loadModel(path, { ...limits, device, exact });
-    for (const chunk of STEPS) await model.logits(TOKENS, { chunkSize: chunk });
-  }
-  return kernels;
-}
 
 async function nagaErrors(): Promise<Compile> {
   const device = await (await requestAdapter(navigator.gpu))!.requestDevice({
