@@ -178,7 +178,8 @@ function toExtras(done: DoneEvent, total: number, load: number): FinalExtras {
 function toMetrics(usage: Usage, total: number, load: number): OllamaMetrics {
   const metrics = {
     total_duration: nanoseconds(total),
-    load_duration: nanoseconds(load),
+    // Clients compute with it, and Ollama's is never 0: looking a loaded model up takes time.
+    load_duration: Math.max(1, nanoseconds(load)),
     prompt_eval_count: usage.promptTokens,
     prompt_cached_count: usage.cachedTokens,
     prompt_eval_duration: nanoseconds(usage.promptMilliseconds),

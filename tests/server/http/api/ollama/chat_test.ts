@@ -33,7 +33,7 @@ Deno.test("POST /api/chat streams one record per piece of text and a final one",
     eval_duration: 20_000_000,
   });
   assert(Number.isInteger(total) && (total as number) > 0);
-  assert(load === undefined || Number.isInteger(load));
+  assert(Number.isInteger(load) && (load as number) > 0);
 });
 
 Deno.test("POST /api/chat without streaming puts the whole text into the final record", async () => {
