@@ -16,8 +16,10 @@ export interface ServerOptions {
   folder: string;
   /** Its environment beside ours. */
   environment?: Record<string, string>;
-  /** Most files and connections that it may have open. */
-  openFiles?: number;
+  /** Commands of a shell that come first, such as "ulimit -n 200". */
+  before?: string;
+  /** Where its log goes instead of here: to a full disk, or into a pipe that nobody reads. */
+  log?: "full" | "unread";
 }
 
 const running = new Set<Server>();
@@ -39,24 +41,24 @@ export class Server implements AsyncDisposable {
   readonly #reading: Promise<void>;
   readonly #listening = Promise.withResolvers<void>();
 
-  private constructor({ folder, environment = {}, openFiles }: ServerOptions) {
+  private constructor({ folder, environment = {}, before = ":", log }: ServerOptions) {
     const program = [Deno.execPath(), "run", "-A", "--no-check", "mod.ts", "serve"];
-    const [command = "", ...args] = openFiles === undefined
-      ? program
-      : ["sh", "-c", `ulimit -n ${openFiles}; exec "$@"`, "sh", ...program];
+    const to = log === "full" ? "2>/dev/full" : "";
+    const args = ["-c", `${before}; exec "$@" ${to}`, "sh", ...program];
+    const port = log ? freePort() : 0;
     // There before anybody looks what lies in the folder, if anything can be written there.
     try {
       Deno.mkdirSync(cacheOf(folder), { recursive: true });
     } catch {
       // Then nothing is kept.
     }
-    this.#process = new Deno.Command(command, {
+    this.#process = new Deno.Command("sh", {
       args,
       cwd: PROJECT_ROOT,
       env: {
         OLLAMA_MODELS: folder,
         QUERN_MODELS: folder,
-        OLLAMA_HOST: "127.0.0.1:0",
+        OLLAMA_HOST: `127.0.0.1:${port}`,
         QUERN_CACHE: cacheOf(folder),
         QUERN_NO_SETUP: "1",
         NO_COLOR: "1",
@@ -66,7 +68,7 @@ export class Server implements AsyncDisposable {
       stdout: "null",
       stderr: "piped",
     }).spawn();
-    this.#reading = this.#read();
+    this.#reading = log ? this.#find(port) : this.#read();
     running.add(this);
     this.#process.status.then((status) => {
       this.ended = status;
@@ -151,6 +153,20 @@ export class Server implements AsyncDisposable {
     await this.untilEnded();
   }
 
+  /** Waits for a server whose log is not here, which nobody reads to the end. */
+  async #find(port: number): Promise<void> {
+    const url = `http://127.0.0.1:${port}`;
+    while (!this.ended && this.url === "") {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const answer = await fetch(`${url}/health`).catch(() => undefined);
+      await answer?.body?.cancel();
+      if (answer) this.url = url;
+    }
+    this.#listening.resolve();
+    await this.#process.status;
+    await this.#process.stderr.cancel();
+  }
+
   async #read(): Promise<void> {
     let text = "";
     for await (const piece of this.#process.stderr.pipeThrough(new TextDecoderStream())) {
@@ -168,6 +184,11 @@ export class Server implements AsyncDisposable {
     }
     if (text !== "") this.lines.push(text);
   }
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
 }
 
 /** Bytes of memory of a process; 0 where the system does not say, or it has ended. */

@@ -94,16 +94,20 @@ export class Places {
     return true;
   }
 
-  /** The one that can be done without most, and since when. */
+  /**
+   * The one that can be done without most, and since when. One that has just come is idle too, but it
+   * is not waited for where another has had its time.
+   */
   #idlest(): { connection: Connection; since: number } | undefined {
-    return this.#earliest(({ idleSince }) => idleSince) ??
-      this.#earliest(({ mayEndFrom }) => mayEndFrom);
+    const now = performance.now();
+    return this.#earliest(({ idleSince }) => idleSince, now - LEAST_STAY) ??
+      this.#earliest(({ mayEndFrom }) => mayEndFrom, now - LEAST_STAY) ??
+      this.#earliest(({ idleSince, mayEndFrom }) => idleSince ?? mayEndFrom, now);
   }
 
-  /** The connection with the earliest of some times that are past. */
-  #earliest(timeOf: (connection: Connection) => number | undefined) {
+  /** The connection with the earliest of some times, if that is not after a certain one. */
+  #earliest(timeOf: (connection: Connection) => number | undefined, latest: number) {
     let earliest: { connection: Connection; since: number } | undefined;
-    let latest = performance.now();
     for (const connection of this.taken) {
       const since = timeOf(connection) ?? Infinity;
       if (since > latest) continue;

@@ -7,7 +7,7 @@ import { nextTask } from "../../../engine/mod.ts";
  * Bytes of a body after which the event loop continues: neither a source that has the next piece at
  * hand nor a client that takes all at once ever waits, and nobody else would be served.
  */
-const TURN_BYTES = 128 * 2 ** 10;
+const TURN_BYTES = 64 * 2 ** 10;
 
 /** The receiver of the bytes. */
 export interface ByteSink {

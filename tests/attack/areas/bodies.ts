@@ -200,6 +200,73 @@ const MANY: [string, string, () => Record<string, unknown>][] = [
   })],
 ];
 
+/** Names that no file can have, and such as should not be kept. */
+const NAMES: [string, string][] = [
+  ["300 letters", "a".repeat(300)],
+  ["a path of 300 letters", `/${"a".repeat(300)}.gguf`],
+  ["a path of 9,000", `${"/a".repeat(4500)}.gguf`],
+  ["a NUL", "/tmp/a\0b.gguf"],
+  ["a megabyte", "n".repeat(MiB)],
+  ["a path of a megabyte", `/${"n".repeat(MiB)}.gguf`],
+];
+
+/** A name in every place of a request that takes one, and then the list of what was asked. */
+function nameCases(): Case[] {
+  const digest = `sha256:${"0".repeat(64)}`;
+  return NAMES.map(([name, text]): Case => ({
+    name: `a name of ${name}`,
+    async run(trial) {
+      const sound = Object.entries(soundBodies());
+      const bodies: [string, Record<string, unknown>][] = [
+        ...sound.map(([path, body]): [string, typeof body] => [path, { ...body, model: text }]),
+        ["/api/copy", { source: text, destination: "b" }],
+        ["/api/copy", { source: "tiny", destination: text }],
+        ["/api/pull", { model: text, stream: false }],
+        ["/api/plan", { model: "tiny", options: { draft: text } }],
+        ["/api/create", { model: text, from: "tiny", stream: false }],
+        ["/api/create", { model: "new", from: text, stream: false }],
+        ["/api/create", { model: "new", files: { [text]: digest }, stream: false }],
+        ["/api/create", { model: "new", files: { "a.gguf": text }, stream: false }],
+      ];
+      for (const [path, body] of bodies) {
+        const { status, text: said } = await trial.ask({ path, body, seconds: 10 });
+        const isRefused = status >= 400 && status < 500 && said.length < 10_000;
+        trial.check(isRefused, () => `${path}: ${status} ${said.slice(0, 200)}`);
+      }
+      const { status, text: kept } = await trial.ask({ path: "/api/requests" });
+      const isShort = status === 200 && kept.length < 200_000;
+      trial.check(isShort, () => `/api/requests: ${status}, ${kept.length} characters`);
+      const longest = Math.max(...trial.server.lines.map(({ length }) => length));
+      trial.check(longest < 10_000, () => `a line of ${longest} characters is in the log`);
+      return bodies.length + 2;
+    },
+  }));
+}
+
+/** Requests that need much of the server's own thread, many at once: others are served beside them. */
+function heavyCases(): Case[] {
+  const model = "quern:tiny";
+  const cases: [string, number, string, object | undefined][] = [
+    ["plans", 16, "/api/plan", { model }],
+    ["long texts to split", 4, "/api/tokenize", { model, text: "word ".repeat(50_000) }],
+    ["headers", 16, "/api/show", { model, verbose: true }],
+    ["texts to embed", 4, "/api/embed", { model, input: Array(1000).fill("x") }],
+    ["looks at the machine", 8, "/api/doctor", undefined],
+    ["descriptions of the API", 16, "/openapi.json", undefined],
+    ["pages of the guide", 16, "/docs/guide/settings", undefined],
+  ];
+  return cases.map(([what, many, path, body]): Case => ({
+    name: `${many} ${what} at once`,
+    async run(trial) {
+      const ask = () => trial.ask({ path, ...body && { body }, seconds: 60 });
+      const answers = await Promise.all(Array.from({ length: many }, ask));
+      for (const { status } of answers) {
+        trial.check([200, 503].includes(status), () => `${path}: ${status}`);
+      }
+    },
+  }));
+}
+
 /** Bodies and their members. */
 export const bodies: Area = {
   name: "bodies",
@@ -231,6 +298,13 @@ export const bodies: Area = {
         run: (trial) => mutate(trial, path, new Draws(own)),
       };
     });
-    return [...wholeBodies(world), ...many, embeds, ...random];
+    return [
+      ...wholeBodies(world),
+      ...many,
+      embeds,
+      ...nameCases(),
+      ...heavyCases(),
+      ...random,
+    ];
   },
 };

@@ -2,7 +2,7 @@
 // nothing remains of clients that left, and the server's memory does not grow.
 
 import { Draws } from "../../engine/grammar/fuzz/draws.ts";
-import type { Server } from "../server.ts";
+import { Server } from "../server.ts";
 import { type Area, type Case, recordsOf, type Trial, type World } from "../trial.ts";
 
 const CLIENTS = 64;
@@ -173,9 +173,42 @@ function unloads({ draws, count }: World): Case[] {
   });
 }
 
+/** Models in processes of their own, each of which is killed while nobody uses it. */
+function kills({ folder, count }: World): Case {
+  return {
+    name: "processes of idle models are killed",
+    isUnwatched: true,
+    async run(trial) {
+      await using server = await Server.start({
+        folder,
+        environment: { QUERN_ISOLATION: "process" },
+      });
+      const all = questions().filter(({ body }) => body.model === "tiny");
+      const wanted = count(all.length);
+      await trial.ask({ ...all[0]!, seconds: 30 }, server);
+      for (const question of all.slice(0, wanted)) {
+        for (const pid of childrenOf(server.pid)) Deno.kill(pid, "SIGKILL");
+        const { status, text } = await trial.ask({ ...question, seconds: 30 }, server);
+        trial.check(status === 200, () => `then ${question.path}: ${status} ${text}`);
+      }
+      return wanted;
+    },
+  };
+}
+
+/** The processes that a process has started; none where the system does not say. */
+function childrenOf(pid: number): number[] {
+  try {
+    const text = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`);
+    return text.split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
 /** Clients. */
 export const clients: Area = {
   name: "clients",
   weight: 3,
-  cases: (world) => [crowd(world), flatMemory(world), ...unloads(world)],
+  cases: (world) => [crowd(world), flatMemory(world), kills(world), ...unloads(world)],
 };

@@ -210,7 +210,7 @@ function tooMany({ folder }: World): Case {
     name: "400 connections where there are files for 200",
     isUnwatched: true,
     async run(trial) {
-      await using server = await Server.start({ folder, openFiles: 200 });
+      await using server = await Server.start({ folder, before: "ulimit -n 200" });
       const open = await Promise.allSettled(Array.from({ length: 400 }, () => connect(server)));
       await wait(2000);
       trial.check(!server.ended, () => `the server ended: ${server.tail()}`);
@@ -229,6 +229,57 @@ function tooMany({ folder }: World): Case {
       trial.check(server.openFiles() < 100, () => `${server.openFiles()} files are open`);
     },
   };
+}
+
+/** Connections in all, more than a server holds. */
+const CROWD = 1100;
+
+/** Clients that keep the server waiting, each in one way, while others ask and models are loaded. */
+function crowds({ folder, share }: World): Case[] {
+  const starts: [string, string][] = [
+    ["say nothing", ""],
+    ["send half a head", `GET /api/tags HTTP/1.1\r\n${HOST.slice(0, -3)}`],
+    ["send half a body", post("/api/chat", "Content-Length: 99\r\n", "{")],
+    ["do not read", `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`.repeat(20)],
+  ];
+  const limits = ["ulimit -n 1024", "ulimit -n 200", "ulimit -n 40"];
+  return starts.flatMap(([what, text], index) =>
+    limits.map((before, limit): [string, number] => [before, limit])
+      .filter(([, limit]) => share === 1 || limit === index % limits.length)
+      .map(([before]): Case => ({
+        name: `${CROWD} clients that ${what}, ${before}`,
+        isUnwatched: true,
+        async run(trial) {
+          await using server = await Server.start({ folder, before });
+          const open: Deno.TcpConn[] = [];
+          try {
+            while (open.length < CROWD) {
+              const connection = await connect(server);
+              open.push(connection);
+              // The server may have ended it to make room for another.
+              await writeAll(connection, new TextEncoder().encode(text)).catch(() => {});
+            }
+            // Those who have sent a whole head have their places for a second.
+            await wait(1500);
+            const headers = { connection: "close" };
+            for (let asked = 0; asked < 10; asked++) {
+              const { status } = await trial.ask({ path: "/api/tags", headers }, server);
+              trial.check(status === 200, () => `/api/tags beside them: ${status}`);
+            }
+            const body = JSON.parse(small);
+            const { status, text: said } = await trial.ask(
+              { path: "/api/generate", body, headers, seconds: 20 },
+              server,
+            );
+            const isRight = status === 200 || before.endsWith("40") && status === 503;
+            trial.check(isRight, () => `/api/generate beside them: ${status} ${said}`);
+          } finally {
+            for (const connection of open) connection.close();
+          }
+          trial.check(!server.ended, () => `the server ended: ${server.tail()}`);
+        },
+      }))
+  );
 }
 
 /** The status for a client that asks once and waits for the end; 0 if there is none. */
@@ -317,6 +368,15 @@ export const connections: Area = {
         await wait(700);
       },
     };
-    return [...odd, ...random, torn, rush(world), tooMany(world), idle(world), ...hangUps(world)];
+    return [
+      ...odd,
+      ...random,
+      torn,
+      rush(world),
+      tooMany(world),
+      idle(world),
+      ...crowds(world),
+      ...hangUps(world),
+    ];
   },
 };

@@ -145,6 +145,57 @@ async function readOnly(trial: Trial, disk: Disk): Promise<number> {
   return 9;
 }
 
+/** Requests whose addresses fill a pipe, of 64 KiB, many times. */
+const LOGGED = 400;
+
+/** A log that goes to a full disk, or into a pipe that nobody reads: no request may notice. */
+function logCases({ folder }: World): Case[] {
+  return (["full", "unread"] as const).map((log): Case => ({
+    name: `a log that is ${log}`,
+    isUnwatched: true,
+    async run(trial) {
+      await using server = await Server.start({ folder, log });
+      for (let asked = 0; asked < LOGGED; asked++) {
+        const { status } = await trial.ask({ path: `/${"x".repeat(60_000)}` }, server);
+        if (status === 404) continue;
+        return trial.check(false, () => `request ${asked}: ${status}`);
+      }
+      const body = { model: "quern:tiny", prompt: "x", stream: false, options: { num_predict: 2 } };
+      const { status } = await trial.ask({ path: "/api/generate", body, seconds: 20 }, server);
+      trial.check(status === 200, () => `then /api/generate: ${status}`);
+      const { text } = await trial.ask({ path: "/metrics" }, server);
+      const lost = Number(/^quern_log_lines_lost_total (\d+)$/m.exec(text)?.[1]);
+      trial.check(log !== "full" || lost >= LOGGED, () => `${lost} lines are said to be lost`);
+      trial.check(await server.stop(), () => "it does not stop in good order");
+    },
+  }));
+}
+
+/** A folder of models that is a file. */
+function noFolder({ scratch }: World): Case {
+  return {
+    name: "a folder of models that is a file",
+    isUnwatched: true,
+    async run(trial) {
+      const folder = await Deno.makeTempFile({ dir: scratch });
+      await using server = await Server.start({ folder });
+      const ask = async (method: string, path: string, body: object, statuses: number[]) => {
+        const { status, text } = await trial.ask({ method, path, body, seconds: 20 }, server);
+        const isRight = statuses.includes(status) && !text.includes(folder);
+        trial.check(isRight, () => `${method} ${path}: ${status} ${text}`);
+      };
+      const from = { model: "new", from: "quern:tiny", system: "x", stream: false };
+      await ask("POST", "/api/show", { model: "none" }, [404]);
+      await ask("POST", "/api/create", from, [507]);
+      await ask("POST", "/api/copy", { source: "quern:tiny", destination: "b" }, [507]);
+      await ask("DELETE", "/api/delete", { model: "quern:tiny" }, [507]);
+      const prompt = { model: "quern:tiny", prompt: "x", stream: false };
+      await ask("POST", "/api/generate", { ...prompt, options: { num_predict: 2 } }, [200]);
+      return 5;
+    },
+  };
+}
+
 /** Disks. */
 export const disks: Area = {
   name: "disks",
@@ -155,6 +206,11 @@ export const disks: Area = {
       isUnwatched: true,
       run: (trial) => withDisk(world, trial, (disk) => attack(trial, disk)),
     });
-    return [caseOf("a full disk", full), caseOf("a disk that may not be written", readOnly)];
+    return [
+      caseOf("a full disk", full),
+      caseOf("a disk that may not be written", readOnly),
+      ...logCases(world),
+      noFolder(world),
+    ];
   },
 };

@@ -101,6 +101,7 @@ async function statusOf(server: Server, head: string): Promise<number> {
 const FOREIGN_HOSTS = [
   ...["evil.com", "evil.com:80", "127.0.0.1.evil.com", "localhost.evil.com", "evil.com:11434"],
   ...["xn--localhost-", "local.host", "evil.com.", "a@evil.com"],
+  ...["evil.com/pc.local", "evil.com?a.localhost", "evil.com#a.internal"],
 ];
 
 /** A page of another site whose name leads here. */
@@ -127,6 +128,56 @@ function hostCases({ folder }: World): Case[] {
       return 2 * FOREIGN_HOSTS.length + 1;
     },
   }));
+}
+
+/** Origins of pages that are not of this machine, however much they look like it. */
+const FOREIGN_ORIGINS = [
+  ...["http://evil.com", "http://localhost.evil.com", "http://localhost:80.evil.com", "null"],
+  ...["http://127.0.0.1:80.evil.com", "https://[::1]:443.evil.com", "http://localhost:80@evil.com"],
+  ...["http://evil.com/localhost", "http://evil.com#localhost:80", "http://localhost:x"],
+  ...["https://evil.com/.example.org", "https://evil.com:1.example.org", "http://a.example.org"],
+];
+
+/** Pages of other sites, and pages whose site is admitted by a pattern. */
+function originCase({ folder }: World): Case {
+  return {
+    name: "origins of other sites",
+    async run(trial) {
+      const environment = { OLLAMA_ORIGINS: "https://*.example.org" };
+      await using server = await Server.start({ folder, environment });
+      const { host } = new URL(server.url);
+      const ask = (method: string, origin: string) =>
+        statusOf(server, `${method} /api/tags HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}`);
+      for (const origin of FOREIGN_ORIGINS) {
+        for (const method of ["GET", "OPTIONS"]) {
+          const status = await ask(method, origin);
+          trial.check(status === 403, () => `${method} from ${origin}: ${status}`);
+        }
+      }
+      for (const origin of ["http://localhost:3000", "https://chat.example.org"]) {
+        const status = await ask("GET", origin);
+        trial.check(status === 200, () => `GET from ${origin}: ${status}`);
+      }
+      return 2 * FOREIGN_ORIGINS.length + 2;
+    },
+  };
+}
+
+/** Addresses that need no key, with names that no file can have. */
+function openNames(): Case {
+  const names = ["a".repeat(300), "a".repeat(5000), "%00", "..%2f..%2fetc%2fpasswd", "%ff"];
+  return {
+    name: "names that no file can have, where no key is needed",
+    async run(trial) {
+      for (const name of names) {
+        for (const path of [`/docs/guide/${name}`, `/web/${name}.js`, `/web/${name}`]) {
+          const { status } = await trial.ask({ path });
+          trial.check([400, 404].includes(status), () => `${path.slice(0, 80)}: ${status}`);
+        }
+      }
+      return 3 * names.length;
+    },
+  };
 }
 
 /** Files around a store and in it that no name may reach, except for the lock and its list. */
@@ -256,6 +307,8 @@ export const doors: Area = {
   cases: (world) => [
     ...keyCases(world),
     ...hostCases(world),
+    originCase(world),
+    openNames(),
     ...nameCases(world),
     ...remoteCases(),
     ...forgedTurns(),

@@ -169,6 +169,24 @@ Deno.test("a new connection takes the place of a head, a body or a reader that d
   }
 });
 
+Deno.test("half a head that has had its time gives way before a connection that has just come", async () => {
+  using clock = new Clock();
+  await using server = serve(ok, { maxConnections: 3 });
+  const held: RawClient[] = [];
+  for (let count = 0; count < 3; count++) {
+    held.push(await server.connect());
+    await held[count]!.send(GET.slice(0, -2));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  clock.pass(60);
+  // Time stands still from here on: nobody may wait for another to have been there for a while.
+  for (let count = 0; count < 3; count++) held.push(await server.connect());
+  for (const client of held.slice(0, 3)) assertEquals(await client.rest(), "");
+  await held[5]!.send(GET);
+  assertEquals((await held[5]!.answer()).body, "ok");
+  for (const client of held) client[Symbol.dispose]();
+});
+
 Deno.test("where no connection idles, those beyond the bound get 503 and when to come back", async () => {
   const gate = Promise.withResolvers<void>();
   let running = 0;
