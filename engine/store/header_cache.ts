@@ -1,6 +1,7 @@
 // A cache of headers and digests of model files. An entry is valid while size and time of change
 // are the same.
 
+import { BoundedCache } from "./bounded_cache.ts";
 import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
 import type { StoreOptions } from "./types.ts";
@@ -12,6 +13,11 @@ const FULL_DIGEST_BYTES = 64 * 2 ** 20;
  * change.
  */
 const DIGEST_HEAD_BYTES = 2 ** 20;
+
+/** Bytes of headers' facts that are kept in memory: those of some ten thousand files. */
+const MOST_FACTS = 16 * 2 ** 20;
+/** Bytes that the facts of a file take besides those of its header, about. */
+const ENTRY_BYTES = 512;
 
 /** A file at a time. */
 export interface Stamped {
@@ -32,7 +38,7 @@ interface Facts {
 /** Remembers headers and digests of files. */
 export class HeaderCache {
   readonly #inspect: StoreOptions["inspect"];
-  readonly #facts = new Map<string, Facts>();
+  readonly #facts = new BoundedCache<Facts>(MOST_FACTS);
 
   /** @param inspect reads a header */
   constructor(inspect: StoreOptions["inspect"]) {
@@ -42,10 +48,7 @@ export class HeaderCache {
   /** The header of a file. */
   async info(file: Stamped): Promise<ModelInfo> {
     const facts = this.#factsOf(file);
-    const { path, projector } = file;
-    facts.info ??= projector === undefined
-      ? this.#inspect(path)
-      : this.#inspect(path, { projector });
+    facts.info ??= this.#read(file, facts);
     try {
       return await facts.info;
     } catch (error) {
@@ -53,6 +56,17 @@ export class HeaderCache {
       delete facts.info;
       throw error;
     }
+  }
+
+  async #read(file: Stamped, facts: Facts): Promise<ModelInfo> {
+    const { path, projector } = file;
+    const info = projector === undefined
+      ? await this.#inspect(path)
+      : await this.#inspect(path, { projector });
+    if (this.#facts.get(keyOf(file)) === facts) {
+      this.#facts.set(keyOf(file), facts, ENTRY_BYTES + 2 * JSON.stringify(info).length);
+    }
+    return info;
   }
 
   /**
@@ -63,13 +77,16 @@ export class HeaderCache {
     return this.#factsOf(file).digest ??= digestFile(file);
   }
 
-  #factsOf({ path, projector, size, modified }: Stamped): Facts {
-    const stamp = `${size}:${modified.getTime()}`;
-    const key = JSON.stringify([path, projector]);
-    let facts = this.#facts.get(key);
-    if (facts?.stamp !== stamp) this.#facts.set(key, facts = { stamp });
+  #factsOf(file: Stamped): Facts {
+    const stamp = `${file.size}:${file.modified.getTime()}`;
+    let facts = this.#facts.get(keyOf(file));
+    if (facts?.stamp !== stamp) this.#facts.set(keyOf(file), facts = { stamp }, ENTRY_BYTES);
     return facts;
   }
+}
+
+function keyOf({ path, projector }: Stamped): string {
+  return JSON.stringify([path, projector]);
 }
 
 async function digestFile({ path, size, modified }: Stamped): Promise<string> {

@@ -14,17 +14,37 @@ export interface ModelBlobs {
   readonly config: ModelConfig;
   readonly source: ModelSource;
   readonly defaults: ModelDefaults;
+  /** Bytes of all that was read. */
+  readonly bytes: number;
 }
+
+/** Most bytes of all small blobs of a model together. */
+const MAX_BYTES = 64 * 2 ** 20;
+
+/** Reads the bytes of a layer. */
+type ReadLayer = (layer: Layer) => Promise<Uint8Array>;
 
 /**
  * Reads the blobs of a manifest, except the weights.
  *
- * @throws {StoreError} if a blob is missing or invalid, or there are no weights
+ * @throws {StoreError} if a blob is missing or invalid, there are no weights, or the blobs are larger
+ *   than 64 MiB together
  */
 export async function readModelBlobs(blobs: BlobStore, manifest: Manifest): Promise<ModelBlobs> {
-  const config = await readJson<ModelConfig>(blobs, manifest.config);
+  let bytes = 0;
+  const read: ReadLayer = async ({ digest }) => {
+    bytes += await blobs.sizeOf(digest) ?? 0;
+    if (bytes > MAX_BYTES) {
+      throw new StoreError(
+        `Cannot read the model: its texts have more than ${MAX_BYTES} bytes together`,
+      );
+    }
+    return await blobs.read(digest);
+  };
+  const config = await readJson<ModelConfig>(read, manifest.config);
   const source = sourceOf(blobs, manifest, config);
-  return { manifest, config, source, defaults: await readDefaults(blobs, manifest, config) };
+  const defaults = await readDefaults(read, manifest, config);
+  return { manifest, config, source, defaults, bytes };
 }
 
 /** Size of all blobs of a manifest in bytes. */
@@ -78,40 +98,42 @@ function sourceOf(blobs: BlobStore, { layers }: Manifest, config: ModelConfig): 
 }
 
 async function readDefaults(
-  blobs: BlobStore,
+  read: ReadLayer,
   { layers }: Manifest,
   { template_source: templateSource, renderer, parser, requires }: ModelConfig,
 ): Promise<ModelDefaults> {
   const ofKind = (...kinds: string[]) =>
     layers.filter(({ mediaType }) => kinds.includes(mediaType));
   const text = async (layer: Layer | undefined) =>
-    layer && new TextDecoder().decode(await blobs.read(layer.digest));
+    layer && new TextDecoder().decode(await read(layer));
   const json = async <T>(layer: Layer | undefined, otherwise: T) =>
-    layer ? await readJson<T>(blobs, layer) : otherwise;
+    layer ? await readJson<T>(read, layer) : otherwise;
   const template = await text(ofKind(MEDIA.template, MEDIA.prompt).at(-1));
   const system = await text(ofKind(MEDIA.system).at(-1));
-  const licenses = await Promise.all(ofKind(MEDIA.license).map(text));
+  const license: string[] = [];
+  for (const layer of ofKind(MEDIA.license)) license.push((await text(layer))!);
   return {
     ...(template !== undefined && { template }),
     ...(templateSource && { templateSource }),
     ...(system !== undefined && { system }),
     parameters: await json<Record<string, unknown>>(ofKind(MEDIA.params).at(-1), {}),
     messages: await json<ModelDefaults["messages"]>(ofKind(MEDIA.messages).at(-1), []),
-    license: licenses.map((license) => license!),
+    license,
     ...(renderer && { renderer }),
     ...(parser && { parser }),
     ...(requires && { requires }),
   };
 }
 
-async function readJson<T>(blobs: BlobStore, { digest, mediaType }: Layer): Promise<T> {
-  const bytes = await blobs.read(digest);
+async function readJson<T>(read: ReadLayer, layer: Layer): Promise<T> {
+  const bytes = await read(layer);
   try {
     const value = JSON.parse(new TextDecoder().decode(bytes));
     if (typeof value === "object" && value !== null) return value;
   } catch {
     // Reported below.
   }
+  const { digest, mediaType } = layer;
   throw new StoreError(`Cannot read blob ${digest} as ${mediaType}: it is not a JSON document`);
 }
 

@@ -7,6 +7,7 @@ import { SharedRuns } from "../async.ts";
 import { ModelNotFoundError } from "../errors.ts";
 import type { ModelInfo } from "../types/mod.ts";
 import { BlobStore } from "./blobs.ts";
+import { BoundedCache } from "./bounded_cache.ts";
 import { BuiltinModels } from "./builtin_models.ts";
 import { BlobCollector, type PruneResult } from "./collector.ts";
 import { StoreError } from "./errors.ts";
@@ -22,6 +23,9 @@ import { ModelName } from "./model_name.ts";
 import { BlobNotes } from "./notes.ts";
 import type { StoreEntry, StoreOptions } from "./types.ts";
 
+/** Bytes of small blobs that are kept in memory: those of some hundred models. */
+const MOST_CONTENTS = 16 * 2 ** 20;
+
 /** The store: finds, lists, adds and removes models. */
 export class ModelStore {
   /** The content of all models. */
@@ -36,7 +40,7 @@ export class ModelStore {
   /** Concurrent requests for the same model share one lookup. */
   readonly #lookups = new SharedRuns<{ entry?: StoreEntry | undefined; isNamed: boolean }>();
   /** Contents of the small blobs, by digest of the manifest. */
-  readonly #contents = new Map<string, Promise<ModelBlobs>>();
+  readonly #contents = new BoundedCache<ModelBlobs>(MOST_CONTENTS);
   readonly #digests = new WeakMap<Manifest, string>();
   /** The last reported error of each broken model, by path. */
   readonly #reported = new Map<string, string>();
@@ -57,12 +61,13 @@ export class ModelStore {
   /** All readable models, the latest first, followed by those of the program. */
   async list(): Promise<StoreEntry[]> {
     const entries: StoreEntry[] = [];
+    const broken = new Set<string>();
     const add = async (path: string, read: () => Promise<StoreEntry | undefined>) => {
       try {
         const entry = await read();
         if (entry) entries.push(entry);
-        this.#reported.delete(path);
       } catch (error) {
+        broken.add(path);
         this.#report(path, error);
       }
     };
@@ -80,6 +85,7 @@ export class ModelStore {
     for (const file of await this.#builtin.list()) {
       if (!known.has(keyOf(file.name))) await add(file.path, () => this.#openFile(file));
     }
+    for (const path of this.#reported.keys()) if (!broken.has(path)) this.#reported.delete(path);
     return entries;
   }
 
@@ -293,13 +299,12 @@ export class ModelStore {
     return { name: name.toString(), size, modified, info, source, defaults, manifest, config };
   }
 
-  #readBlobs(manifest: Manifest, digest: string): Promise<ModelBlobs> {
+  async #readBlobs(manifest: Manifest, digest: string): Promise<ModelBlobs> {
     const known = this.#contents.get(digest);
     if (known) return known;
-    const reading = readModelBlobs(this.blobs, manifest);
-    this.#contents.set(digest, reading);
-    reading.catch(() => this.#contents.delete(digest));
-    return reading;
+    const contents = await readModelBlobs(this.blobs, manifest);
+    this.#contents.set(digest, contents, contents.bytes);
+    return contents;
   }
 
   async #requireBlobs(name: ModelName, digests: string[]): Promise<void> {

@@ -43,6 +43,7 @@ async function writeReport(peer?: string): Promise<{ json: string; text: string;
           choice: { kind: "webgpu", reason: "a test" },
           profile: { ...cpu, capabilities, description: "Test GPU 9000", vendor: 0x10de },
           product: { values: 64, wrong: 0, milliseconds: 1 },
+          proved: [],
         }),
       describe: () => Promise.resolve("Test GPU 9000"),
       readBandwidth: () => Promise.resolve(1e9),
