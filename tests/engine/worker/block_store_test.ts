@@ -55,7 +55,9 @@ Deno.test("a model finds its blocks on disk after a restart, and damage there ch
     const { model, tokens, usage } = await askOnce(loadModel, blockStore);
     assertEquals([tokens, usage.cachedTokens, usage.fromDiskTokens], [expected, 96, 96]);
     await model.close();
-    const [{ name: own }] = await Array.fromAsync(Deno.readDir(folder)) as [Deno.DirEntry];
+    // Beside the folder of the model's blocks lies a file with the bytes of all models.
+    const entries = await Array.fromAsync(Deno.readDir(folder));
+    const { name: own } = entries.find(({ isDirectory }) => isDirectory)!;
     for (const { name } of await Array.fromAsync(Deno.readDir(`${folder}/${own}`))) {
       const path = `${folder}/${own}/${name}`;
       const bytes = await Deno.readFile(path);
