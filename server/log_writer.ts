@@ -1,6 +1,8 @@
 // Writes the lines of a log in the background and in order, so that a disk that is full and a pipe
 // that nobody reads cost lines, and never a request. What waits is bounded; what is lost is counted.
 
+import { joinBytes } from "./bytes.ts";
+
 /** Writes bytes, and resolves to how many it took. */
 export type ByteWriter = (bytes: Uint8Array) => Promise<number>;
 
@@ -66,7 +68,7 @@ export class LogWriter {
     const encoder = new TextEncoder();
     // A line that was cut short by a full disk is not continued by another.
     const pieces = [this.#isTorn ? "\n" : "", ...lines].map((line) => encoder.encode(line));
-    const bytes = await new Blob(pieces).bytes();
+    const bytes = joinBytes(pieces);
     let written = 0;
     try {
       while (written < bytes.length) written += await this.#writeSome(bytes.subarray(written));

@@ -1,6 +1,7 @@
 // Aborts an exchange that has stalled, and reads bodies under such a watch. A slow stream is not a
 // stalled one: any byte restarts the time.
 
+import { joinBytes } from "../bytes.ts";
 import { RegistryError } from "./errors.ts";
 
 /** Aborts its signal when it is not fed for a while, or when its parent is aborted. */
@@ -79,14 +80,14 @@ export async function readAll(
   response: Response,
   { subject, limit, watchdog }: { subject: string; limit: number; watchdog: Watchdog },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of readBody(response, subject, watchdog)) {
     size += chunk.length;
     if (size > limit) {
       throw new RegistryError(`${subject}: the answer is longer than ${limit} bytes`);
     }
-    chunks.push(chunk as Uint8Array<ArrayBuffer>);
+    chunks.push(chunk);
   }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  return joinBytes(chunks);
 }

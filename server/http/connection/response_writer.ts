@@ -2,6 +2,7 @@
 // chunks where it comes in pieces. The pace is that of the client.
 
 import { nextTask } from "../../../engine/mod.ts";
+import { joinBytes } from "../../bytes.ts";
 
 /**
  * Bytes of a body after which the event loop continues: neither a source that has the next piece at
@@ -87,7 +88,7 @@ export async function writeResponse(
   if (await isSettledSoon(isWhole) && await isWhole) {
     const { value: body = new Uint8Array() } = await first;
     const head = encodeHead(response, [`content-length: ${body.length}`], keepAlive);
-    await sink.write(joined(head, body));
+    await sink.write(joinBytes([head, body]));
     return keepAlive;
   }
   const gone = () => void reader.cancel().catch(() => {});
@@ -164,15 +165,9 @@ function httpDate(): string {
 function toChunk(bytes: Uint8Array): Uint8Array {
   // A chunk of size 0 would be the last one.
   if (bytes.length === 0) return bytes;
-  return joined(encoder.encode(`${bytes.length.toString(16)}\r\n`), bytes, encoder.encode("\r\n"));
-}
-
-function joined(...parts: Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return joinBytes([
+    encoder.encode(`${bytes.length.toString(16)}\r\n`),
+    bytes,
+    encoder.encode("\r\n"),
+  ]);
 }

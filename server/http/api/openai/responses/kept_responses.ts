@@ -3,6 +3,7 @@
 // is not kept and what to do.
 
 import { TimeSlice } from "../../../../../engine/mod.ts";
+import { joinBytes } from "../../../../bytes.ts";
 import type { BodyAllowance } from "../../../body/bodies.ts";
 import { HttpError } from "../../../errors.ts";
 import { parseBytes } from "../../../body/json_body.ts";
@@ -205,10 +206,11 @@ export class KeptResponses {
 /** The JSON text in UTF-8, encoded item by item, so that other requests are served in between. */
 async function encode({ response, input }: KeptResponse): Promise<Uint8Array<ArrayBuffer>> {
   const slice = new TimeSlice();
-  const pieces = [`{"response":${JSON.stringify(response)},"input":[`];
+  const encoder = new TextEncoder();
+  const pieces = [encoder.encode(`{"response":${JSON.stringify(response)},"input":[`)];
   for (const [index, item] of input.entries()) {
-    pieces.push(index === 0 ? "" : ",", JSON.stringify(item));
+    pieces.push(encoder.encode(`${index === 0 ? "" : ","}${JSON.stringify(item)}`));
     if (slice.isOver) await slice.pause();
   }
-  return new Uint8Array(await new Blob([...pieces, "]}"]).arrayBuffer());
+  return joinBytes([...pieces, encoder.encode("]}")]);
 }
