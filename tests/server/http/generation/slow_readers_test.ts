@@ -28,11 +28,12 @@ for (const [path, body] of dialects) {
     let text = new TextDecoder().decode((await reader.read()).value);
     // Other options retire the model, so that everybody waits for its last user.
     const options = { num_batch: 8 };
-    const others = ["/api/generate", "/api/chat"].map((path) =>
-      post(path, { model: "tiny", prompt: "x", messages, stream: false, options })
+    const others = [["/api/generate", { prompt: "x" }], ["/api/chat", { messages }]] as const;
+    const answers = others.map(([path, asked]) =>
+      post(path, { model: "tiny", ...asked, stream: false, options })
     );
     await until(() => loads.length === 2);
-    for (const other of others) assertEquals((await other).status, 200);
+    for (const answer of answers) assertEquals((await answer).status, 200);
     assert(loaded[0]!.closed);
     assertStringIncludes(await (await app.request("/metrics")).text(), "\nquern_queue_length 0\n");
 
