@@ -23,6 +23,8 @@ export class ManagedModel {
   /** The window in tokens of a load that names none; undefined if it is not known. */
   automaticWindow: number | undefined;
   readonly claim: Claim;
+  /** The stamp of its files when the load began. */
+  readonly stamp: string | undefined;
 
   constructor(
     /** The entry that was requested last. */
@@ -31,10 +33,11 @@ export class ManagedModel {
     readonly asked: AskedLoad,
     public keepAlive: number,
     public lastUsed: number,
-    /** The same model with other options, whose place it takes. */
+    /** The same model with other options or files, whose place it takes. */
     before?: ManagedModel,
   ) {
-    this.automaticWindow = before?.automaticWindow;
+    this.stamp = entry.stamp;
+    if (before?.stamp === this.stamp) this.automaticWindow = before?.automaticWindow;
     this.claim = new Claim(lastUsed, before?.claim);
   }
 

@@ -71,18 +71,26 @@ export class ModelManager {
     for (;;) {
       const managed = this.#current.get(keyOf(entry.source)) ?? this.#load(entry, asked, before);
       this.#take(managed, entry, keepAlive);
+      // A request may have found its files before they changed, and the loaded model be the newer.
+      let isOutdated = false;
       try {
         const model = await untilAborted(managed.ready, signal);
+        const isSame = managed.stamp === entry.stamp;
+        isOutdated = !isSame && (await this.#options.store.find(name)).stamp !== entry.stamp;
         const window = await untilAborted(this.#windowOf(managed, asked), signal);
-        if (window !== undefined && this.#hasOptions(managed, asked)) {
+        if (isSame && window !== undefined && this.#hasOptions(managed, asked)) {
           const lent = window < model.contextLength ? new WindowedModel(model, window) : model;
           return this.#lease(managed, { entry, model: lent, asked }, started);
         }
         // The loaded model is closed only if the wanted one can be loaded instead of it.
-        await untilAborted(this.#loader.fit(entry, asked), signal);
+        if (!isOutdated) await untilAborted(this.#loader.fit(entry, asked), signal);
       } catch (error) {
         this.#release(managed, error);
         throw error;
+      }
+      if (isOutdated) {
+        this.#release(managed);
+        return await this.acquire(name, options);
       }
       this.#release(managed);
       void this.#retire(managed);

@@ -66,6 +66,14 @@ export function inodeOf(facts: Deno.FileInfo | undefined): number {
   return facts?.ino ?? 0;
 }
 
+/**
+ * What tells a file from one in its place, or from itself with other content. Nobody can set the time
+ * of its last change as a file (ctime), of which the runtime tells whole seconds.
+ */
+export function stampOf({ dev, ino, size, mtime, ctime }: Deno.FileInfo): string {
+  return [dev, ino, size, mtime?.getTime(), ctime?.getTime()].join(":");
+}
+
 async function ifThere<T>(facts: Promise<T>): Promise<T | undefined> {
   try {
     return await facts;

@@ -1,5 +1,5 @@
-// A cache of headers and digests of model files. An entry is valid while size and time of change
-// are the same.
+// A cache of headers and digests of model files. An entry is valid while the stamp of the files is the
+// same.
 
 import { BoundedCache } from "./bounded_cache.ts";
 import { parseShardName } from "../gguf/mod.ts";
@@ -27,6 +27,8 @@ export interface Stamped {
   /** In bytes. */
   readonly size: number;
   readonly modified: Date;
+  /** What changes whenever the files do. */
+  readonly stamp: string;
 }
 
 interface Facts {
@@ -78,7 +80,7 @@ export class HeaderCache {
   }
 
   #factsOf(file: Stamped): Facts {
-    const stamp = `${file.size}:${file.modified.getTime()}`;
+    const { stamp } = file;
     let facts = this.#facts.get(keyOf(file));
     if (facts?.stamp !== stamp) this.#facts.set(keyOf(file), facts = { stamp }, ENTRY_BYTES);
     return facts;

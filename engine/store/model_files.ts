@@ -5,7 +5,7 @@
 import { basename, join, resolve } from "node:path";
 import { parseShardName, shardPath } from "../gguf/mod.ts";
 import { StoreError } from "./errors.ts";
-import { entriesOf, isFile, isFilePath, statIfThere } from "./file_system.ts";
+import { entriesOf, isFile, isFilePath, stampOf, statIfThere } from "./file_system.ts";
 
 /** Subfolders of the folder of models that have no single files. */
 const OWN_FOLDERS = ["blobs", "manifests", "manifests-v2"];
@@ -72,19 +72,31 @@ export async function modelAtPath(path: string): Promise<ModelFile | undefined> 
   return undefined;
 }
 
-/** Bytes of all files of a model, and the time of the last change. */
+/** What a file system tells of a model's files. */
+export interface ModelFacts {
+  /** Bytes of all of them. */
+  readonly size: number;
+  /** Time of the last change. */
+  readonly modified: Date;
+  /** What changes whenever one of them does, or is replaced. */
+  readonly stamp: string;
+}
+
+/** The facts of all files of a model. */
 export async function statModel(
-  { path, projector }: Omit<ModelFile, "name">,
-): Promise<{ size: number; modified: Date }> {
+  { path, projector, adapters = [] }: Omit<ModelFile, "name"> & { adapters?: readonly string[] },
+): Promise<ModelFacts> {
   const shard = parseShardName(path);
   const others = Array.from({ length: shard?.count ?? 0 }, (_, i) => shardPath(shard!, i + 1))
     .filter((other) => other !== path);
   if (projector) others.push(projector);
+  others.push(...adapters);
   const stats = [await Deno.stat(path)];
   for (const facts of await Promise.all(others.map(statIfThere))) if (facts) stats.push(facts);
   return {
     size: stats.reduce((sum, { size }) => sum + size, 0),
     modified: new Date(Math.max(...stats.map(({ mtime }) => mtime?.getTime() ?? 0))),
+    stamp: stats.map(stampOf).join(),
   };
 }
 

@@ -21,7 +21,7 @@ import { type ModelBlobs, readModelBlobs, remoteInfo, sizeOfModel } from "./mode
 import { listModelFiles, modelAtPath, type ModelFile, statModel } from "./model_files.ts";
 import { ModelName } from "./model_name.ts";
 import { BlobNotes } from "./notes.ts";
-import type { StoreEntry, StoreOptions } from "./types.ts";
+import type { ModelSource, StoreEntry, StoreOptions } from "./types.ts";
 
 /** Bytes of small blobs that are kept in memory: those of some hundred models. */
 const MOST_CONTENTS = 16 * 2 ** 20;
@@ -126,10 +126,10 @@ export class ModelStore {
    * that of the content, or above 64 MiB and for split models that of the first MiB, the size and
    * the time of change.
    */
-  async digest({ manifest, source, size, modified }: StoreEntry): Promise<string> {
+  async digest({ manifest, source, size, modified, stamp = "" }: StoreEntry): Promise<string> {
     if (manifest) return this.#digests.get(manifest) ?? await sha256(encodeManifest(manifest));
     if (source.kind === "files") {
-      return await this.#headers.digest({ path: source.path, size, modified });
+      return await this.#headers.digest({ path: source.path, size, modified, stamp });
     }
     return await sha256(new TextEncoder().encode(`${source.host}/${source.model}`));
   }
@@ -294,9 +294,18 @@ export class ModelStore {
     await this.#requireBlobs(name, blobsOf(parsed));
     const { manifest, config, source, defaults } = await this.#readBlobs(parsed, digest);
     this.#digests.set(manifest, digest);
-    const info = source.kind === "remote" ? remoteInfo(config) : await this.#readInfo(source);
-    const size = sizeOfModel(manifest);
-    return { name: name.toString(), size, modified, info, source, defaults, manifest, config };
+    const files = source.kind === "remote" ? undefined : await this.#readInfo(source);
+    return {
+      name: name.toString(),
+      size: sizeOfModel(manifest),
+      modified,
+      info: files?.info ?? remoteInfo(config),
+      source,
+      ...(files && { stamp: files.stamp }),
+      defaults,
+      manifest,
+      config,
+    };
   }
 
   async #readBlobs(manifest: Manifest, digest: string): Promise<ModelBlobs> {
@@ -319,16 +328,21 @@ export class ModelStore {
 
   async #openFile({ name, path, projector }: ModelFile): Promise<StoreEntry> {
     const files = { path, ...(projector && { projector }) };
-    const stamp = await statModel(files);
-    const info = await this.#headers.info({ ...files, ...stamp });
+    const facts = await statModel(files);
+    const info = await this.#headers.info({ ...files, ...facts });
     const source = { kind: "files", ...files, adapters: [] } as const;
     const defaults = { parameters: {}, messages: [], license: [] };
-    return { name, ...stamp, info, source, defaults };
+    return { name, ...facts, info, source, defaults };
   }
 
-  async #readInfo({ path, projector }: { path: string; projector?: string }): Promise<ModelInfo> {
+  async #readInfo(
+    source: Extract<ModelSource, { kind: "files" }>,
+  ): Promise<{ info: ModelInfo; stamp: string }> {
+    const { path, projector } = source;
     const files = { path, ...(projector && { projector }) };
-    return await this.#headers.info({ ...files, ...await statModel(files) });
+    const { stamp } = await statModel(source);
+    // An adapter has no part in the header.
+    return { info: await this.#headers.info({ ...files, ...await statModel(files) }), stamp };
   }
 
   #report(path: string, error: unknown): void {

@@ -92,6 +92,8 @@ export interface StoreEntry {
   readonly info: ModelInfo;
   /** Files or server to run it from. */
   readonly source: ModelSource;
+  /** What changes whenever its files do; missing for models on other servers. */
+  readonly stamp?: string;
   /** The creator's defaults. */
   readonly defaults: ModelDefaults;
   /** Its manifest; a single file has none. */

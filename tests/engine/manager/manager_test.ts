@@ -239,6 +239,47 @@ Deno.test("a request that names no options does not wait for one that named some
   assertEquals(opened.length, 2);
 });
 
+Deno.test("a model whose file has changed is loaded anew for the next request, once its users are done", async () => {
+  const { manager, opened, stamps } = createWorld();
+  const path = "/models/a.gguf";
+  stamps.set(path, "1");
+  await use(manager, "a");
+  await use(manager, "a");
+  assertEquals(opened.length, 1);
+  const busy = await manager.acquire("a");
+  stamps.set(path, "2");
+  const next = Array.from({ length: 3 }, () => manager.acquire("a"));
+  await settle();
+  assertEquals([opened.length, opened[0]!.model.closed], [1, false]);
+  busy.release();
+  for (const lease of await Promise.all(next)) {
+    assertEquals(lease.model, opened[1]!.model);
+    lease.release();
+  }
+  await use(manager, "A");
+  assertEquals([opened.length, opened[0]!.model.closed], [2, true]);
+});
+
+Deno.test("a file that changes while its model is loaded is loaded anew, and no old request goes back", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { manager, opened, stamps } = createWorld({}, async (model) => {
+    await gate.promise;
+    return model;
+  });
+  const path = "/models/a.gguf";
+  stamps.set(path, "1");
+  const first = manager.acquire("a");
+  await settle();
+  stamps.set(path, "2");
+  const second = manager.acquire("a");
+  await settle();
+  gate.resolve();
+  (await first).release();
+  (await second).release();
+  await use(manager, "a");
+  assertEquals(opened.length, 2);
+});
+
 Deno.test("load options come from the defaults and the request", async () => {
   const { manager, opened } = createWorld({ load: { contextLength: 256, maxSequences: 2 } });
   await use(manager, "a");

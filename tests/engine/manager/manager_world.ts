@@ -50,6 +50,8 @@ export interface World {
   clock: FakeClock;
   opened: { path: string; options: OpenOptions; model: FakeModel }[];
   names(): string[];
+  /** The stamps of files, by path; those that are not set have none. */
+  stamps: Map<string, string>;
 }
 
 /** Builds a manager with models of one letter; `z` is remote. */
@@ -59,6 +61,7 @@ export function createWorld(
 ): World {
   const clock = new FakeClock();
   const opened: World["opened"] = [];
+  const stamps: World["stamps"] = new Map();
   const find = (name: string): Promise<StoreEntry> => {
     if (!/^[a-zA-Z]$/.test(name)) return Promise.reject(new ModelNotFoundError(name));
     const source: ModelSource = name === "z"
@@ -66,7 +69,9 @@ export function createWorld(
       : { kind: "files", path: pathOf(name), adapters: [] };
     const defaults = { parameters: {}, messages: [], license: [] };
     const modified = new Date(0);
-    return Promise.resolve({ name, size: 1, modified, info: fakeInfo, source, defaults });
+    const stamp = stamps.get(pathOf(name));
+    const facts = { name, size: 1, modified, info: fakeInfo, source, defaults };
+    return Promise.resolve({ ...facts, ...(stamp !== undefined && { stamp }) });
   };
   const manager = new ModelManager({
     store: { find },
@@ -81,7 +86,7 @@ export function createWorld(
     ...options,
   });
   const names = () => manager.running().map(({ entry }) => entry.name).sort();
-  return { manager, clock, opened, names };
+  return { manager, clock, opened, names, stamps };
 }
 
 /** Borrows a model for a moment. */
