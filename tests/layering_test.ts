@@ -151,6 +151,7 @@ Deno.test("no file but those of its device names a type of WebGPU", () => {
 /** What of the layers below the server works with this machine: a browser needs none of it. */
 const KNOW_THE_MACHINE = [
   "engine/block_store/block_folder.ts",
+  "engine/block_store/digest_files.ts",
   "engine/block_store/disk_store.ts",
   "engine/create/",
   "engine/gguf/local_files.ts",

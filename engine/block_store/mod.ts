@@ -4,6 +4,7 @@
 
 export { nameAfter, rootName } from "./block_name.ts";
 export { measureBlocks } from "./block_folder.ts";
+export { DigestFiles } from "./digest_files.ts";
 export { DiskStore } from "./disk_store.ts";
 export {
   type BlockViewer,

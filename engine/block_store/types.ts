@@ -43,6 +43,11 @@ export interface BlockStoreOptions {
   memory?: BlockStore;
   /** The store on disk, in addition. */
   disk?: DiskOptions;
+  /**
+   * Path of the folder in which digests of models' files are kept. Default: they are computed after
+   * each load.
+   */
+  digests?: string;
   /** Receives warnings about the stores. Requests do not fail because of them. */
   warn?: (message: string) => void;
 }

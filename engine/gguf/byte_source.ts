@@ -6,6 +6,10 @@
 export interface ByteSource extends Disposable {
   /** Number of bytes. */
   readonly size: number;
+  /** What tells the file from one in its place or with other content; undefined if unknown. */
+  readonly stamp?: string | undefined;
+  /** Whether no change since the file was opened could go without another stamp. */
+  readonly isSettled?: boolean;
   /**
    * Reads bytes from `offset` on into `target`. Synchronous, because a load has nothing else to do
    * meanwhile.

@@ -7,9 +7,11 @@ import type { ByteSource, ByteSources } from "./byte_source.ts";
 /** The files of this machine. Errors of opening: also Deno.errors.NotFound and others. */
 export const localFiles: ByteSources = {
   async open(path) {
-    const { isFile, size } = await Deno.stat(path);
-    if (!isFile) throw new GgufError(path, "file", "it is a folder, a pipe or a device");
-    return new LocalFile(await Deno.open(path), size);
+    if (!(await Deno.stat(path)).isFile) {
+      throw new GgufError(path, "file", "it is a folder, a pipe or a device");
+    }
+    const file = await Deno.open(path);
+    return new LocalFile(file, file.statSync());
   },
   async has(path) {
     try {
@@ -22,13 +24,23 @@ export const localFiles: ByteSources = {
   },
 };
 
+/** Milliseconds after which a change is told by other times, which the system gives in seconds. */
+const SETTLED = 2000;
+
 class LocalFile implements ByteSource {
+  readonly size: number;
+  readonly stamp: string;
+  readonly isSettled: boolean;
   readonly #file: Deno.FsFile;
   /** Offset after the last read, so that sequential reads need no seek. */
   #position = 0;
 
-  constructor(file: Deno.FsFile, readonly size: number) {
+  constructor(file: Deno.FsFile, { dev, ino, size, mtime, ctime }: Deno.FileInfo) {
     this.#file = file;
+    this.size = size;
+    const times = [mtime, ctime].map((time) => time?.getTime() ?? 0);
+    this.stamp = [dev, ino, size, ...times].join(":");
+    this.isSettled = Math.max(...times) < Date.now() - SETTLED;
   }
 
   read(offset: number, target: Uint8Array): number {

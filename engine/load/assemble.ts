@@ -3,24 +3,17 @@
 
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { DiskStore } from "../block_store/mod.ts";
 import { type CacheTypes, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
 import { checkLayers, Config, poolingOf } from "../nn/mod.ts";
 import type { ImageLimits } from "../prompt/mod.ts";
-import {
-  type BlockTiers,
-  chooseCacheSize,
-  Scheduler,
-  type StepObserver,
-  tokenBytes,
-} from "../run/mod.ts";
+import { chooseCacheSize, Scheduler, type StepObserver, tokenBytes } from "../run/mod.ts";
 import { DeviceProof, prove } from "../proof/mod.ts";
 import { type DeviceFault, KernelTuning } from "../tuning/mod.ts";
 import type { LoadOptions, LoadProgress, ModelInfo } from "../types/mod.ts";
 import { type BuildOptions, buildRunner } from "./build_runner.ts";
-import { cacheIdentity, type LoadFacts } from "./cache_identity.ts";
+import { keepBlocks, ModelContents } from "./block_tiers.ts";
 import { defaultChunk, LARGE_CHUNK } from "./prefill_chunk.ts";
 import { headDrafter, loadDraftModel } from "./draft_model.ts";
 import {
@@ -136,6 +129,8 @@ export async function assemble(
     slots,
     context,
   };
+  // Before the weights are read: the digests are to be those of the weights.
+  const contents = encoder ? undefined : await ModelContents.look(gguf, options);
   let own = 0; // bytes of the model's own weights
   const tell = (progress: LoadProgress) => options.onProgress?.(progress);
   const isDrafted = options.draft !== undefined && !encoder;
@@ -153,8 +148,6 @@ export async function assemble(
     limits,
     cacheBlocks,
   });
-  const facts = { device: device.profile, context: asked ?? context };
-  const tiers = encoder ? undefined : await openTiers(gguf, options, facts);
   const sizes = { slots, context, chunkSize, cacheTypes, cacheBlocks };
   const drafter = !isDrafted ? head && await headDrafter(head, sizes) : await loadDraftModel(
     gguf,
@@ -172,7 +165,7 @@ export async function assemble(
     chunkSize,
     undefined,
     undefined,
-    tiers,
+    undefined,
     drafter,
   );
   const images = encoder ? undefined : {
@@ -198,6 +191,8 @@ export async function assemble(
   await tuning?.restore();
   await network.prepare();
   await runner.prepare();
+  const facts = { device: device.profile, context: asked ?? context };
+  await keepBlocks(scheduler, { gguf, contents, options, facts });
   return {
     scheduler,
     tuning: tuning && {
@@ -246,27 +241,6 @@ function proofKey(
 /** The types of keys and values that a load option names. */
 function cacheTypesOf(type: NonNullable<LoadOptions["cacheType"]>): CacheTypes {
   return typeof type === "object" ? type : typesOf(type);
-}
-
-/** The stores of blocks that leave the KV cache; undefined if there are none. */
-async function openTiers(
-  gguf: GgufFile,
-  options: LoadOptions,
-  facts: LoadFacts,
-): Promise<BlockTiers | undefined> {
-  const { memory, disk, warn = () => {} } = options.blockStore ?? {};
-  if (!memory && !disk) return undefined;
-  try {
-    const model = await cacheIdentity(gguf, options, facts);
-    return {
-      model,
-      ...(memory && { memory: memory.open(model) }),
-      ...(disk && { disk: await DiskStore.open(model, disk, warn) }),
-    };
-  } catch (error) {
-    warn(`what leaves the KV cache of "${gguf.path}" is not kept: ${error}`);
-    return undefined;
-  }
 }
 
 /** Most rows of a step of texts. */

@@ -44,7 +44,8 @@ export interface Restorable {
 export class Offload {
   readonly #executor: StepExecutor;
   readonly #checkpoints: Checkpoints;
-  readonly #tiers: BlockTiers;
+  /** Undefined until it is known what the model is. */
+  #tiers: BlockTiers | undefined;
   /** Names of the cached blocks on the device. */
   readonly #names = new Map<number, string>();
   /** Idle blocks that are to be copied. */
@@ -53,15 +54,26 @@ export class Offload {
   #saved = Promise.withResolvers<void>();
   #isClosed = false;
 
-  constructor(executor: StepExecutor, checkpoints: Checkpoints, tiers: BlockTiers) {
+  constructor(executor: StepExecutor, checkpoints: Checkpoints) {
     this.#executor = executor;
     this.#checkpoints = checkpoints;
-    this.#tiers = tiers;
+  }
+
+  /** Whether blocks are kept and restored. */
+  get isOpen(): boolean {
+    return this.#tiers !== undefined;
+  }
+
+  /** Begins to keep and restore blocks. Those that there are get names when they are used again. */
+  open(tiers: BlockTiers): void {
+    if (!this.#isClosed) this.#tiers = tiers;
+    else tiers.memory?.close();
   }
 
   /** Names a block that was added to the prefix cache. @param before the block before it */
   add(before: number | undefined, tokens: readonly TokenKey[], block: number): void {
-    this.#names.set(block, nameAfter(this.#nameOf(before), tokens));
+    const name = this.#nameOf(before);
+    if (name !== undefined) this.#names.set(block, nameAfter(name, tokens));
   }
 
   /** A block is idle: it is copied, unless that has been done. */
@@ -89,7 +101,7 @@ export class Offload {
    * @returns undefined if there is nothing to read, or it has been read
    */
   fetch(sequence: Sequence, known: readonly number[]): Promise<void> | undefined {
-    const { disk } = this.#tiers;
+    const disk = this.#tiers?.disk;
     if (!disk || sequence.fetched) return undefined;
     const names = this.#namesOf(sequence, known);
     const isThere = (name: string, i: number) =>
@@ -109,8 +121,13 @@ export class Offload {
     return wanted.length > 0 ? this.#read(disk, wanted, sequence.fetched) : undefined;
   }
 
-  /** The blocks that can be restored for a sequence, given those that the device has. */
-  find(sequence: Sequence, known: readonly number[]): Restorable {
+  /**
+   * The blocks that can be restored for a sequence, given those that the device has; undefined while
+   * none are kept.
+   */
+  find(sequence: Sequence, known: readonly number[]): Restorable | undefined {
+    const tiers = this.#tiers;
+    if (!tiers) return undefined;
     const names = this.#namesOf(sequence, known);
     const blocks: StoredBlock[] = [];
     for (const name of names.slice(known.length)) {
@@ -129,17 +146,16 @@ export class Offload {
     }
     // Later blocks are useless without earlier ones, so earlier ones count as used more recently.
     const used = names.slice(0, depth);
-    this.#tiers.memory?.touch(used.toReversed());
-    this.#tiers.disk?.touch(used);
+    tiers.memory?.touch(used.toReversed());
+    tiers.disk?.touch(used);
     const restored = blocks.slice(0, Math.max(0, depth - known.length));
-    const isOfDisk = (_: StoredBlock, i: number) =>
-      !this.#tiers.memory?.get(names[known.length + i]!);
+    const isOfDisk = (_: StoredBlock, i: number) => !tiers.memory?.get(names[known.length + i]!);
     return { blocks: restored, states, depth, fromDisk: restored.filter(isOfDisk).length };
   }
 
   /** Copies the rest, as far as the time for closing a model allows, and ends. */
   async close(): Promise<void> {
-    const { memory, disk } = this.#tiers;
+    const { memory, disk } = this.#tiers ?? {};
     const all = async () => {
       while (this.#saving) await this.#saving;
       await disk?.flush();
@@ -156,7 +172,7 @@ export class Offload {
   async #save(): Promise<void> {
     for (;;) {
       await nextTask(); // The loop of steps goes first.
-      await this.#tiers.disk?.whenFree();
+      await this.#tiers?.disk?.whenFree();
       const batch = this.#takeBatch();
       if (batch.length === 0) break;
       try {
@@ -188,7 +204,7 @@ export class Offload {
   }
 
   #keep(name: string, block: StoredBlock): void {
-    const { memory, disk } = this.#tiers;
+    const { memory, disk } = this.#tiers ?? {};
     memory?.put(name, block);
     const isNew = !disk?.has(name) || (block.states !== undefined && !disk.hasStates(name));
     if (isNew) disk?.put(name, block);
@@ -196,7 +212,7 @@ export class Offload {
 
   /** Whether the stores have everything of a block that is to be kept. */
   #isKept(block: number, name: string): boolean {
-    const { memory, disk } = this.#tiers;
+    const { memory, disk } = this.#tiers ?? {};
     const needsStates = this.#checkpoints.lastRowOf(block) !== undefined;
     const stored = memory?.get(name);
     const isInMemory = !memory || (stored && (!needsStates || stored.states));
@@ -229,7 +245,7 @@ export class Offload {
 
   /** The block in memory; with states, if one of those that there are has any. */
   #fromMemory(sequence: Sequence, name: string): StoredBlock | undefined {
-    const [kept, fetched] = [this.#tiers.memory?.get(name), sequence.fetched?.get(name)];
+    const [kept, fetched] = [this.#tiers?.memory?.get(name), sequence.fetched?.get(name)];
     return kept?.states ? kept : fetched?.states ? fetched : kept ?? fetched;
   }
 
@@ -239,21 +255,27 @@ export class Offload {
 
   #hasStates(sequence: Sequence, name: string, block: number | undefined): boolean {
     return this.#hasCopy(block) || this.#fromMemory(sequence, name)?.states !== undefined ||
-      (this.#tiers.disk?.hasStates(name) ?? false);
+      (this.#tiers?.disk?.hasStates(name) ?? false);
   }
 
-  #nameOf(block: number | undefined): string {
-    return block === undefined ? rootName(this.#tiers.model) : this.#names.get(block)!;
+  /** The name of a block, or that before the first one; undefined if it has none yet. */
+  #nameOf(block: number | undefined): string | undefined {
+    if (block !== undefined) return this.#names.get(block);
+    return this.#tiers && rootName(this.#tiers.model);
   }
 
   /** Names of the full blocks of a sequence's tokens, without the last token, which has to run. */
   #namesOf(sequence: Sequence, known: readonly number[]): string[] {
     const { blockSize } = this.#executor;
-    const names = known.map((block) => this.#nameOf(block));
-    let name = names.at(-1) ?? this.#nameOf(undefined);
+    const names: string[] = [];
+    let name = this.#nameOf(undefined)!;
     const last = sequence.tokens.length - 1;
-    for (let at = known.length * blockSize; at + blockSize <= last; at += blockSize) {
-      names.push(name = nameAfter(name, sequence.keys(at, at + blockSize)));
+    for (let i = 0; (i + 1) * blockSize <= last; i++) {
+      const own = i < known.length ? this.#names.get(known[i]!) : undefined;
+      name = own ?? nameAfter(name, sequence.keys(i * blockSize, (i + 1) * blockSize));
+      // It was filled before it was known what the model is.
+      if (i < known.length && own === undefined) this.#names.set(known[i]!, name);
+      names.push(name);
     }
     return names;
   }

@@ -63,7 +63,8 @@ export class Scheduler {
     alarm: SubmitAlarm = new SubmitAlarm(),
   ) {
     this.#executor = executor;
-    this.#pool = new SequencePool(executor, cacheBlocks, tiers);
+    this.#pool = new SequencePool(executor, cacheBlocks);
+    if (tiers) this.#pool.openTiers(tiers);
     this.#chunkSize = chunkSize;
     const end = (sequence: Sequence, reason: SequenceEnd) => this.#end(sequence, reason);
     const owner = { preempt: () => this.#preempt(), end };
@@ -84,6 +85,16 @@ export class Scheduler {
   /** Sequences that run or wait. */
   get load(): number {
     return this.#running.length + this.#waiting.length;
+  }
+
+  /** Whether it was closed, or has failed. */
+  get isClosed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Keeps what leaves the KV cache from now on. */
+  openTiers(tiers: BlockTiers): void {
+    this.#pool.openTiers(tiers);
   }
 
   /** The use of the slots and of the KV cache, evaluations included. */

@@ -19,19 +19,24 @@ export class SequencePool {
   readonly #blocks: BlockPool;
   readonly #checkpoints: Checkpoints;
   readonly #freeSlots: number[];
-  /** The copies of blocks beyond the device; undefined if there are no stores. */
-  readonly #offload: Offload | undefined;
+  /** The copies of blocks beyond the device. */
+  readonly #offload: Offload;
 
-  /** @param blocks blocks of the KV cache @param tiers where blocks go that leave it */
-  constructor(executor: StepExecutor, blocks: number, tiers?: BlockTiers) {
+  /** @param blocks blocks of the KV cache */
+  constructor(executor: StepExecutor, blocks: number) {
     const { blockSize, memory, limits: { slots, context } } = executor;
     this.#executor = executor;
     this.#memory = memory;
     this.#cache = new PrefixCache(blockSize);
     this.#checkpoints = new Checkpoints(memory.stateCopies, blockSize, context);
-    this.#offload = tiers && new Offload(executor, this.#checkpoints, tiers);
+    this.#offload = new Offload(executor, this.#checkpoints);
     this.#blocks = new BlockPool(blocks, this.#cache, this.#checkpoints, this.#offload);
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
+  }
+
+  /** Keeps what leaves the device's cache from now on. @param tiers where blocks go */
+  openTiers(tiers: BlockTiers): void {
+    this.#offload.open(tiers);
   }
 
   /** Slots that no sequence has. */
@@ -62,7 +67,7 @@ export class SequencePool {
     if (this.#freeSlots.length === 0) return false;
     // Taps receive all rows and may change them, so none comes from the cache.
     const known = isTapped ? [] : this.#match(sequence);
-    const stored = isTapped ? undefined : this.#offload?.find(sequence, known);
+    const stored = isTapped ? undefined : this.#offload.find(sequence, known);
     const row = stored?.states && this.#checkpoints.take(false);
     // Without a row for restored states, only copies on the device count.
     const isDeviceOnly = !stored || (stored.states !== undefined && row === undefined);
@@ -86,7 +91,9 @@ export class SequencePool {
    * that it would evict are copied. Undefined: nothing has to be waited for.
    */
   prepare(sequence: Sequence): Promise<void> | undefined {
-    if (!this.#offload || this.#executor.isTapped || this.#freeSlots.length === 0) return undefined;
+    if (!this.#offload.isOpen || this.#executor.isTapped || this.#freeSlots.length === 0) {
+      return undefined;
+    }
     const known = this.#match(sequence);
     const wanted = this.#executor.blocksFor(this.#positionsOf(sequence)) - known.length;
     return this.#offload.fetch(sequence, known) ??
@@ -95,7 +102,7 @@ export class SequencePool {
 
   /** Copies blocks to the stores, if there are any, before the model is closed. */
   async close(): Promise<void> {
-    await this.#offload?.close();
+    await this.#offload.close();
   }
 
   #match(sequence: Sequence): number[] {
@@ -133,7 +140,7 @@ export class SequencePool {
 
   #addKnown(before: number | undefined, tokens: readonly TokenKey[], block: number): void {
     this.#cache.add(before, tokens, block);
-    this.#offload?.add(before, tokens, block);
+    this.#offload.add(before, tokens, block);
   }
 
   #take(sequence: Sequence, positions: number, cached: readonly number[]): boolean {

@@ -20,8 +20,12 @@ export class BlockHost implements Disposable {
 
   /** Where the worker keeps blocks. */
   get keeping(): BlockKeeping {
-    const { disk } = this.#options;
-    return { ...(this.#mirror && { memory: "client" }), ...(disk && { disk }) };
+    const { disk, digests } = this.#options;
+    return {
+      ...(this.#mirror && { memory: "client" }),
+      ...(disk && { disk }),
+      ...(digests !== undefined && { digests }),
+    };
   }
 
   /** Handles the messages about blocks, and ignores all others. */

@@ -66,6 +66,8 @@ export interface BlockKeeping {
    */
   memory?: "client" | "worker";
   disk?: DiskOptions;
+  /** Folder of the digests of models' files. */
+  digests?: string;
 }
 
 /** What does not change after a model is loaded, and its memory at that moment. */

@@ -146,12 +146,12 @@ export class ModelService {
 
   readonly #warn = (text: string) => this.#send({ kind: "warning", text });
 
-  #blockStoreOf({ memory: place, disk }: BlockKeeping): BlockStoreOptions {
+  #blockStoreOf({ memory: place, ...others }: BlockKeeping): BlockStoreOptions {
     const warn = this.#warn;
-    if (!place) return { ...(disk && { disk }), warn };
+    if (!place) return { ...others, warn };
     const send = (message: ToStore) => this.#send({ kind: "blocks", message });
     this.#mirror = place === "worker" ? new RemoteStore(send) : new MirroredStore(send);
-    return { memory: this.#mirror, ...(disk && { disk }), warn };
+    return { memory: this.#mirror, ...others, warn };
   }
 
   #joinerOf(id: number): PieceJoiner {

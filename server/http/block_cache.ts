@@ -1,6 +1,7 @@
 // What leaves the KV caches of a server's models: the memory that all of them share for it, and the
 // folder, as the settings say.
 
+import { join } from "node:path";
 import {
   type BlockStoreOptions,
   defaultCacheMemory,
@@ -14,7 +15,7 @@ const MEASURING_INTERVAL = 5000;
 
 /** The blocks of a server's models that are on no device. */
 export class BlockCache {
-  readonly #settings: Pick<Settings, "cacheMemory" | "cacheDisk">;
+  readonly #settings: Pick<Settings, "cacheMemory" | "cacheDisk" | "cache">;
   readonly #warn: (text: string) => void;
   #memory: Promise<MemoryStore> | undefined;
   #known: MemoryStore | undefined;
@@ -24,7 +25,7 @@ export class BlockCache {
 
   /** @param warn hears of damaged files and full disks */
   constructor(
-    settings: Pick<Settings, "cacheMemory" | "cacheDisk">,
+    settings: Pick<Settings, "cacheMemory" | "cacheDisk" | "cache">,
     warn: (text: string) => void,
   ) {
     this.#settings = settings;
@@ -60,11 +61,12 @@ export class BlockCache {
 
   /** How a model keeps what leaves its KV cache. */
   async options(): Promise<BlockStoreOptions> {
-    const { cacheDisk: disk } = this.#settings;
+    const { cacheDisk: disk, cache } = this.#settings;
     const memory = await (this.#memory ??= this.#createMemory());
     return {
       ...(memory.limit > 0 && { memory }),
       ...(disk && disk.bytes > 0 && { disk }),
+      ...(cache !== undefined && { digests: join(cache, "digests") }),
       warn: this.#warn,
     };
   }
