@@ -6,6 +6,7 @@ import type { Translation } from "../handler.ts";
 import { readWishes } from "../wishes.ts";
 import { ThreadError } from "./errors.ts";
 import { toToolOptions } from "./tools.ts";
+import { asksForCitations } from "./text.ts";
 import { toTurns } from "./turns.ts";
 import type { AnthropicRequest } from "./schema.ts";
 
@@ -13,6 +14,9 @@ import type { AnthropicRequest } from "./schema.ts";
 export interface MessagesTranslation extends Omit<Translation, "tasks"> {
   request: ChatRequest;
 }
+
+/** The warning of an answer that was to cite its documents. */
+const CITATIONS = "citations: none are made; the model sees titles and sources, and may name them";
 
 /** Levels of thinking by the effort that asks for them. */
 const LEVELS: Record<string, ChatRequest["think"]> = {
@@ -54,6 +58,7 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): Message
       output_format: body.output_format,
     },
   });
+  const isCited = body.messages.some(({ content }) => asksForCitations(content));
   const think = info.thinks ? withEffort(asked.think, body) : undefined;
   return {
     request: {
@@ -67,6 +72,7 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): Message
       truncate: false,
     },
     ...around,
+    ...(isCited && { warnings: [...around.warnings ?? [], CITATIONS] }),
   };
 }
 

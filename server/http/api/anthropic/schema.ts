@@ -43,6 +43,19 @@ const unreadInResults = {
   trigger: ofServers,
 } as const;
 
+/** The source of an image or a document; that of a search result is a text. */
+const source = {
+  ...closed({
+    type: { type: "string" },
+    media_type: text,
+    data: text,
+    url: text,
+    file_id: text,
+    content,
+  }, "type"),
+  type: ["object", "string", "null"],
+} as const;
+
 const block = closed({
   ...unreadInTurns,
   ...unreadInResults,
@@ -61,16 +74,12 @@ const block = closed({
   url: text,
   file_id: text,
   title: text,
-  source: optional(
-    closed({
-      type: { type: "string" },
-      media_type: text,
-      data: text,
-      url: text,
-      file_id: text,
-      content,
-    }, "type"),
-  ),
+  context: text,
+  source,
+  citations: {
+    type: ["object", "array", "null"],
+    description: "Those of an answer are without effect, and { enabled: true } gets a warning.",
+  },
 }, "type");
 
 const message = closed(
@@ -159,6 +168,6 @@ export type AnthropicRequest =
 export type AnthropicBlock = BodyOf<typeof block, typeof messagesSchema.$defs>;
 
 /** The source of an image or a document. */
-export type AnthropicSource = NonNullable<AnthropicBlock["source"]>;
+export type AnthropicSource = Exclude<AnthropicBlock["source"], string | null | undefined>;
 
 export type AnthropicMessage = BodyOf<typeof message, typeof messagesSchema.$defs>;

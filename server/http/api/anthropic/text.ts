@@ -46,17 +46,50 @@ export function readBlock(
       if (typeof block.text === "string") return [block.text];
       throw new HttpError(400, `${place} lacks "text"`);
     case "search_result":
-      return readPieces(block.content, `${place}.content`, readImage);
+      return [
+        ...headOf({ Title: block.title, Source: requireAddress(block, place) }),
+        ...readPieces(block.content, `${place}.content`, readImage),
+      ];
     case "document":
-      return readDocument(block.source, place, readImage);
+      return [
+        ...headOf({ Title: block.title, Context: block.context }),
+        ...readDocument(requireSource(block, place), place, readImage),
+      ];
     case "image":
-      return [{ image: readImageSource(block.source, place, readImage) }];
+      return [{ image: readImageSource(requireSource(block, place), place, readImage) }];
     default:
       throw new HttpError(
         400,
         `${place}: content blocks of type "${block.type}" are not supported`,
       );
   }
+}
+
+/** Whether any of the blocks, or of those in them, asks that the answer cites it. */
+export function asksForCitations(content: AnthropicBlock["content"]): boolean {
+  if (!Array.isArray(content)) return false;
+  return content.some(({ citations, content }) => {
+    const isAsked = citations && !Array.isArray(citations) && citations.enabled === true;
+    return isAsked || asksForCitations(content);
+  });
+}
+
+/** What is known of a text, a line for each fact, as the model sees it before the text. */
+function headOf(facts: Record<string, string | null | undefined>): string[] {
+  return Object.entries(facts).flatMap(([name, fact]) => fact ? [`${name}: ${fact}`] : []);
+}
+
+/** The source of a search result. */
+function requireAddress({ source }: AnthropicBlock, place: string): string {
+  if (typeof source === "string") return source;
+  throw new HttpError(400, `${place}.source must be of type string`);
+}
+
+/** The source of an image or a document. */
+function requireSource({ source }: AnthropicBlock, place: string): AnthropicSource {
+  if (!source) throw new HttpError(400, `${place} lacks "source"`);
+  if (typeof source !== "string") return source;
+  throw new HttpError(400, `${place}.source must be of type object`);
 }
 
 function readPieces(
@@ -70,12 +103,12 @@ function readPieces(
 }
 
 function readDocument(
-  source: AnthropicSource | null | undefined,
+  source: AnthropicSource,
   place: string,
   readImage: ReadImage,
 ): ContentPiece[] {
-  if (source?.type === "text") return [source.data ?? ""];
-  if (source?.type === "content") {
+  if (source.type === "text") return [source.data ?? ""];
+  if (source.type === "content") {
     return readPieces(source.content, `${place}.source.content`, readImage);
   }
   throw new HttpError(
@@ -85,11 +118,10 @@ function readDocument(
 }
 
 function readImageSource(
-  source: AnthropicSource | null | undefined,
+  source: AnthropicSource,
   place: string,
   readImage: ReadImage,
 ): Uint8Array {
-  if (!source) throw new HttpError(400, `${place} lacks "source"`);
   if (source.type === "base64") return readImage(source.data ?? "", `${place}.source.data`);
   throw new HttpError(
     400,

@@ -93,6 +93,16 @@ export const FAULTS: [unknown, number, string][] = [
     "PDF documents, and documents by URL or file id, are not supported",
   ],
   [ofUser({ type: "document", source: { type: "url", url: "x" } }), 400, "PDF documents"],
+  [
+    ofUser({ type: "document", source: "x" }),
+    400,
+    "messages[0].content[0].source must be of type object",
+  ],
+  [
+    ofUser({ type: "search_result", source: { type: "text", data: "x" }, title: "t", content: [] }),
+    400,
+    "messages[0].content[0].source must be of type string",
+  ],
   [{ ...base, system: 1 }, 400, "system must be of type string or array"],
   [{ ...base, system: [{ type: "image", source: png }] }, 400, "does not support image input"],
   [{ ...base, tools: {} }, 400, "tools must be of type array"],

@@ -172,12 +172,50 @@ Deno.test("documents and search results that are text are read as such", () => {
       content: [
         { type: "document", source: { type: "text", media_type: "text/plain", data: "One." } },
         { type: "document", source: { type: "content", content: [text("Two.")] } },
-        { type: "search_result", source: "a.example", title: "t", content: [text("Three.")] },
+        { type: "search_result", source: "a.example", title: "T", content: [text("Three.")] },
         { type: "document", source: { type: "content", content: "Four." } },
       ],
     }],
   });
-  assertEquals(turn!.content, "One.\nTwo.\nThree.\nFour.");
+  assertEquals(turn!.content, "One.\nTwo.\nTitle: T\nSource: a.example\nThree.\nFour.");
+});
+
+Deno.test("the model sees what is known of documents and search results, in results of tools as well", () => {
+  const source = { type: "text", media_type: "text/plain", data: "It is blue." };
+  const document = { type: "document", title: "Sky", context: "From 1999", source };
+  const found = { type: "search_result", source: "https://a.example/b", title: "Sea" };
+  const result = { type: "tool_result", tool_use_id: "toolu_1" };
+  const [answer, user] = turnsOf({
+    messages: [{
+      role: "user",
+      content: [
+        { ...result, content: [{ ...found, content: [text("Wet."), text("Deep.")] }] },
+        document,
+      ],
+    }],
+  });
+  assertEquals(user!.content, "Title: Sky\nContext: From 1999\nIt is blue.");
+  assertEquals(answer!.content, "Title: Sea\nSource: https://a.example/b\nWet.\nDeep.");
+});
+
+Deno.test("an answer says that it has no citations where they are enabled", () => {
+  const found = (citations: object) => ({
+    type: "search_result",
+    source: "a.example",
+    title: "T",
+    content: [text("x")],
+    citations,
+  });
+  const warningsOf = (...content: object[]) =>
+    translationOf({ messages: [{ role: "user", content }] }).warnings ?? [];
+  const result = { type: "tool_result", tool_use_id: "toolu_1" };
+  for (
+    const asked of [found({ enabled: true }), { ...result, content: [found({ enabled: true })] }]
+  ) {
+    const [warning, ...others] = warningsOf(asked);
+    assertEquals([warning?.startsWith("citations: none are made"), others], [true, []]);
+  }
+  assertEquals(warningsOf(found({ enabled: false }), { ...text("y"), citations: [] }), []);
 });
 
 const schema = { type: "object", properties: { city: { type: "string", minLength: 2 } } };
