@@ -35,6 +35,7 @@ function requests(text: string): [method: string, path: string, body?: object][]
     ...["/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/show", "/api/plan"],
     ...["/api/tokenize", "/api/pull", "/api/push", "/v1/chat/completions", "/v1/completions"],
     ...["/v1/responses", "/v1/embeddings", "/v1/messages", "/v1/messages/count_tokens"],
+    "/v1/responses/input_tokens",
   ];
   const segment = encodeURIComponent(text.toWellFormed().slice(0, 20_000));
   return [

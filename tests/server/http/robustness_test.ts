@@ -216,6 +216,7 @@ const WORK: [path: string, body: Record<string, unknown>][] = [
   ["/v1/chat/completions", { messages }],
   ["/v1/completions", { prompt: "x" }],
   ["/v1/responses", { input: "x" }],
+  ["/v1/responses/input_tokens", { input: "x" }],
   ["/v1/messages", { messages, max_tokens: 5 }],
   ["/v1/messages/count_tokens", { messages }],
   ["/api/embed", { input: "x" }],

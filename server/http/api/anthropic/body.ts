@@ -2,18 +2,13 @@
 
 import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import type { Translation } from "../handler.ts";
+import type { ChatTranslation } from "../count.ts";
 import { readWishes } from "../wishes.ts";
 import { ThreadError } from "./errors.ts";
 import { toToolOptions } from "./tools.ts";
 import { asksForCitations } from "./text.ts";
 import { toTurns } from "./turns.ts";
 import type { AnthropicRequest } from "./schema.ts";
-
-/** A request, translated. */
-export interface MessagesTranslation extends Omit<Translation, "tasks"> {
-  request: ChatRequest;
-}
 
 /** The warning of an answer that was to cite its documents. */
 const CITATIONS = "citations: none are made; the model sees titles and sources, and may name them";
@@ -32,7 +27,7 @@ const LEVELS: Record<string, ChatRequest["think"]> = {
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function translateMessages(body: AnthropicRequest, info: ModelInfo): MessagesTranslation {
+export function translateMessages(body: AnthropicRequest, info: ModelInfo): ChatTranslation {
   const maxTokens = body.max_tokens ?? 0;
   if (maxTokens <= 0) throw new HttpError(400, "max_tokens is required and must be positive");
   const translation = translateCount(body, info);
@@ -44,7 +39,7 @@ export function translateMessages(body: AnthropicRequest, info: ModelInfo): Mess
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function translateCount(body: AnthropicRequest, info: ModelInfo): MessagesTranslation {
+export function translateCount(body: AnthropicRequest, info: ModelInfo): ChatTranslation {
   if (body.thread) throw new ThreadError();
   if (!body.messages?.length) throw new HttpError(400, "messages is required");
   if (info.isEmbeddingModel) throw new HttpError(400, `"${body.model}" does not support chat`);

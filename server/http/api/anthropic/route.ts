@@ -1,21 +1,15 @@
 // POST /v1/messages and /v1/messages/count_tokens.
 
-import { type Context, Hono } from "../../../dependencies.ts";
-import {
-  type ChatModel,
-  type ChatRequest,
-  ChatTemplateError,
-  ContextLengthError,
-} from "../../../../engine/mod.ts";
+import { Hono } from "../../../dependencies.ts";
+import { type ChatModel, type ChatRequest, ChatTemplateError } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { readJson } from "../../body/json_body.ts";
 import { createValidator } from "../../body/validate.ts";
 import { HttpError } from "../../errors.ts";
-import { withModel } from "../../generation/lease.ts";
 import { json } from "../../stream/json.ts";
 import { type ServerSentEvent, sseResponse } from "../../stream/stream.ts";
-import { withConversation } from "../defaults.ts";
-import { type Endpoint, generationRoute, translateRequest } from "../handler.ts";
+import { countTokens } from "../count.ts";
+import { type Endpoint, generationRoute } from "../handler.ts";
 import type { AnthropicEvent, TokenCount } from "./answer_schema.ts";
 import { translateCount, translateMessages } from "./body.ts";
 import { AnthropicEncoder, newId } from "./events.ts";
@@ -46,44 +40,16 @@ export function anthropicRoutes(dependencies: AppDependencies): Hono<AppEnvironm
     adapt: placed,
   };
   app.post("/v1/messages", generationRoute(dependencies, messages));
-  app.post("/v1/messages/count_tokens", (context) => count(context, dependencies));
+  app.post("/v1/messages/count_tokens", async (context) => {
+    const checked = await validate.check(await readJson(context));
+    const counting = { translate: translateCount, adapt: placed };
+    const tokens = await countTokens(context, dependencies, checked, counting);
+    return json<TokenCount>({ input_tokens: tokens }, 200, { "request-id": newId("req") });
+  });
   app.all("/v1/messages/batches/*", () => {
     throw new HttpError(404, "message batches are not available: send the messages one by one");
   });
   return app;
-}
-
-async function count(
-  context: Context<AppEnvironment>,
-  dependencies: AppDependencies,
-): Promise<Response> {
-  const checked = await validate.check(await readJson(context));
-  const { model, entry, translation } = await translateRequest(
-    context,
-    dependencies,
-    checked,
-    translateCount,
-  );
-  const { signal } = context.req.raw;
-  const request = { ...withConversation(translation.request, entry), signal };
-  const tokens = await withModel(
-    dependencies,
-    model,
-    { ...translation, signal },
-    async (loaded) => {
-      try {
-        const counted = await loaded.countTokens(await placed(loaded, request));
-        signal.throwIfAborted();
-        return counted;
-      } catch (error) {
-        // A prompt that does not fit the window has been counted nevertheless.
-        if (error instanceof ContextLengthError) return error.promptTokens;
-        throw error;
-      }
-    },
-  );
-  context.set("promptTokens", tokens);
-  return json<TokenCount>({ input_tokens: tokens }, 200, { "request-id": newId("req") });
 }
 
 /**

@@ -138,6 +138,14 @@ export const responseSchema = record({
 
 export type WholeResponse = BodyOf<typeof responseSchema>;
 
+/** Answer of POST /v1/responses/input_tokens. */
+export const inputTokensSchema = record({
+  object: { const: "response.input_tokens" },
+  input_tokens: { ...count, description: "Cached ones included." },
+});
+
+export type InputTokens = BodyOf<typeof inputTokensSchema>;
+
 /** Answer of DELETE /v1/responses/{response_id}. */
 export const deletedResponseSchema = record({
   id: text,

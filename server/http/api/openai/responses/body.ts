@@ -4,7 +4,7 @@
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import { refusal } from "../errors.ts";
 import { readCommon } from "../translation.ts";
-import type { Translation } from "../../handler.ts";
+import type { ChatTranslation } from "../../count.ts";
 import { readInput } from "./input.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
 import { functionsOf } from "./tools.ts";
@@ -26,7 +26,7 @@ export function translateResponse(
   body: ResponsesBody,
   earlier: readonly InputItem[],
   info: ModelInfo,
-): Translation {
+): ChatTranslation {
   refuse(body, info);
   const { engine, think, around } = readCommon(body, info, { "text.format": body.text?.format });
   const request = {
@@ -36,7 +36,7 @@ export function translateResponse(
     ...readTools(functionsOf(body), body, info),
     truncate: body.truncation === "auto",
   };
-  return { ...around, tasks: [{ kind: "chat", request }] };
+  return { ...around, request };
 }
 
 function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {

@@ -6,6 +6,7 @@ import { openAiResponsesSchema } from "../schema.ts";
 import {
   deletedResponseSchema,
   inputItemsSchema,
+  inputTokensSchema,
   type ResponseEvent,
   responseEventSchema,
   responseSchema,
@@ -33,6 +34,7 @@ const textEvent: ResponseEvent = {
   logprobs: [],
 };
 
+const request = named("ResponseRequest", openAiResponsesSchema, responseRequest);
 const response = named("Response", responseSchema, exampleResponse());
 
 /** A response as the server makes it. */
@@ -88,11 +90,23 @@ export const responseOperations: Operation[] = [
     id: "createResponse",
     path: "/v1/responses",
     summary: "Answer a conversation of items. The response is kept, unless store is false.",
-    body: named("ResponseRequest", openAiResponsesSchema, responseRequest),
+    body: request,
     answers: wholeOrEvents(
       response,
       named("ResponseEvent", responseEventSchema, textEvent),
     ),
+  }),
+  openAiPost({
+    id: "countInputTokens",
+    path: "/v1/responses/input_tokens",
+    summary: "Count the tokens of what POST /v1/responses would read.",
+    body: request,
+    answers: {
+      "application/json": named("InputTokens", inputTokensSchema, {
+        object: "response.input_tokens",
+        input_tokens: 15,
+      }),
+    },
   }),
   ofKept({
     id: "retrieveResponse",

@@ -1,5 +1,5 @@
-// POST /v1/responses, and the routes of kept responses: GET and DELETE of one, and GET of its input
-// items.
+// POST /v1/responses and /v1/responses/input_tokens, and the routes of kept responses: GET and DELETE
+// of one, and GET of its input items.
 
 import { Hono } from "../../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../../app_types.ts";
@@ -8,11 +8,12 @@ import { readJson } from "../../../body/json_body.ts";
 import { KeptResponses } from "./kept_responses.ts";
 import { ResponseStore } from "../../../response_store.ts";
 import { sseResponse } from "../../../stream/stream.ts";
+import { countTokens } from "../../count.ts";
 import { answer, type Endpoint } from "../../handler.ts";
 import { withParam } from "../errors.ts";
 import { openAiResponsesSchema, type ResponsesBody } from "../schema.ts";
 import { createValidator } from "../../../body/validate.ts";
-import type { DeletedResponse, InputItems, WholeResponse } from "./answer_schema.ts";
+import type { DeletedResponse, InputItems, InputTokens, WholeResponse } from "./answer_schema.ts";
 import { translateResponse } from "./body.ts";
 import { ResponsesEncoder, type ResponsesRecord } from "./events.ts";
 import { toItemList } from "./kept_items.ts";
@@ -35,7 +36,10 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     const isKept = store !== undefined && body.store !== false;
     const endpoint: Endpoint<ResponsesBody, ResponsesRecord, ResponsesEncoder> = {
       validate,
-      translate: (body, info) => translateResponse(body, earlier, info),
+      translate(body, info) {
+        const { request, ...around } = translateResponse(body, earlier, info);
+        return { ...around, tasks: [{ kind: "chat", request }] };
+      },
       encoder: (head, body) => new ResponsesEncoder(head, body),
       stream: sseResponse,
       failure: withParam,
@@ -48,6 +52,17 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     };
     const asked: ResponsesBody = { ...body, input, store: isKept };
     return await answer(context, dependencies, { body: asked, unknown }, endpoint);
+  });
+
+  app.post("/v1/responses/input_tokens", async (context) => {
+    const { body, unknown } = await validate.check(await readJson(context));
+    const kept = keptFor(context);
+    const earlier = await kept.earlier(body);
+    const asked: ResponsesBody = { ...body, input: await kept.resolved(body.input) };
+    const tokens = await countTokens(context, dependencies, { body: asked, unknown }, {
+      translate: (body, info) => translateResponse(body, earlier, info),
+    });
+    return json<InputTokens>({ object: "response.input_tokens", input_tokens: tokens });
   });
 
   app.get("/v1/responses/:response_id", async (context) => {

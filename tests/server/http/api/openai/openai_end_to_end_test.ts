@@ -42,6 +42,13 @@ Deno.test("chats are the same streamed and not, with exact counts", async () => 
   assertEquals([tokens, made], [usage!.prompt_tokens, 12]);
 });
 
+Deno.test("the tokens of an input are counted as its response counts them", async () => {
+  const input = { model: BOX, input: "How do I pull a model?", instructions: "Be brief." };
+  const { object, input_tokens: counted } = await client.responses.inputTokens.count(input);
+  const { usage } = await client.responses.create({ ...input, max_output_tokens: 16 });
+  assertEquals([object, counted], ["response.input_tokens", usage!.input_tokens]);
+});
+
 Deno.test("structured outputs keep to their schema, whatever the model would say", async () => {
   const json_schema = { name: "p", schema: shape, strict: true };
   const ask = { ...sampling, messages, response_format: { type: "json_schema", json_schema } };
