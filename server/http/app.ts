@@ -57,7 +57,9 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.use(bodyLimit(new BodyBudget(maxHeldBytes), maxBodyBytes, UPLOAD_PATH));
 
   app.route("/", apiRoutes(dependencies));
-  refuseOtherMethods(app);
+  const methods = methodsOf(app);
+  refuseOtherMethods(app, methods);
+  leadWithoutSlash(app, methods);
 
   app.notFound((context) => {
     const { method, path } = context.req;
@@ -74,8 +76,8 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   return app;
 }
 
-/** Answers 405 on the paths of the routes so far, for all methods that they do not have. */
-function refuseOtherMethods(app: Hono<AppEnvironment>): void {
+/** The methods of each path of the routes so far. */
+function methodsOf(app: Hono<AppEnvironment>): Map<string, string[]> {
   const methods = new Map<string, string[]>();
   for (const { method, path } of app.routes) {
     if (method === "ALL") continue;
@@ -84,6 +86,11 @@ function refuseOtherMethods(app: Hono<AppEnvironment>): void {
       ...(method === "GET" ? ["GET", "HEAD"] : [method]),
     ]);
   }
+  return methods;
+}
+
+/** Answers 405 on the paths of routes, for all methods that they do not have. */
+function refuseOtherMethods(app: Hono<AppEnvironment>, methods: Map<string, string[]>): void {
   for (const [path, allowed] of methods) {
     app.all(path, (context) => {
       const headers = { allow: allowed.join(", ") };
@@ -92,6 +99,22 @@ function refuseOtherMethods(app: Hono<AppEnvironment>): void {
       const { method } = context.req;
       const error = new HttpError(405, `${path} takes no ${method}: use ${headers.allow}`);
       return errorResponse(dialect, 405, error, headers);
+    });
+  }
+}
+
+/**
+ * Leads from the path of a route with a slash at its end to the route, as Ollama's router does. The
+ * status makes clients repeat the body, too, where there is one.
+ */
+function leadWithoutSlash(app: Hono<AppEnvironment>, methods: Map<string, string[]>): void {
+  for (const [path, allowed] of methods) {
+    if (path.endsWith("/")) continue;
+    app.all(`${path}/`, async (context, next) => {
+      const { method, url } = context.req;
+      if (!allowed.includes(method)) return await next();
+      const { pathname, search } = new URL(url);
+      return context.redirect(pathname.slice(0, -1) + search, method === "GET" ? 301 : 307);
     });
   }
 }

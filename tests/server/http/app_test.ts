@@ -102,6 +102,38 @@ Deno.test("GET /api/ps names a device that is not used for a model, and what it 
   });
 });
 
+Deno.test("a slash at the end of a path leads to the path without it, with the query and the method", async () => {
+  const { app } = createTestApp();
+  const led: [method: string, path: string, status: number, location: string][] = [
+    ["GET", "/api/tags/", 301, "/api/tags"],
+    ["GET", "/api/tags/?a=b%20c&d", 301, "/api/tags?a=b%20c&d"],
+    ["HEAD", "/api/tags/", 307, "/api/tags"],
+    ["POST", "/api/chat/", 307, "/api/chat"],
+    ["DELETE", "/api/delete/", 307, "/api/delete"],
+    ["POST", "/v1/chat/completions/?x=1", 307, "/v1/chat/completions?x=1"],
+    ["POST", "/v1/messages/", 307, "/v1/messages"],
+    ["GET", "/v1/responses/resp_1/input_items/", 301, "/v1/responses/resp_1/input_items"],
+    ["POST", "/api/blobs/sha256:a%2Fb/", 307, "/api/blobs/sha256:a%2Fb"],
+  ];
+  for (const [method, path, status, location] of led) {
+    const response = await app.request(path, { method });
+    assertEquals([path, response.status, response.headers.get("location")], [
+      path,
+      status,
+      location,
+    ]);
+    assertEquals(await response.text(), "");
+  }
+  const lost = [["POST", "/api/tags/"], ["GET", "/api/chat/"], ["GET", "/api/tags//"], [
+    "GET",
+    "/no/",
+  ]];
+  for (const [method, path] of [...lost, ["GET", "//a.example/api/tags/"]]) {
+    const response = await app.request(`http://127.0.0.1${path}`, { method: method! });
+    assertEquals([path, response.status, await response.text()], [path, 404, "404 page not found"]);
+  }
+});
+
 Deno.test("unknown paths get 404 and known paths with another method 405, both as text", async () => {
   const { app } = createTestApp();
   for (const [method, path] of [["GET", "/api/nope"], ["POST", "/v1nope"], ["FOO", "/nope"]]) {
