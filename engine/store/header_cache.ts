@@ -6,7 +6,7 @@ import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
 import type { StoreOptions } from "./types.ts";
 
-/** Largest file whose digest covers all of it, which takes well under a second. */
+/** Largest files whose digest covers all of them, which takes well under a second. */
 const FULL_DIGEST_BYTES = 64 * 2 ** 20;
 /**
  * For larger files, the digest covers this many bytes from the beginning, the size and the time of
@@ -72,11 +72,14 @@ export class HeaderCache {
   }
 
   /**
-   * SHA-256 of a file in hex. For files over 64 MiB and split models, of the first MiB, the size
-   * and the time of change. Computed on the first call.
+   * The digest of a model in hex. For files over 64 MiB and split models, SHA-256 of the first MiB,
+   * the size and the time of change. Computed on the first call.
+   *
+   * @param whole computes the digest of other files
    */
-  digest(file: Stamped): Promise<string> {
-    return this.#factsOf(file).digest ??= digestFile(file);
+  digest(file: Stamped, whole: () => Promise<string>): Promise<string> {
+    const isWhole = file.size <= FULL_DIGEST_BYTES && !parseShardName(file.path);
+    return this.#factsOf(file).digest ??= isWhole ? whole() : digestOfHead(file);
   }
 
   #factsOf(file: Stamped): Facts {
@@ -91,8 +94,7 @@ function keyOf({ path, projector }: Stamped): string {
   return JSON.stringify([path, projector]);
 }
 
-async function digestFile({ path, size, modified }: Stamped): Promise<string> {
-  if (size <= FULL_DIGEST_BYTES && !parseShardName(path)) return sha256(await Deno.readFile(path));
+async function digestOfHead({ path, size, modified }: Stamped): Promise<string> {
   using file = await Deno.open(path);
   const stamp = new TextEncoder().encode(`${size}:${modified.getTime()}`);
   const bytes = new Uint8Array(DIGEST_HEAD_BYTES + stamp.length);

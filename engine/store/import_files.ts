@@ -4,11 +4,18 @@
 
 import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
-import type { BlobStore } from "./blobs.ts";
+import { createHash } from "node:crypto";
+import type { BlobStore, StoredBlob } from "./blobs.ts";
 import { StoreError } from "./errors.ts";
 import { encodeGoJson } from "./go_json.ts";
-import { type Layer, type Manifest, MEDIA } from "./manifest.ts";
+import { sha256 } from "./header_cache.ts";
+import { encodeManifest, type Layer, type Manifest, MEDIA } from "./manifest.ts";
 import type { ModelConfig, StoreEntry } from "./types.ts";
+
+/** Takes a content of a model, and tells what a manifest says of it. */
+type Put = (
+  content: Uint8Array | ReadableStream<Uint8Array>,
+) => Promise<Pick<StoredBlob, "digest" | "size">>;
 
 /**
  * Copies the files of an entry into the blobs.
@@ -16,25 +23,49 @@ import type { ModelConfig, StoreEntry } from "./types.ts";
  * @throws {StoreError} if it is a split model, or the folder cannot be written
  */
 export async function importFiles(blobs: BlobStore, entry: StoreEntry): Promise<Manifest> {
+  return await manifestOf(entry, (content) => blobs.put(content));
+}
+
+/**
+ * SHA-256 in hex of the manifest that importFiles() would make. The files are read, and nothing is
+ * written.
+ *
+ * @throws {StoreError} if it is a split model
+ */
+export async function digestOfImport(entry: StoreEntry): Promise<string> {
+  return await sha256(encodeManifest(await manifestOf(entry, measure)));
+}
+
+async function measure(content: Uint8Array | ReadableStream<Uint8Array>) {
+  const hash = createHash("sha256");
+  let size = 0;
+  for await (const bytes of content instanceof Uint8Array ? [content] : content) {
+    hash.update(bytes);
+    size += bytes.length;
+  }
+  return { digest: `sha256:${hash.digest("hex")}`, size };
+}
+
+async function manifestOf(entry: StoreEntry, put: Put): Promise<Manifest> {
   const { name, info, source } = entry;
-  if (source.kind === "remote") return await putConfig(blobs, entry.config!, []);
+  if (source.kind === "remote") return await putConfig(put, entry.config!, []);
   if (parseShardName(source.path)) {
     throw new StoreError(
       `Cannot copy "${name}": its weights are in several files: ` +
         "join them first, for example with llama-gguf-split --merge",
     );
   }
-  const layers = [await putFile(blobs, source.path, MEDIA.model)];
-  if (source.projector) layers.push(await putFile(blobs, source.projector, MEDIA.projector));
-  return await putConfig(blobs, configOf(info, layers.map(({ digest }) => digest)), layers);
+  const layers = [await putFile(put, source.path, MEDIA.model)];
+  if (source.projector) layers.push(await putFile(put, source.projector, MEDIA.projector));
+  return await putConfig(put, configOf(info, layers.map(({ digest }) => digest)), layers);
 }
 
 async function putConfig(
-  blobs: BlobStore,
+  put: Put,
   config: ModelConfig,
   layers: Layer[],
 ): Promise<Manifest> {
-  const { digest, size } = await blobs.put(new TextEncoder().encode(encodeGoJson(config)));
+  const { digest, size } = await put(new TextEncoder().encode(encodeGoJson(config)));
   return {
     schemaVersion: 2,
     mediaType: MEDIA.manifest,
@@ -57,9 +88,9 @@ export function configOf(info: ModelInfo, digests: string[]): ModelConfig {
   };
 }
 
-async function putFile(blobs: BlobStore, path: string, mediaType: string): Promise<Layer> {
+async function putFile(put: Put, path: string, mediaType: string): Promise<Layer> {
   const file = await Deno.open(path);
-  const { digest, size } = await blobs.put(file.readable);
+  const { digest, size } = await put(file.readable);
   return { mediaType, digest, size };
 }
 

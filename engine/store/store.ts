@@ -13,7 +13,7 @@ import { BlobCollector, type PruneResult } from "./collector.ts";
 import { StoreError } from "./errors.ts";
 import { readIfThere, statIfThere } from "./file_system.ts";
 import { HeaderCache, sha256 } from "./header_cache.ts";
-import { importFiles } from "./import_files.ts";
+import { digestOfImport, importFiles } from "./import_files.ts";
 import { StoreLock } from "./lock.ts";
 import { blobsNamedIn, blobsOf, encodeManifest, type Manifest, parseManifest } from "./manifest.ts";
 import { type ManifestFile, ManifestFolder } from "./manifest_folder.ts";
@@ -123,13 +123,16 @@ export class ModelStore {
 
   /**
    * SHA-256 in hex. For models with a manifest it is that of the manifest. For single files it is
-   * that of the content, or above 64 MiB and for split models that of the first MiB, the size and
-   * the time of change.
+   * that of the manifest that a copy would have, or above 64 MiB and for split models that of the
+   * first MiB, the size and the time of change.
    */
-  async digest({ manifest, source, size, modified, stamp = "" }: StoreEntry): Promise<string> {
+  async digest(entry: StoreEntry): Promise<string> {
+    const { manifest, source, size, modified, stamp = "" } = entry;
     if (manifest) return this.#digests.get(manifest) ?? await sha256(encodeManifest(manifest));
     if (source.kind === "files") {
-      return await this.#headers.digest({ path: source.path, size, modified, stamp });
+      const { path, projector } = source;
+      const file = { path, ...(projector && { projector }), size, modified, stamp };
+      return await this.#headers.digest(file, () => digestOfImport(entry));
     }
     return await sha256(new TextEncoder().encode(`${source.host}/${source.model}`));
   }

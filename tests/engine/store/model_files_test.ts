@@ -189,13 +189,29 @@ Deno.test("a model of the program that is removed stays away until it is restore
   });
 });
 
-Deno.test("digest() is the file's SHA-256, and follows a change of the file", async () => {
+Deno.test("digest() of a file is that of its copies, and follows a change of the file", async () => {
   await withFiles({ "a.gguf": "abc" }, async ({ folder, createStore }) => {
     const store = createStore();
     const before = await store.digest(await store.find("a"));
-    assertEquals(before, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    await store.copy("a", "b");
+    await store.copy("b", "c");
+    const copies = [await store.find("b"), await createStore().find("c")];
+    for (const copy of copies) assertEquals(await store.digest(copy), before);
     await Deno.writeTextFile(`${folder}/a.gguf`, "abcd");
     assertNotEquals(await store.digest(await store.find("a")), before);
+  });
+});
+
+Deno.test("digest() of a file with a projector is that of its copies, and follows a change of either", async () => {
+  const files = { "see/m.gguf": "A", "see/mmproj-m.gguf": "BB" };
+  await withFiles(files, async ({ folder, createStore }) => {
+    const store = createStore();
+    const [entry] = await store.list();
+    const before = await store.digest(entry!);
+    await store.copy(entry!.name, "copy");
+    assertEquals(await store.digest(await store.find("copy")), before);
+    await Deno.writeTextFile(`${folder}/see/mmproj-m.gguf`, "BBB");
+    assertNotEquals(await store.digest(await store.find(entry!.name)), before);
   });
 });
 

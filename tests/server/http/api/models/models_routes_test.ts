@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { createStoreApp } from "../../../store_app.ts";
+import { createBoxApp } from "../../../tiny_app.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 
@@ -27,6 +28,22 @@ Deno.test("a copy answers in every dialect by its name, and shares the load", as
     "plain:latest",
     "tiny:latest",
   ]);
+});
+
+Deno.test("copies of the model in the box, and copies of those, have its digest", async () => {
+  const { app } = await createBoxApp();
+  const copy = async (source: string, destination: string) => {
+    const body = JSON.stringify({ source, destination });
+    assertEquals((await app.request("/api/copy", { method: "POST", body })).status, 200);
+  };
+  const digests = async () => {
+    const { models } = await (await app.request("/api/tags")).json();
+    return models.map(({ digest }: { digest: string }) => digest);
+  };
+  const [digest] = await digests();
+  await copy("quern:tiny", "first");
+  await copy("first", "second:8b");
+  assertEquals(await digests(), [digest, digest, digest]);
 });
 
 Deno.test("POST /api/copy overwrites, and refuses what is no name or not there", async () => {
