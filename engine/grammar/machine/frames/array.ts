@@ -1,11 +1,13 @@
 // Stacks within an array, between its items. The ledger of the items so far determines which types
 // the next item may have. If items are unique, the next one must differ from all before.
 
+import { EMPTY_TEXT, UNKNOWN_TEXT } from "../collections/begun_texts.ts";
 import { NO_WORDS } from "../collections/word_sets.ts";
 import { type ArrayRules, NO_LEDGER } from "../rules/array_rules.ts";
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
 import { ARRAY, Phase, VALUE } from "./layouts.ts";
 import type { ScarceItems } from "./scarce_items.ts";
+import { settledTop } from "./settling.ts";
 import { type Stack, UNRESOLVED_STACK } from "./stacks.ts";
 import type { UniqueItems } from "./unique_items.ts";
 import type { ValueFrames } from "./value.ts";
@@ -50,12 +52,16 @@ export class ArrayFrames extends JsonFrames {
     } else if (phase !== Phase.NEXT) {
       this.#items(stack, rules, (type, item) => this.#values.begin(type, item, byte, out));
     } else if (byte === COMMA) {
-      if (stacks.field(stack, ARRAY.pending) === 1) return void out.push(UNRESOLVED_STACK);
-      const next = this.#afterComma(stack);
+      const settled = settledTop(stack, stacks);
+      if (settled === undefined) return void out.push(UNRESOLVED_STACK);
+      const next = this.#afterComma(settled);
+      const along = this.#unique.follow(ended, byte, next);
       let mayGoOn = false;
-      this.#items(next, rules, (type, item) => {
-        mayGoOn ||= this.#unique.isPossible(stacks.push(VALUE.frame(type, 0), item));
-      });
+      if (along !== undefined) {
+        this.#items(along, rules, (type, item) => {
+          mayGoOn ||= this.#unique.isPossible(stacks.push(VALUE.frame(type, 0), item));
+        });
+      }
       if (mayGoOn) out.push(next);
     }
   }
@@ -108,6 +114,9 @@ export class ArrayFrames extends JsonFrames {
       item[ARRAY.spaces] = this.rules.spaces.elsewhere;
       item[ARRAY.ledger] = ledger;
       item[ARRAY.pending] = Number(unique);
+      item[ARRAY.text] = unique && this.stacks.compares(this.stacks.parent(stack))
+        ? EMPTY_TEXT
+        : UNKNOWN_TEXT;
       item[ARRAY.avoided] = unique ? this.#scarce.avoided(index, ledger, used) : NO_WORDS;
       begin(part.type, this.stacks.withFrame(stack, item));
     }

@@ -2,9 +2,11 @@
 // narrows. Any other key follows the automaton of its language, and must differ from the keys that
 // the object has.
 
+import { EMPTY_TEXT } from "../collections/begun_texts.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
 import { DECLARED_KEY, OBJECT, OTHER_KEY, Phase } from "./layouts.ts";
+import { settledTop } from "./settling.ts";
 import { type Stack, type Stacks, UNRESOLVED_STACK } from "./stacks.ts";
 
 const QUOTE = 0x22;
@@ -78,8 +80,10 @@ export class OtherKeyFrames extends JsonFrames {
   }
 
   /** Begins an undeclared key, once for each language in which a key is left. */
-  begin(object: Stack, out: Stack[]): void {
+  begin(settled: Stack, out: Stack[]): void {
     const { rules, stacks } = this;
+    const isCompared = stacks.compares(stacks.parent(settled));
+    const object = isCompared ? stacks.withField(settled, OBJECT.text, EMPTY_TEXT) : settled;
     const used = stacks.field(object, OBJECT.used);
     rules.others[stacks.field(object, OBJECT.rules)]!.forEach((index, which) => {
       const text = rules.texts[index]!;
@@ -171,8 +175,9 @@ export function beginKey(
     out.push(stacks.push(DECLARED_KEY.frame(0, length, 0), inKey));
   }
   if (!its.mayHaveOther(ledger)) return;
-  if (stacks.field(object, OBJECT.pending) === 1) out.push(UNRESOLVED_STACK);
-  else others.begin(inKey, out);
+  const settled = settledTop(inKey, stacks);
+  if (settled === undefined) out.push(UNRESOLVED_STACK);
+  else others.begin(settled, out);
 }
 
 /** The object after a key, whose value is of a type. */

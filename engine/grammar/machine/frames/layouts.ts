@@ -2,6 +2,8 @@
 // so that equal frames are stored once and compared by number. Here each element of such a list
 // gets a name, which is valid for one kind only.
 
+import { UNKNOWN_TEXT } from "../collections/begun_texts.ts";
+
 declare const OWNER: unique symbol;
 
 /** The index of each field in the frames of a kind. */
@@ -86,6 +88,12 @@ export const CONTAINER = {
   used: 5 as Field<"container">,
   /** 1 if the last of them has not been added to that set yet. */
   pending: 6 as Field<"container">,
+  /**
+   * The text of the last undeclared key after its quote, or of the current item, as long as an item
+   * around the container is a prefix of earlier ones: only then what may come next decides whether
+   * that item can still differ from them.
+   */
+  text: 8 as Field<"container">,
 } as const;
 
 /** Within an object, between keys and values. */
@@ -103,6 +111,7 @@ export const OBJECT = {
     0,
     0,
     -1,
+    UNKNOWN_TEXT,
   ],
 } as const;
 
@@ -121,6 +130,7 @@ export const ARRAY = {
     0,
     0,
     0,
+    UNKNOWN_TEXT,
   ],
 } as const;
 

@@ -8,8 +8,10 @@ import type { ArrayLedger } from "../rules/array_rules.ts";
 import { canDiffer } from "../../matching.ts";
 import type { Rules } from "../rules/rules.ts";
 import { DOCUMENT_END, NUMBER, VALUE } from "./layouts.ts";
-import type { Stack, Stacks } from "./stacks.ts";
-import { IN_TEXTS, type RawSteps } from "./unique_items.ts";
+import { settle } from "./settling.ts";
+import type { StackUnions } from "./stack_unions.ts";
+import { type Stack, type Stacks, UNRESOLVED_STACK } from "./stacks.ts";
+import { type ByteSteps, IN_TEXTS } from "./unique_items.ts";
 
 /** Most values of a type that are listed. */
 const MAX_VALUES = 64;
@@ -30,15 +32,18 @@ interface ScarcePlace {
 export class ScarceItems {
   readonly #rules: Rules;
   readonly #stacks: Stacks;
-  readonly #steps: RawSteps;
+  readonly #unions: StackUnions;
+  readonly #steps: ByteSteps;
   /** By type, and by the number of values from which on there are enough. */
   readonly #values = new Map<string, readonly string[] | undefined>();
   readonly #places = new Map<number, readonly ScarcePlace[]>();
   readonly #avoided = new Map<string, WordSet>();
 
-  constructor(rules: Rules, stacks: Stacks, steps: RawSteps) {
+  /** @param steps steps stacks with regard to other items */
+  constructor(rules: Rules, stacks: Stacks, unions: StackUnions, steps: ByteSteps) {
     this.#rules = rules;
     this.#stacks = stacks;
+    this.#unions = unions;
     this.#steps = steps;
   }
 
@@ -95,6 +100,8 @@ export class ScarceItems {
     const most = Math.min(many - 1, MAX_VALUES);
     const key = `${type},${most}`;
     if (!this.#values.has(key)) {
+      // Within itself a type counts as one of many values.
+      this.#values.set(key, undefined);
       const isOpen = this.#rules.hasManyStrings(type, most);
       this.#values.set(key, isOpen ? undefined : this.#list(type, most));
     }
@@ -119,13 +126,23 @@ export class ScarceItems {
         if (!inText && this.#rules.isSpace(byte)) continue;
         const out: Stack[] = [];
         this.#steps.step(stack, byte, out);
+        if (out.includes(UNRESOLVED_STACK)) {
+          out.length = 0;
+          this.#steps.step(this.#settled(stack, text), byte, out);
+        }
         for (const after of out) {
-          if (after < 0) return undefined;
           open.push({ stack: after, text: text + String.fromCharCode(byte) });
         }
       }
     }
     return values.size > most ? undefined : [...values];
+  }
+
+  /** The stack after a text without a pending key or item. */
+  #settled(stack: Stack, text: string): Stack {
+    const [stacks, unions] = [this.#stacks, this.#unions];
+    const document = toBytes(text);
+    return settle([stack], { stacks, unions, document, isEnded: true })[0]!;
   }
 
   /** Whether a value that was listed can end here. */

@@ -2,6 +2,7 @@
 // to the set of words that must not come again. Stepping over bytes only marks it as pending,
 // because frames do not hold texts. Settling finds its text in the document and adds it to the set.
 
+import { UNKNOWN_TEXT } from "../collections/begun_texts.ts";
 import { lastText } from "./last_text.ts";
 import { ARRAY, CONTAINER, EITHER, NUMBER, OBJECT, STRING } from "./layouts.ts";
 import { spellingsOf } from "./spellings.ts";
@@ -16,6 +17,27 @@ export interface SettlingOptions {
   readonly document: Uint8Array;
   /** Whether a number on top is known to have ended. */
   readonly isEnded: boolean;
+}
+
+/**
+ * The container on top without a pending key or item; undefined if its text is not known, so that the
+ * document is needed.
+ */
+export function settledTop(stack: Stack, stacks: Stacks): Stack | undefined {
+  const frame = stacks.frame(stack);
+  if (frame[CONTAINER.pending] !== 1) return stack;
+  if (frame[CONTAINER.text] === UNKNOWN_TEXT) return undefined;
+  const text = stacks.texts.bytesOf(frame[CONTAINER.text]!);
+  const isObject = stacks.kind(stack) === OBJECT.kind;
+  addWords(frame, stacks, isObject ? [text.subarray(1)] : spellingsOf(text));
+  return stacks.withFrame(stack, frame);
+}
+
+/** Adds the text of a pending key, or the spellings of a pending item, to those of a container. */
+function addWords(frame: number[], { words }: Stacks, texts: readonly Uint8Array[]): void {
+  for (const text of texts) frame[CONTAINER.used] = words.add(frame[CONTAINER.used]!, text);
+  frame[CONTAINER.pending] = 0;
+  frame[CONTAINER.text] = UNKNOWN_TEXT;
 }
 
 /** The same stacks without a pending key or item. */
@@ -68,12 +90,7 @@ class Settling {
       frames.push(frame);
       if (kind !== OBJECT.kind && kind !== ARRAY.kind) continue;
       const isDue = frame[CONTAINER.pending] === 1 && (kind === OBJECT.kind || isItemOver);
-      if (isDue) {
-        for (const word of this.#wordsAt(level, kind === OBJECT.kind)) {
-          frame[CONTAINER.used] = stacks.words.add(frame[CONTAINER.used]!, word);
-        }
-        frame[CONTAINER.pending] = 0;
-      }
+      if (isDue) addWords(frame, stacks, this.#wordsAt(level, kind === OBJECT.kind));
       level++;
     }
     let settled = below;

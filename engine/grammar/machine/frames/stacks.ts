@@ -14,6 +14,7 @@ import {
   OTHER_KEY,
   WORD_FIELDS,
 } from "./layouts.ts";
+import { BegunTexts } from "../collections/begun_texts.ts";
 import { NO_WORDS, WordSets } from "../collections/word_sets.ts";
 
 /** A stack, by number. */
@@ -36,6 +37,7 @@ const PENDING = 2;
  */
 export class Stacks {
   readonly words = new WordSets();
+  readonly texts = new BegunTexts();
   readonly #frames = new IntegerLists();
   /**
    * Lists of a frame, the stack below, and flags that are set if they apply to this frame or one
@@ -176,6 +178,9 @@ export class Stacks {
     for (const frame of frames.reverse()) {
       for (const field of WORD_FIELDS[frame[0]!] ?? []) {
         frame[field] = this.words.adopt(other.words, frame[field]!);
+      }
+      if (frame[0] === ARRAY.kind || frame[0] === OBJECT.kind) {
+        frame[CONTAINER.text] = this.texts.adopt(other.texts, frame[CONTAINER.text]!);
       }
       if (frame[0] === EITHER.kind) {
         frame[EITHER.set] = this.#adoptSet(other, frame[EITHER.set]!, change, known);

@@ -61,7 +61,7 @@ export class Stepper implements FrameKind {
     this.#otherKeys = new OtherKeyFrames(context, avoidance);
     const grammar = new GrammarFrames(context, unions);
     const values = new ValueFrames(context);
-    const scarce = new ScarceItems(rules, stacks, any);
+    const scarce = new ScarceItems(rules, stacks, unions, this);
     const kinds: FrameKind[] = [];
     kinds[VALUE.kind] = values;
     kinds[LITERAL.kind] = new LiteralFrames(context);

@@ -1,11 +1,12 @@
 // Arrays of unique items. While an item is a prefix of earlier items, the array's frame knows which
 // ones, and the item may neither end as one of them nor get where it would have to. Items are
 // compared by their bytes without white space, which compares values if each value has one
-// spelling.
+// spelling. Containers within such an item know the text of their current item or key.
 
+import { UNKNOWN_TEXT } from "../collections/begun_texts.ts";
 import { NO_WORDS } from "../collections/word_sets.ts";
 import type { Rules } from "../rules/rules.ts";
-import { ARRAY, DECLARED_KEY, OTHER_KEY, Phase, STRING } from "./layouts.ts";
+import { ARRAY, CONTAINER, DECLARED_KEY, OBJECT, OTHER_KEY, Phase, STRING } from "./layouts.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 
 /** Longest path along earlier items that is searched for a way to differ. */
@@ -19,8 +20,8 @@ export const IN_TEXTS: readonly number[] = [...Array(0xf5 - 0x20).keys()].map((i
 /** Steps of work for stepping over a byte. */
 const STEP_STEPS = 4;
 
-/** Stepping that ignores other items of an array. */
-export interface RawSteps {
+/** Stepping over bytes. */
+export interface ByteSteps {
   /** Adds to `out` the stacks after a byte. */
   step(stack: Stack, byte: number, out: Stack[]): void;
   /** The bytes that a stack may accept, perhaps with others; undefined if they are many. */
@@ -31,11 +32,11 @@ export interface RawSteps {
 export class UniqueItems {
   readonly #rules: Rules;
   readonly #stacks: Stacks;
-  readonly #steps: RawSteps;
+  readonly #steps: ByteSteps;
   readonly #possible = new Map<Stack, boolean>();
 
   /** @param steps steps stacks without regard to other items */
-  constructor(rules: Rules, stacks: Stacks, steps: RawSteps) {
+  constructor(rules: Rules, stacks: Stacks, steps: ByteSteps) {
     this.#rules = rules;
     this.#stacks = stacks;
     this.#steps = steps;
@@ -59,7 +60,7 @@ export class UniqueItems {
     if (begin === out.length) return;
     let kept = begin;
     for (let index = begin; index < out.length; index++) {
-      const stack = this.#follow(from, byte, out[index]!);
+      const stack = this.follow(from, byte, out[index]!);
       if (stack !== undefined && this.isPossible(stack)) out[kept++] = stack;
     }
     out.length = kept;
@@ -85,7 +86,7 @@ export class UniqueItems {
       out.length = 0;
       this.#steps.step(stack, byte, out);
       for (const raw of out) {
-        const next = this.#follow(stack, byte, raw);
+        const next = this.follow(stack, byte, raw);
         if (next === undefined) continue;
         if (next < 0 || !this.#stacks.compares(next)) {
           this.#possible.set(stack, true);
@@ -99,22 +100,48 @@ export class UniqueItems {
     return possible;
   }
 
-  /** A stack after a byte, in which each array has advanced by that byte in its earlier items. */
-  #follow(from: Stack, byte: number, stack: Stack): Stack | undefined {
+  /**
+   * A stack after a byte, in which each array has advanced by that byte in its earlier items, and each
+   * container in the text of its current item or key; undefined if an item has ended that has come
+   * before.
+   */
+  follow(from: Stack, byte: number, stack: Stack): Stack | undefined {
     if (stack < 0 || !this.#stacks.compares(stack)) return stack;
     if (this.#rules.isSpace(byte) && !this.#isInText(from)) return stack;
     let repeats = false;
+    let isKnown = false;
     const followed = this.#stacks.map(stack, (at, isTop) => {
-      if (this.#stacks.kind(at) !== ARRAY.kind) return undefined;
+      const kind = this.#stacks.kind(at);
+      if (kind !== ARRAY.kind && kind !== OBJECT.kind) return undefined;
       const frame = this.#stacks.frame(at);
-      if (frame[ARRAY.avoided] === NO_WORDS) return undefined;
+      isKnown ||= frame[CONTAINER.text] !== UNKNOWN_TEXT;
+      const isInside = kind === ARRAY.kind || frame[OBJECT.phase] === Phase.KEY;
+      if (isInside) {
+        frame[CONTAINER.text] = this.#stacks.texts.after(frame[CONTAINER.text]!, byte);
+      }
+      if (kind === OBJECT.kind || frame[ARRAY.avoided] === NO_WORDS) return frame;
       const among = this.#stacks.words.after(frame[ARRAY.avoided]!, byte);
       const isDone = isTop && frame[ARRAY.phase] === Phase.NEXT;
       repeats ||= isDone && this.#stacks.words.hasEmpty(among);
       frame[ARRAY.avoided] = isDone ? NO_WORDS : among;
       return frame;
     });
-    return repeats ? undefined : followed;
+    if (repeats) return undefined;
+    return isKnown ? this.#withoutTexts(followed) : followed;
+  }
+
+  /** The stack without texts around which nothing is compared any more. */
+  #withoutTexts(stack: Stack): Stack {
+    return this.#stacks.map(stack, (at) => {
+      const kind = this.#stacks.kind(at);
+      const isOver = (kind === ARRAY.kind || kind === OBJECT.kind) &&
+        this.#stacks.field(at, CONTAINER.text) !== UNKNOWN_TEXT &&
+        !this.#stacks.compares(this.#stacks.parent(at));
+      if (!isOver) return undefined;
+      const frame = this.#stacks.frame(at);
+      frame[CONTAINER.text] = UNKNOWN_TEXT;
+      return frame;
+    });
   }
 
   #isInText(stack: Stack): boolean {

@@ -63,6 +63,37 @@ for (const [schema, documents] of UNIQUE) {
   });
 }
 
+/** Arrays of unique items within unique items, with the number of their documents. */
+const few = { type: "array", uniqueItems: true, items: { enum: [1, 2] } };
+const one = {
+  type: "object",
+  propertyNames: { enum: ["a", "b"] },
+  additionalProperties: { const: 1 },
+};
+const NESTED: readonly (readonly [schema: object, documents: number])[] = [
+  // [], [1], [2], [1,2] and [2,1], up to two or three of them in any order.
+  [{ items: few, maxItems: 2 }, 1 + 5 + 5 * 4],
+  [{ items: { ...few, minItems: 1 }, minItems: 3, maxItems: 3 }, 4 * 3 * 2],
+  [{ items: { ...few, minItems: 2 } }, 1 + 2 + 2],
+  [{ items: { ...few, items: few, maxItems: 1 }, minItems: 6 }, 720],
+  [{ items: { type: "object", properties: { a: few }, required: ["a"] }, maxItems: 2 }, 26],
+  // {}, two of one key, and one of two, which is the same in either order but can be written in both.
+  [{ items: one, maxItems: 1 }, 1 + 5],
+  [{ items: one, minItems: 4 }, 24 * 2],
+  [{
+    prefixItems: [{ enum: [[1, 2], [1]] }, { ...few, minItems: 2 }, { const: [2, 1] }],
+    minItems: 3,
+    maxItems: 3,
+  }, 1],
+];
+
+for (const [schema, documents] of NESTED) {
+  Deno.test(`unique items within unique items are never a dead end in ${JSON.stringify(schema)}`, () => {
+    const found = allDocuments({ type: "array", uniqueItems: true, maxItems: 6, ...schema });
+    assertEquals(found.size, documents);
+  });
+}
+
 /** A union of objects that only their last keys tell apart. */
 function alternatives(count: number) {
   const objects = Array.from({ length: count }, (_, i) => object({ a: 1, [`b${i}`]: 1 }));
