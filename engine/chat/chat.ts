@@ -3,7 +3,12 @@
 
 import { type ChatTemplate, plain, type Text } from "../../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
-import { answer, type GenerateContext, type ThinkingSyntax } from "../generate/mod.ts";
+import {
+  answer,
+  type AnswerEnding,
+  type GenerateContext,
+  type ThinkingSyntax,
+} from "../generate/mod.ts";
 import {
   encodePrompt,
   ImageMarks,
@@ -105,8 +110,7 @@ export function chat(
       showControl: answers.thinking !== undefined || answers.calls !== undefined,
       thinking: thinkingOf(answers, prompt, begun),
       begun,
-      // Calls are completed once they have begun; text is cut, as it is without tools.
-      endsInText: request.format === undefined && (request.toolChoice ?? "auto") === "auto",
+      ending: endingOf(request),
     },
   );
   return new AnswerStream(events, { tools, dropped });
@@ -121,6 +125,12 @@ function thinkingOf(
   if (!thinking || endsThinking(prompt, thinking)) return undefined;
   const isBegun = beginsThinking(prompt, thinking);
   return isBegun || begun === "" ? { ...thinking, begun: isBegun } : undefined;
+}
+
+/** What becomes of an answer when tokens run out. */
+function endingOf({ format, toolChoice = "auto" }: ChatRequest): AnswerEnding {
+  if (format !== undefined) return "document";
+  return toolChoice === "auto" ? "text" : "call";
 }
 
 /** The tools that may be called. */

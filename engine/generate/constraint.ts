@@ -3,15 +3,17 @@
 
 import { isJsonNumber, rawNumber, type Tokenizer } from "../../tokenizer/mod.ts";
 import { CancelledError } from "../cancellation.ts";
-import { EngineError } from "../errors.ts";
+import { EngineError, RequestError } from "../errors.ts";
 import {
   type CompiledSchema,
   compileGrammar,
   compilePattern,
   compileSchema,
+  DeadEndError,
   forcedTokens,
   type Matcher,
   SchemaError,
+  schemaPlace,
   warningText,
 } from "../grammar/mod.ts";
 import type { ConstraintFork, TokenConstraint } from "../run/mod.ts";
@@ -21,16 +23,12 @@ import type { AllowedTokens } from "./logprobs.ts";
 /** The options that change how a format's schemas are read. */
 type FormatReading = Pick<FormatOptions, "openObjects">;
 
-/** What becomes of an answer when tokens run out. */
-export interface EndOptions {
-  /** Whether it is led to an end while that is possible. */
-  readonly finishes: boolean;
-  /**
-   * Whether it is text, which is cut wherever it is, with parts such as calls that are led to their ends
-   * once they have begun. Default false.
-   */
-  readonly endsInText?: boolean;
-}
+/**
+ * What becomes of an answer when tokens run out. A `document` is led to its end, and is refused if
+ * there is no room for it. A `call` is led to its end, and cut if there is no room. A `text` is cut
+ * where it is, but calls in it are led to their ends once they have begun.
+ */
+export type AnswerEnding = "document" | "call" | "text";
 
 /** Most compiled formats that are cached for a vocabulary. */
 const MOST_KEPT = 32;
@@ -46,7 +44,7 @@ export class Constraint implements TokenConstraint {
   readonly #compiled: CompiledSchema;
   readonly #matcher: Matcher;
   readonly #tokenizer: Tokenizer;
-  readonly #end: EndOptions;
+  readonly #ending: AnswerEnding | undefined;
   /** The bits of end tokens, by word of a mask. */
   readonly #endBits = new Map<number, number>();
   #isShortened = false;
@@ -54,6 +52,7 @@ export class Constraint implements TokenConstraint {
   #allowed: AllowedTokens | undefined;
 
   /**
+   * @param ending undefined: the answer is cut wherever it is
    * @param origin another constraint of the same format, at whose state this one begins; default:
    *   at the start
    * @throws SchemaError, GrammarError
@@ -61,7 +60,7 @@ export class Constraint implements TokenConstraint {
   constructor(
     format: OutputFormat,
     tokenizer: Tokenizer,
-    end: EndOptions,
+    ending: AnswerEnding | undefined,
     reading: FormatReading = {},
     origin?: Constraint,
   ) {
@@ -69,7 +68,7 @@ export class Constraint implements TokenConstraint {
     this.#compiled = origin ? origin.#compiled : compileFormat(format, tokenizer, reading);
     this.#matcher = origin ? origin.#matcher.fork() : this.#compiled.matcher();
     this.#tokenizer = tokenizer;
-    this.#end = end;
+    this.#ending = ending;
     for (const token of tokenizer.endOfGeneration) {
       const at = token >>> 5;
       this.#endBits.set(at, (this.#endBits.get(at) ?? 0) | 1 << (token & 31));
@@ -91,7 +90,24 @@ export class Constraint implements TokenConstraint {
 
   /** Whether the answer is sure to end, and to be whole, if this many tokens may still come. */
   endsWithin(tokens: number): boolean {
-    return this.#end.finishes && (this.#attempt(() => this.#matcher.mayEndWithin(tokens)) ?? false);
+    return this.#ending !== undefined &&
+      (this.#attempt(() => this.#matcher.mayEndWithin(tokens)) ?? false);
+  }
+
+  /**
+   * Checks that there is room for the answer. An answer whose least number of tokens is not found in
+   * time passes. Errors: RequestError.
+   *
+   * @param tokens that may come
+   */
+  checkRoom(tokens: number): void {
+    if (this.#ending !== "document" || this.endsWithin(tokens)) return;
+    const least = this.#attempt(() => this.#matcher.missing()) ?? Infinity;
+    if (least <= tokens || least === Infinity) return;
+    throw new RequestError(
+      `Cannot answer in the format: the shortest answer takes ${least} tokens, and ${tokens} may ` +
+        "come: allow more, or shorten the prompt if it leaves no room in the window",
+    );
   }
 
   /** The failure, if there was one: a document can exceed the limits of its format. */
@@ -136,8 +152,7 @@ export class Constraint implements TokenConstraint {
   /** Whether the answer, which could still end in time, could not after some tokens. */
   #isLate(tokens: readonly number[], remaining: number): boolean {
     const matcher = this.#matcher;
-    const { finishes, endsInText = false } = this.#end;
-    if (!finishes || endsInText && matcher.isComplete) return false;
+    if (!this.#ending || this.#ending === "text" && matcher.isComplete) return false;
     // An answer that cannot end in time anyway is cut off where it is.
     return !matcher.mayEndAfter(tokens, remaining - tokens.length) &&
       matcher.mayEndWithin(remaining);
@@ -147,7 +162,7 @@ export class Constraint implements TokenConstraint {
    * A copy at the same state, to follow a draft. A failure in the copy does not affect this one.
    */
   fork(): ConstraintFork {
-    return new Constraint(this.#format, this.#tokenizer, this.#end, {}, this);
+    return new Constraint(this.#format, this.#tokenizer, this.#ending, {}, this);
   }
 
   #forcedText(): string {
@@ -180,7 +195,7 @@ export class Constraint implements TokenConstraint {
     } catch (error) {
       // Cancelled work ends the answer.
       if (error instanceof CancelledError) throw error;
-      this.#failure = limitError(error);
+      this.#failure = limitError(error, this.#format);
       forget(this.#compiled, this.#tokenizer);
       return undefined;
     }
@@ -188,10 +203,13 @@ export class Constraint implements TokenConstraint {
 }
 
 /** The error of a mask, in a class that authors of formats can react to. */
-function limitError(error: unknown): Error {
+function limitError(error: unknown, format: OutputFormat): Error {
   if (error instanceof EngineError) return error;
   const reason = error instanceof Error ? error.message : String(error);
-  return new SchemaError("", "", reason, "the format");
+  const isPlaced = error instanceof DeadEndError && typeof format === "object" &&
+    "schema" in format;
+  const pointer = isPlaced ? schemaPlace(format.schema, error.place) : "";
+  return new SchemaError(pointer, "", reason, "the format");
 }
 
 /** Compiles a format, or takes it from the cache. @throws SchemaError, GrammarError */

@@ -25,7 +25,7 @@ import {
   tokensOf,
 } from "../prompt/mod.ts";
 import type { RestoredTokens, Scheduler, Sequence, SequenceEnd } from "../run/mod.ts";
-import { Constraint } from "./constraint.ts";
+import { type AnswerEnding, Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
 import { resolveSampling } from "./sampling_options.ts";
@@ -50,8 +50,8 @@ export interface GenerateOptions {
   readonly thinking?: ThinkingSyntax | undefined;
   /** The end of the prompt with which the answer's format begins. Default: none. */
   readonly begun?: string;
-  /** Whether a format stands for text in which calls may come: see EndOptions. Default false. */
-  readonly endsInText?: boolean;
+  /** What becomes of an answer with a format when tokens run out. Default: `document`. */
+  readonly ending?: AnswerEnding;
 }
 
 /** The events of every answer, whatever its text becomes. */
@@ -75,7 +75,7 @@ export function answer<Piece>(
   context: GenerateContext,
   request: PromptRequest,
   reader: AnswerReader<Piece>,
-  { showControl = false, thinking, begun = "", endsInText = false }: GenerateOptions = {},
+  { showControl = false, thinking, begun = "", ending = "document" }: GenerateOptions = {},
 ): AsyncIterableIterator<Piece | AnyAnswerEvent> {
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
@@ -83,8 +83,8 @@ export function answer<Piece>(
   const { format, finish = true, masks = false } = request;
   checkLogprobs(request.logprobs);
   const alternatives = request.logprobs ?? (masks ? 0 : undefined);
-  const ending = { finishes: finish, endsInText };
-  const constraint = format && new Constraint(format, tokenizer, ending, request);
+  const constraint = format &&
+    new Constraint(format, tokenizer, finish ? ending : undefined, request);
   if (constraint) constraint.keepsMasks = masks;
   if (constraint?.begin(begun) === false) {
     throw constraint.failure ??
@@ -94,6 +94,7 @@ export function answer<Piece>(
   const wanted = request.maxTokens ?? Infinity;
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
   const maxTokens = Math.min(wanted, contextLength - promptTokens);
+  if (maxTokens > 0) constraint?.checkRoom(maxTokens);
   const started = performance.now();
   let first = started;
   let count = 0;

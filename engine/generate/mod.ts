@@ -1,7 +1,7 @@
 // From a prompt to events: sampling options, constraints on tokens, stop strings,
 // log-probabilities. It works with sequences and text, and knows no chats.
 
-export { compileFormat } from "./constraint.ts";
+export { type AnswerEnding, compileFormat } from "./constraint.ts";
 export { EventQueue } from "./event_queue.ts";
 export { answer, generate, type GenerateContext } from "./generate.ts";
 export { textToken } from "./logprobs.ts";

@@ -71,9 +71,8 @@ export interface Matcher {
    */
   completion(): Uint8Array | undefined;
   /**
-   * The number of tokens that complete the document, as its shortest end tells: never fewer than it
-   * needs, and seldom more. Infinity if no tokens of the vocabulary spell that end, or finding it takes
-   * too long.
+   * The number of tokens that complete the document: never fewer than it needs, and seldom more.
+   * Infinity if it is not found in time, or no tokens of the vocabulary spell the end.
    */
   missing(): number;
   /** Whether the document can become complete within a number of tokens. */

@@ -27,3 +27,5 @@ export {
   warningText,
 } from "./schema/mod.ts";
 export { forcedTokens } from "./jump_forward.ts";
+export { DeadEndError } from "./machine/mod.ts";
+export { schemaPlace } from "./schema_place.ts";

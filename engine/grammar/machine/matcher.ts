@@ -4,9 +4,10 @@
 
 import { expectOutOfWork, unlessOutOfWork } from "../language/mod.ts";
 import { Completion } from "./completion.ts";
-import { type End, SpelledEnds } from "./ends/spelled_ends.ts";
-import { MachineError } from "./errors.ts";
+import { SpelledEnds } from "./ends/spelled_ends.ts";
+import { DeadEndError, MachineError } from "./errors.ts";
 import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
+import { openPlace } from "./open_place.ts";
 import type { Rules } from "./rules/rules.ts";
 import { TokenMasks } from "./masks/token_masks.ts";
 import { CONTROL, type TokenTable } from "./tokens/token_table.ts";
@@ -28,6 +29,9 @@ const MOST_MASK_WORK = 50 * MASK_WORK;
 
 /** Steps of work for counting the tokens of an end. */
 const END_WORK = 40_000;
+
+/** The same for the number of tokens that a document takes at least: a quarter of a second. */
+const MISSING_WORK = 5 * MASK_WORK;
 
 /** Steps of work for finding the tokens that lead to the end in time. */
 const LEAD_WORK = 24_000;
@@ -167,8 +171,9 @@ export class Matcher {
         steps,
         () => unlessOutOfWork(() => this.#look(), this.#nothing),
       );
-      // Every state has a continuation. Results are kept, so the next attempt gets further.
-      if (!isPartial || bits.some((word) => word !== 0)) return bits;
+      if (bits.some((word) => word !== 0)) return bits;
+      if (!isPartial) throw new DeadEndError(this.#openPlace());
+      // Results are kept, so the next attempt gets further.
     }
     throw new MachineError(
       "its patterns take too long to find what may come next: simplify them, or the bounds of lengths",
@@ -202,12 +207,14 @@ export class Matcher {
   }
 
   /**
-   * The number of tokens that complete the document, as its shortest end tells: never fewer than it
-   * needs, and seldom more. Infinity if no tokens of the vocabulary spell that end, or finding it takes
-   * too long.
+   * The number of tokens that complete the document: never fewer than it needs, and seldom more.
+   * Infinity if it is not found in time, or no tokens of the vocabulary spell the end.
    */
   missing(): number {
-    return this.#limited(() => this.#endAt(this.#place).tokens, Infinity);
+    const place = this.#place;
+    const find = () => this.#ends.of(place.state, () => this.#textBefore(place));
+    const end = this.#limited(find, undefined, MISSING_WORK);
+    return end?.isSpelled ? end.tokens : Infinity;
   }
 
   /** Whether the document can become complete within a number of tokens. */
@@ -231,8 +238,9 @@ export class Matcher {
     return this.#limited(() => this.#ends.fits(place.state, tokens, before), false);
   }
 
-  #endAt(place: Place): End {
-    return this.#ends.of(place.state, () => this.#textBefore(place));
+  /** The place in a document that is JSON alone. */
+  #openPlace(): (string | number)[] {
+    return this.#context.rules.program ? [] : openPlace(this.#textBefore(this.#place));
   }
 
   #textBefore({ length }: Place): Uint8Array {
@@ -240,9 +248,9 @@ export class Matcher {
   }
 
   /** The result of measuring an end, or `otherwise` if that takes too long. */
-  #limited<T>(measure: () => T, otherwise: T): T {
+  #limited<T>(measure: () => T, otherwise: T, steps = END_WORK): T {
     const { work } = this.#context.rules;
-    return work.limited(END_WORK, () => unlessOutOfWork(measure, otherwise));
+    return work.limited(steps, () => unlessOutOfWork(measure, otherwise));
   }
 
   /** Accepts a token. Returns false, and changes nothing, if the token is not allowed. */

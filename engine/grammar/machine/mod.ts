@@ -9,7 +9,7 @@ import type { Program } from "./rules/program.ts";
 import { type Automata, Rules, type WritingOptions } from "./rules/rules.ts";
 import type { TokenTable } from "./tokens/token_table.ts";
 
-export { MachineError } from "./errors.ts";
+export { DeadEndError, MachineError } from "./errors.ts";
 export { type MaskOptions, Matcher } from "./matcher.ts";
 export {
   type Instruction,

@@ -1,9 +1,16 @@
 // Answers under a format, on a real model: they are whole documents, alone and beside others, with
 // few tokens and with many, and a schema that cannot be enforced is refused before anything runs.
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { compileSchema, EngineError, loadModel, SchemaError } from "../../../engine/mod.ts";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import {
+  compileSchema,
+  EngineError,
+  loadModel,
+  RequestError,
+  SchemaError,
+} from "../../../engine/mod.ts";
 import { compileFormat, Constraint } from "../../../engine/generate/constraint.ts";
+import { UniqueItems } from "../../../engine/grammar/machine/frames/unique_items.ts";
 import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
 
 const schema = {
@@ -94,6 +101,29 @@ Deno.test("an answer that its limit has shortened says so, and no other one", as
   assert(shortened > 8);
 });
 
+Deno.test("a document for which there is no room is refused with the tokens that it takes", async () => {
+  const shortest = '{"name":"","age":0,"tags":[]}'.length;
+  for (const maxTokens of [1, shortest - 1]) {
+    const error = assertThrows(() => answer(1, maxTokens), RequestError);
+    assertMatch(error.message, new RegExp(`takes ${shortest} tokens, and ${maxTokens} may come`));
+  }
+  // In a window that is nearly full, too.
+  const prompt = "x".repeat(127 - shortest);
+  const request = { prompt, format: { schema }, temperature: 1, seed: 1 };
+  assertThrows(
+    () => model.generate({ ...request, prompt: prompt + "xx" }),
+    RequestError,
+    "takes 29",
+  );
+  checkDocument((await readAnswer(model.generate(request))).text);
+});
+
+Deno.test("a document whose least number of tokens is not known in time is cut", async () => {
+  const format = { schema: { type: "string", minLength: 1e6 } };
+  const { done } = await readAnswer(model.generate({ prompt: "hello", format, maxTokens: 20 }));
+  assertEquals([done?.reason, done?.usage.completionTokens], ["length", 20]);
+});
+
 Deno.test("an answer is the same alone and beside others, with a format and without", async () => {
   const alone = [(await answer(1, 60)).text, (await answer(2, 60)).text];
   const free = { prompt: "hello", temperature: 1, seed: 3, maxTokens: 40 };
@@ -143,7 +173,10 @@ Deno.test("a constraint that fails ends its own answer alone", async () => {
     const format = { schema: { type: "string", minLength: 50 } };
     const [other, failed] = await Promise.all([
       readAnswer(model.generate(free)),
-      readAnswer(model.generate({ ...free, format })).then(() => undefined, (error) => error),
+      readAnswer(model.generate({ ...free, format, maxTokens: 60 })).then(
+        () => undefined,
+        (error) => error,
+      ),
     ]);
     assertEquals([other.text, failed?.message], [text, "Cannot go on: too many ways"]);
   } finally {
@@ -152,11 +185,41 @@ Deno.test("a constraint that fails ends its own answer alone", async () => {
   assertEquals((await readAnswer(model.generate(free))).text, text);
 });
 
+Deno.test("an answer after which nothing may come fails with the place in its schema", async () => {
+  const { isPossible } = UniqueItems.prototype;
+  // A third item of two constants is never begun: without that, there is a dead end.
+  UniqueItems.prototype.isPossible = () => true;
+  try {
+    const pair = { type: "array", items: { enum: [1, 2] }, uniqueItems: true, minItems: 2 };
+    const format = {
+      schema: {
+        type: "object",
+        properties: { pairs: { type: "array", minItems: 1, items: { $ref: "#/$defs/a~1b" } } },
+        required: ["pairs"],
+        $defs: { "a/b": pair },
+      },
+    };
+    let failed: unknown;
+    for (let seed = 1; seed < 40 && !failed; seed++) {
+      const events = model.generate({ prompt: "hello", format, temperature: 1, seed });
+      failed = await readAnswer(events).then(() => undefined, (error) => error);
+    }
+    assert(failed instanceof SchemaError);
+    assertEquals(failed.pointer, "/$defs/a~1b/items");
+    assertMatch(
+      failed.message,
+      /at \/\$defs\/a~1b\/items: nothing may follow in the answer's \["pairs",\d,\d\]/,
+    );
+  } finally {
+    UniqueItems.prototype.isPossible = isPossible;
+  }
+});
+
 Deno.test("a constraint that fails has its own format compiled anew, and no other", () => {
   const { tokenizer } = model;
   const failing = { pattern: "a+" } as const;
   const [kept, lost] = [compileFormat("json", tokenizer), compileFormat(failing, tokenizer)];
-  const constraint = new Constraint(failing, tokenizer, { finishes: true });
+  const constraint = new Constraint(failing, tokenizer, "document");
   const prototype = Object.getPrototypeOf(lost.matcher());
   const { mask } = prototype;
   prototype.mask = () => {

@@ -28,7 +28,7 @@ function leastOf(mask: Uint32Array): number {
  * document came to its end.
  */
 function begin(schema: unknown, tokens: number): boolean {
-  const constraint = new Constraint({ schema }, tokenizer, { finishes: true });
+  const constraint = new Constraint({ schema }, tokenizer, "document");
   for (let count = 0; count < tokens; count++) {
     let token = leastOf(constraint.mask());
     const other = constraint.instead(token, tokens - count);
@@ -96,9 +96,11 @@ for (const [name, schema] of CASES) {
 Deno.test("an answer ends in time where it can, and is cut where it cannot", () => {
   const schema = { type: "array", items: { type: "integer" }, minItems: 20 };
   assert(begin(schema, 60));
-  const hopeless = new Constraint({ schema: { type: "string", minLength: 1e6 } }, tokenizer, {
-    finishes: true,
-  });
+  const hopeless = new Constraint(
+    { schema: { type: "string", minLength: 1e6 } },
+    tokenizer,
+    "document",
+  );
   const token = leastOf(hopeless.mask());
   assertEquals([hopeless.instead(token, 10), hopeless.isShortened], [undefined, false]);
 });
@@ -118,7 +120,7 @@ Deno.test("values that no schema may list are refused by a SchemaError, within g
     const compile = [
       () => compileSchema(schema, tokenizer),
       () => compileGrammar({ root: json(schema) }, tokenizer),
-      () => new Constraint({ schema }, tokenizer, { finishes: true }),
+      () => new Constraint({ schema }, tokenizer, "document"),
     ];
     for (const one of compile) assertThrows(one, SchemaError, message);
   }
@@ -127,7 +129,7 @@ Deno.test("values that no schema may list are refused by a SchemaError, within g
 Deno.test("formats that differ in numbers beyond JSON only are not taken for one another", () => {
   assert(begin({ const: null }, 8));
   assertThrows(
-    () => new Constraint({ schema: { const: Infinity } }, tokenizer, { finishes: true }),
+    () => new Constraint({ schema: { const: Infinity } }, tokenizer, "document"),
     SchemaError,
   );
 });
@@ -137,7 +139,7 @@ Deno.test("formats that differ in the text of a number only are not taken for on
   const values = [number, structuredClone(number), "1.50", { number: "1.50" }, 1.5, 2n ** 64n];
   const expected = ["1.50", "1.50", '"1.50"', '{"number":"1.50"}', "1.5", `${2n ** 64n}`];
   for (const [index, value] of values.entries()) {
-    const constraint = new Constraint({ schema: { const: value } }, tokenizer, { finishes: true });
+    const constraint = new Constraint({ schema: { const: value } }, tokenizer, "document");
     const taken = tokenizer.encode(expected[index]!).every((token) => constraint.accept(token));
     assert(taken && constraint.mustEnd, expected[index]);
   }
