@@ -19,7 +19,7 @@ const THREADS_OF_WORKER = 2;
 const SPARE_THREADS = 2;
 
 /** How often it is looked whether there is room again, and the time between two looks. */
-const [MOST_LOOKS, LOOK_MILLISECONDS] = [25, 20];
+const [MOST_LOOKS, LOOK_MILLISECONDS] = [100, 20];
 
 /**
  * Starts a worker.

@@ -146,7 +146,7 @@ Deno.test("a truncated model is an error that says so, and the server lives on",
       assertMatch((await response.json()).error, /^Cannot read ".*broken\.gguf": /);
       const { models } = await (await fetch(`${url}/api/tags`)).json();
       const names = models.map(({ name }: { name: string }) => name);
-      assertEquals(names, ["tiny:latest", "quern:tiny"]);
+      assert(names.includes("tiny:latest") && !names.includes("broken:latest"), `${names}`);
     });
   }
   await Deno.remove(broken);

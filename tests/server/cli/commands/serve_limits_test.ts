@@ -36,7 +36,7 @@ Deno.test({
     await withServeProcess({ before: "ulimit -n 200" }, async (url) => {
       await withIdle(url, 250, async () => {
         const { status, text } = await ask(url);
-        assertEquals([status, JSON.parse(text).done], [200, true]);
+        assertEquals([status, JSON.parse(text).done], [200, true], text);
       });
     });
   },
