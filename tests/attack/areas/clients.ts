@@ -206,9 +206,78 @@ function childrenOf(pid: number): number[] {
   }
 }
 
+/**
+ * Streams of which a client reads the beginning: others, who have the model loaded otherwise, do not
+ * wait for it.
+ */
+const slowReaders: Case = {
+  name: "clients that hardly read, and others with other options",
+  isUnwatched: true,
+  async run(trial) {
+    const slow = await Promise.all(Array.from({ length: 3 }, async () => {
+      const options = { temperature: 0, num_predict: 200, ignore_eos: true };
+      const body = JSON.stringify({ model: "tiny", prompt: "a b", raw: true, options });
+      const url = `${trial.server.url}/api/generate`;
+      const response = await fetch(url, { method: "POST", body });
+      const reader = response.body!.getReader();
+      await reader.read();
+      return reader;
+    }));
+    for (const num_batch of [8, 16]) {
+      const options = { temperature: 0, num_predict: 2, num_batch };
+      const body = { model: "tiny", prompt: "a b", raw: true, stream: false, options };
+      const { status, text } = await trial.ask({ path: "/api/generate", body, seconds: 20 });
+      trial.check(status === 200, () => `num_batch ${num_batch}: ${status} ${text}`);
+    }
+    for (const reader of slow) {
+      let text = "";
+      for (let next; !(next = await reader.read()).done;) {
+        text += new TextDecoder().decode(next.value);
+      }
+      trial.check(text.includes('"done":true'), () => `its own answer: ${text.slice(-200)}`);
+    }
+    return 5;
+  },
+};
+
+/** A window that one request names is its own, in whatever order they come. */
+function windows({ draws, count }: World): Case[] {
+  return Array.from({ length: count(12) }, (_, index): Case => {
+    const named = Array.from({ length: 6 }, () => draws.one([undefined, 16, 24, 32]));
+    return {
+      name: `windows that requests name, ${index}`,
+      isUnwatched: true,
+      async run(trial) {
+        for (const num_ctx of named) {
+          const options = {
+            temperature: 0,
+            ignore_eos: true,
+            ...(num_ctx === undefined ? { num_predict: 40 } : { num_ctx, num_predict: -1 }),
+          };
+          const body = { model: "tiny", prompt: "abcdefgh", raw: true, stream: false, options };
+          const { status, text } = await trial.ask({ path: "/api/generate", body, seconds: 20 });
+          trial.check(status === 200, () => `${named}: ${status} ${text}`);
+          if (status !== 200) continue;
+          const { prompt_eval_count: read, eval_count: written } = JSON.parse(text);
+          const isRight = num_ctx === undefined ? written === 40 : read + written === num_ctx;
+          trial.check(isRight, () => `num_ctx ${num_ctx} of ${named}: ${read} + ${written} tokens`);
+        }
+        return named.length;
+      },
+    };
+  });
+}
+
 /** Clients. */
 export const clients: Area = {
   name: "clients",
   weight: 3,
-  cases: (world) => [crowd(world), flatMemory(world), kills(world), ...unloads(world)],
+  cases: (world) => [
+    crowd(world),
+    flatMemory(world),
+    kills(world),
+    ...unloads(world),
+    slowReaders,
+    ...windows(world),
+  ],
 };

@@ -2,6 +2,7 @@
 // model is complete or missing, and the next start removes what a crash has left.
 
 import { Draws } from "../../engine/grammar/fuzz/draws.ts";
+import { writeTinyLlama } from "../../tiny_model.ts";
 import { Server } from "../server.ts";
 import { examineStore, StoreClient, Supplies } from "../store.ts";
 import { type Area, type Case, Trial, type World } from "../trial.ts";
@@ -137,9 +138,98 @@ function pairs({ scratch, seed, count }: World): Case[] {
   }));
 }
 
+/**
+ * Ways to take all manifests out of sight, whose place others take, and whether the start has to say
+ * so: where there are none to be seen, blobs as young as these need no manifest yet.
+ */
+const HIDING: [how: string, isTold: boolean, hide: (manifests: string) => Promise<void>][] = [
+  ["missing", false, () => Promise.resolve()],
+  ["an empty folder", false, (manifests) => Deno.mkdir(manifests)],
+  ["a link to a disk that is not mounted", true, (path) => Deno.symlink("/no/such/disk", path)],
+  ["a file", true, (path) => Deno.writeTextFile(path, "")],
+];
+
+/** Starts of a server whose manifests cannot be seen: no blob may go. */
+function sights({ scratch, draws }: World): Case[] {
+  return HIDING.map(([how, isTold, hide], index): Case => ({
+    name: `a start with manifests that are ${how}`,
+    isUnwatched: true,
+    async run(trial) {
+      const folder = await Deno.makeTempDir({ dir: scratch, prefix: "hidden-" });
+      await using supplies = await Supplies.create(scratch);
+      {
+        await using server = await Server.start({ folder });
+        const client = new StoreClient(trial, server, supplies, draws);
+        await client.upload();
+        await client.create("mine");
+        await client.create("other", { system: `${index}` });
+        // What lost a manifest is noted, and the hidden ones still need it.
+        await client.post("/api/delete", { model: "other" }, "DELETE");
+        await server.stop();
+      }
+      const before = await examineStore(folder);
+      await Deno.rename(`${folder}/manifests`, `${folder}/away`);
+      await hide(`${folder}/manifests`);
+      {
+        await using server = await Server.start({ folder });
+        await wait(1000);
+        const says = server.lines.some((line) => line.includes("was not cleaned up"));
+        trial.check(says === isTold, () => `the log should say so, or not: ${server.tail()}`);
+      }
+      await Deno.remove(`${folder}/manifests`).catch(() => {});
+      await Deno.rename(`${folder}/away`, `${folder}/manifests`);
+      const after = await examineStore(folder);
+      trial.check(after.broken.length === 0, () => `broken: ${after.broken.join("; ")}`);
+      trial.check(after.models.length === before.models.length, () => "a model is gone");
+      return 3;
+    },
+  }));
+}
+
+/** A model's file that is replaced while the model is loaded, by another of the same size and time. */
+function replacements({ scratch }: World): Case {
+  return {
+    name: "a file that is replaced while its model is loaded",
+    isUnwatched: true,
+    async run(trial) {
+      const folder = await Deno.makeTempDir({ dir: scratch, prefix: "replaced-" });
+      const pathOf = (name: string) => `${folder}/${name}.gguf`;
+      const time = new Date("2026-01-01");
+      for (const seed of [1, 2]) await writeTinyLlama(pathOf(`known${seed}`), { seed });
+      await using server = await Server.start({ folder });
+      const ask = async (model: string) => {
+        const options = { temperature: 0, num_predict: 8 };
+        const body = { model, prompt: "abc ".repeat(20), raw: true, stream: false, options };
+        const { status, text } = await trial.ask(
+          { path: "/api/generate", body, seconds: 20 },
+          server,
+        );
+        trial.check(status === 200, () => `${model}: ${status} ${text}`);
+        return status === 200 ? JSON.parse(text).response : "";
+      };
+      const wanted = [await ask("known1"), await ask("known2")];
+      for (const turn of [0, 1, 0, 1]) {
+        const part = `${folder}/part`;
+        await Deno.copyFile(pathOf(`known${turn + 1}`), part);
+        await Deno.utime(part, time, time);
+        await Deno.rename(part, pathOf("changing"));
+        const said = await ask("changing");
+        trial.check(said === wanted[turn], () => `turn ${turn}: ${said}, not ${wanted[turn]}`);
+      }
+      return 4;
+    },
+  };
+}
+
 /** Lives of servers. */
 export const lifecycles: Area = {
   name: "lifecycles",
   weight: 6,
-  cases: (world) => [...kills(world), ...stops(world), ...pairs(world)],
+  cases: (world) => [
+    ...kills(world),
+    ...stops(world),
+    ...pairs(world),
+    ...sights(world),
+    replacements(world),
+  ],
 };

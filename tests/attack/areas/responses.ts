@@ -2,7 +2,7 @@
 // were damaged on the disk.
 
 import type { Draws } from "../../engine/grammar/fuzz/draws.ts";
-import { cacheOf } from "../server.ts";
+import { cacheOf, Server } from "../server.ts";
 import type { Area, Case, Trial, World } from "../trial.ts";
 import { hostileText } from "./texts.ts";
 
@@ -101,9 +101,39 @@ function damageCases({ draws, count, folder }: World): Case[] {
   }));
 }
 
+/** Files from a time when the clock ran ahead, more of them than are kept: what is new has to stay. */
+const ahead: Case = {
+  name: "responses of a clock that ran ahead",
+  isUnwatched: true,
+  async run(trial) {
+    const folder = await Deno.makeTempDir();
+    try {
+      const environment = { QUERN_RESPONSES: "5" };
+      await using server = await Server.start({ folder, environment });
+      const files = `${cacheOf(folder)}/responses`;
+      await Deno.mkdir(files, { recursive: true });
+      const nextYear = (Date.now() + 365 * 86_400_000).toString(16).padStart(12, "0");
+      for (let index = 0; index < 9; index++) {
+        const id = nextYear + index.toString(16).padStart(36, "0");
+        await Deno.writeTextFile(`${files}/${id}`, "x".repeat(200));
+      }
+      for (let count = 0; count < 4; count++) {
+        const body = { ...quick, input: `${count}` };
+        const kept = await trial.ask({ path, body, seconds: 30 }, server);
+        const id = kept.status === 200 ? JSON.parse(kept.text).id : "";
+        const { status, text } = await trial.ask({ path: `${path}/${id}` }, server);
+        trial.check(status === 200, () => `response ${count}: ${status} ${text}`);
+      }
+      return 4;
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+};
+
 /** The area. */
 export const responses: Area = {
   name: "responses",
   weight: 1,
-  cases: (world) => [...idCases(world), ...references, ...damageCases(world)],
+  cases: (world) => [...idCases(world), ...references, ...damageCases(world), ahead],
 };
