@@ -7,7 +7,7 @@ import type { JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
 import { type KeywordReader, textList } from "./keyword_reader.ts";
 import { mergeCells } from "./objects.ts";
-import { readPattern } from "./read_values.ts";
+import { readKeyPattern } from "./read_values.ts";
 import { AlgebraError } from "./schema_error.ts";
 import { ANY, type Cell, type Clause, NONE, type ObjectShape } from "./shape.ts";
 import { folded } from "./strings.ts";
@@ -38,7 +38,7 @@ export function readObjects(
   const names = readNames(keywords, graph, typeOf);
   const declared = keywords.named("properties");
   const patterns = [...keywords.named("patternProperties")].map(([source, schema]): Cell => ({
-    keys: readPattern(keywords, languages, "patternProperties", source),
+    keys: readKeyPattern(keywords, languages, source),
     type: typeOf(schema),
   }));
   const additional = keywords.get("additionalProperties");

@@ -9,7 +9,7 @@ import type { StringType } from "../types.ts";
 import { canonical } from "./canonical.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
 import { BITS } from "./mentioned.ts";
-import type { SchemaWarning } from "./schema_error.ts";
+import { SchemaError, type SchemaWarning } from "./schema_error.ts";
 import type { SchemaOptions } from "./schema_input.ts";
 import type { JsonTypes } from "./shape.ts";
 import { NUMBER_FORMATS } from "./number_formats.ts";
@@ -110,7 +110,7 @@ export function readStrings(
 ): StringType | undefined {
   let language = languages.any();
   const pattern = keywords.text("pattern");
-  if (pattern !== undefined) language = readPattern(keywords, languages, "pattern", pattern);
+  if (pattern !== undefined) language = readPattern(keywords, languages, pattern);
   const known = languages.format(formatOf(keywords, formats) ?? "");
   if (known !== undefined) language = languages.intersect(language, known);
   const max = keywords.count("maxLength", Infinity);
@@ -151,19 +151,30 @@ export function formatWarning(
   return { pointer: keywords.pointer, keyword: "format", reason };
 }
 
-/** The language of a regular expression. @throws {SchemaError} with the keyword if it is not supported */
-export function readPattern(
+/** The language of a `pattern`. @throws {SchemaError} if it is not supported */
+function readPattern(keywords: KeywordReader, languages: Languages, source: string): number {
+  return patternAt(keywords.pointer, "pattern", languages, source);
+}
+
+/**
+ * The language of one of the `patternProperties`. @throws {SchemaError} at that one, so that the
+ * others can do without it, if it is not supported
+ */
+export function readKeyPattern(
   keywords: KeywordReader,
   languages: Languages,
-  keyword: string,
   source: string,
 ): number {
+  return patternAt(`${keywords.pointer}/patternProperties`, source, languages, source);
+}
+
+function patternAt(pointer: string, member: string, languages: Languages, source: string): number {
   try {
     return languages.pattern(source);
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
     const column = error.column === undefined ? "" : `column ${error.column} of `;
-    throw keywords.error(keyword, `${column}${brief(source)}: ${error.reason}`);
+    throw new SchemaError(pointer, member, `${column}${brief(source)}: ${error.reason}`);
   }
 }
 

@@ -8,7 +8,7 @@ import type { TypeId } from "../types.ts";
 import type { DynamicScope, SchemaDocument } from "./document.ts";
 import { type KeywordReader, textList } from "./keyword_reader.ts";
 import { arrayItems } from "./read_arrays.ts";
-import { readPattern } from "./read_values.ts";
+import { readKeyPattern } from "./read_values.ts";
 import { ANY, ANY_ARRAY, anyObject, anyShape } from "./shape.ts";
 import { literals } from "./strings.ts";
 import type { TypeGraph } from "./type_graph.ts";
@@ -186,7 +186,7 @@ export class UnevaluatedReader {
     const isAsking = this.#open.size === 1;
     let keys = literals(languages, [...keywords.named("properties").keys()]);
     for (const source of keywords.named("patternProperties").keys()) {
-      keys = languages.union(keys, readPattern(keywords, languages, "patternProperties", source));
+      keys = languages.union(keys, readKeyPattern(keywords, languages, source));
     }
     const evaluates = (keyword: string) =>
       keywords.has(keyword) && !(isAsking && asking === keyword);

@@ -180,6 +180,32 @@ Deno.test("what is left out of a tool's schema leaves the rest as it was", () =>
   assertEquals(parameters.properties.a.pattern, pattern);
 });
 
+Deno.test("of several patterns of keys, only the one that the mask cannot hold is left out", () => {
+  const repeated = "^(a+)\\1/~$";
+  const digits = { type: "string", pattern: "^[0-9]$" };
+  const patternProperties = { "^b": digits, [repeated]: { type: "integer" }, "^c": digits };
+  for (const place of ["additionalProperties", "unevaluatedProperties"]) {
+    const inner = { type: "object", patternProperties, [place]: false };
+    const parameters = { properties: { map: inner }, required: ["map"] };
+    const tool = { type: "function" as const, function: { name: "f", parameters } };
+    const { callable, notes } = new ChatTools([tool], model.tokenizer);
+    assertEquals<unknown>(callable[0]?.parameters, {
+      type: "object",
+      ...parameters,
+      properties: { map: { ...inner, patternProperties: { "^b": digits, "^c": digits } } },
+    });
+    assertEquals(notes.length, 1);
+    assertStringIncludes(
+      notes[0]!,
+      `tool "f" at /properties/map/patternProperties ("${repeated}"): `,
+    );
+    const { function: { name } } = tool;
+    const strict = { type: "function" as const, function: { name, parameters, strict: true } };
+    const error = assertThrows(() => new ChatTools([strict], model.tokenizer), SchemaError);
+    assertEquals([error.pointer, error.keyword], ["/properties/map/patternProperties", repeated]);
+  }
+});
+
 Deno.test("formats that nobody knows are told with the answer, by tool and place", async () => {
   const when = { type: "string", format: "stardate", maxLength: 4 };
   const parameters = { type: "object", properties: { when }, required: ["when"] };
