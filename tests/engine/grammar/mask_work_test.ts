@@ -243,3 +243,21 @@ Deno.test("what a compiler does to combine clauses counts as work", () => {
   // Each of 200 combinations looks at all clauses and keys so far.
   assert(compiled.steps > 100_000, `${compiled.steps} steps`);
 });
+
+Deno.test("the first mask with a limit reads no vocabulary", () => {
+  let reads = 0;
+  const tokenBytes = (token: number) => {
+    reads++;
+    return tokenizer.tokenBytes(token);
+  };
+  const counting = { ...tokenizer, tokenBytes };
+  compileSchema({}, counting); // sorts the vocabulary
+  const matcher = compileSchema(text("^[a-z ]*$", { minLength: 200 }), counting).matcher();
+  assert(matcher.accept(tokenizer.encode('"')[0]!));
+  reads = 0;
+  matcher.mask({ remaining: 100 });
+  assert(
+    reads < tokenizer.vocabularySize,
+    `it read ${reads} of ${tokenizer.vocabularySize} tokens`,
+  );
+});

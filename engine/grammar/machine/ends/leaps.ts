@@ -4,6 +4,12 @@
 import { unlessOutOfWork } from "../../language/mod.ts";
 import type { Completion } from "../completion.ts";
 import { DEAD, type Machine, type State, UNRESOLVED } from "../machine.ts";
+import {
+  BEYOND_ASCII,
+  classesOf,
+  EVERY_CLASS,
+  LINE_SEPARATORS,
+} from "../texts/character_classes.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
 
 /** Most bytes that may come in a state, and nodes that are visited, for all tokens to be tried. */
@@ -16,8 +22,12 @@ const SHARE = 0.2;
 /** Steps of work for each node. */
 const NODE_STEPS = 0.2;
 
-/** Kinds of text whose longest tokens are tried where any text may come. */
-const KINDS = [/^[a-z ]+$/, /^[0-9]+$/, /^[!#-[\]-~ ]+$/];
+/** Classes of characters whose longest tokens are tried where any text may come. */
+const KINDS = [
+  classesOf("abcdefghijklmnopqrstuvwxyz "),
+  classesOf("0123456789"),
+  EVERY_CLASS & ~BEYOND_ASCII & ~LINE_SEPARATORS,
+];
 
 /** A token, by its node, and the state after it. */
 export interface Leap {
@@ -30,8 +40,6 @@ export class Leaps {
   readonly #machine: Machine;
   readonly #table: TokenTable;
   readonly #completion: Completion;
-  /** For each kind of text a token of each length, the longest first. */
-  #longest: readonly (readonly Uint8Array[])[] | undefined;
 
   constructor(machine: Machine, table: TokenTable, completion: Completion) {
     this.#machine = machine;
@@ -88,10 +96,9 @@ export class Leaps {
   /** Adds the longest token of each kind of text that may come and brings the end nearer. */
   #long(start: State, leaps: Map<State, Leap>): void {
     const cost = this.#completion.cost(start);
-    this.#longest ??= KINDS.map((kind) => this.#longestOf(kind));
-    for (const tokens of this.#longest) {
-      for (const token of tokens) {
-        const leap = this.#run(start, token);
+    for (const classes of KINDS) {
+      for (const token of this.#table.plain.ofEachLength(classes)) {
+        const leap = this.#run(start, this.#table.bytesOf(token));
         if (!leap || this.#completion.cost(leap.next) >= cost) continue;
         leaps.set(leap.next, leap);
         break;
@@ -108,17 +115,5 @@ export class Leaps {
       node = this.#table.childOf(node, byte);
     }
     return { node, next: state };
-  }
-
-  #longestOf(kind: RegExp): readonly Uint8Array[] {
-    const decoder = new TextDecoder();
-    const byLength: Uint8Array[] = [];
-    for (const token of this.#table.sorted) {
-      const bytes = this.#table.bytesOf(token);
-      if (!byLength[bytes.length] && kind.test(decoder.decode(bytes))) {
-        byLength[bytes.length] = bytes;
-      }
-    }
-    return byLength.reverse().filter((bytes) => bytes !== undefined);
   }
 }

@@ -56,6 +56,13 @@ CLASS_MEMBERS.forEach((members, index) => {
   for (const member of members) CLASS_OF[member] = 1 << index;
 });
 
+/** The classes of some ASCII characters. */
+export function classesOf(characters: string): number {
+  let classes = 0;
+  for (const character of characters) classes |= CLASS_OF[character.charCodeAt(0)]!;
+  return classes;
+}
+
 /** The first two bytes of the line separators, as one number. */
 const SEPARATOR_PREFIX = 0xe280;
 

@@ -32,6 +32,7 @@ export class PlainTokens {
   readonly #byLength: Int32Array;
   readonly #starts: Int32Array;
   readonly #masks = new Map<number, Map<number, Uint32Array<ArrayBuffer>>>();
+  readonly #samples = new Map<number, readonly number[]>();
   #count = 0;
 
   /**
@@ -54,9 +55,10 @@ export class PlainTokens {
     }
     this.#byLength = new Int32Array(this.#starts[longest + 1]!);
     const places = this.#starts.slice();
-    this.#lengths.forEach((length, token) => {
-      if (length !== NOT_PLAIN) this.#byLength[places[length]!++] = token;
-    });
+    for (const { id } of tokens) {
+      const length = this.#lengths[id]!;
+      if (length !== NOT_PLAIN) this.#byLength[places[length]!++] = id;
+    }
     this.mask(EVERY_CLASS, longest);
   }
 
@@ -74,6 +76,20 @@ export class PlainTokens {
     if (!masks) this.#masks.set(classes, masks = new Map());
     masks.set(most, bits);
     return bits;
+  }
+
+  /** Of the tokens of some classes, one of each number of characters, the longest first. */
+  ofEachLength(classes: number): readonly number[] {
+    let found = this.#samples.get(classes);
+    if (!found) {
+      const byLength: number[] = [];
+      for (const token of this.#byLength) {
+        if ((this.#classes[token]! & ~classes) === 0) byLength[this.#lengths[token]!] ??= token;
+      }
+      found = byLength.reverse().filter((token) => token !== undefined);
+      this.#samples.set(classes, found);
+    }
+    return found;
   }
 
   #ofClasses(classes: number): Uint32Array<ArrayBuffer> {
