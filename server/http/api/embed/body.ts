@@ -12,6 +12,7 @@ import {
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import type { LongBody } from "../../stream/json.ts";
+import type { Dialect } from "../dialect.ts";
 import { type Loading, nanoseconds, readOptions } from "../options.ts";
 import type { EmbedAnswer, LegacyEmbedAnswer, OpenAiEmbedAnswer } from "./answer_schema.ts";
 import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
@@ -144,9 +145,12 @@ export function openAiEmbedAnswer(
   };
 }
 
-/** The error with the message that Ollama has on these paths; other errors are returned unchanged. */
-export function embedError(error: unknown): unknown {
-  if (error instanceof ContextLengthError) {
+/**
+ * The error with the message that Ollama has on these paths; other errors are returned unchanged, and so
+ * is a text's being too long for OpenAI's clients, who look for the words of that vendor.
+ */
+export function embedError(error: unknown, dialect: Dialect): unknown {
+  if (error instanceof ContextLengthError && dialect === "ollama") {
     return new HttpError(400, "the input length exceeds the context length");
   }
   if (error instanceof ModelNotFoundError) {

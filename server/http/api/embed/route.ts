@@ -4,6 +4,7 @@
 import { type Context, Hono } from "../../../dependencies.ts";
 import type { ModelInfo } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { dialectOf } from "../dialect.ts";
 import { translateRequest } from "../handler.ts";
 import { readJson } from "../../body/json_body.ts";
 import { loadOrUnload, withModel } from "../../generation/lease.ts";
@@ -90,7 +91,7 @@ async function answer<T extends EmbedBody, Answer extends object>(
     const total = performance.now() - started;
     return longJson<Answer>(endpoint.answer({ model, result, total, load }, checked.body));
   } catch (error) {
-    throw embedError(error);
+    throw embedError(error, dialectOf(context.req));
   }
 }
 

@@ -7,6 +7,7 @@ import { openAiErrorSchema } from "../openai/answer_schema.ts";
 import {
   anyOf,
   count,
+  countOrNull,
   list,
   object,
   record,
@@ -161,6 +162,7 @@ const anthropicModel = record({
   id: text,
   display_name: text,
   created_at: time,
+  max_input_tokens: countOrNull,
 });
 
 /** A model for Anthropic's clients. */

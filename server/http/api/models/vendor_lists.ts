@@ -22,8 +22,21 @@ export function toOpenAiModel({ name, modified }: StoreEntry, id = name): OpenAi
 }
 
 /** @param id as of toOpenAiModel() */
-function toAnthropicModel({ name, modified }: StoreEntry, id = name): AnthropicModel {
-  return { type: "model", id, display_name: name, created_at: modified.toISOString() };
+function toAnthropicModel(entry: StoreEntry, id = entry.name): AnthropicModel {
+  return {
+    type: "model",
+    id,
+    display_name: entry.name,
+    created_at: entry.modified.toISOString(),
+    max_input_tokens: windowOf(entry),
+  };
+}
+
+/** The window that a model was trained with, or a shorter one that its creator has set. */
+function windowOf({ info, defaults }: StoreEntry): number | null {
+  const { num_ctx: set } = defaults.parameters;
+  const window = Math.min(info.trainedContextLength, Number(set) || Infinity);
+  return window > 0 && Number.isFinite(window) ? window : null;
 }
 
 /** The list for OpenAI's clients. */

@@ -44,6 +44,7 @@ export const number = { type: "number" } as const;
 export const count = { type: "integer", minimum: 0 } as const;
 export const nothing = { type: "null" } as const;
 export const textOrNull = { type: ["string", "null"] } as const;
+export const countOrNull = { type: ["integer", "null"], minimum: 0 } as const;
 export const object = { type: "object" } as const;
 export const time = { type: "string", format: "date-time" } as const;
 /** An array that is always empty. */

@@ -214,6 +214,7 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   last_id: "Id of the last entry.",
   has_more: "Whether there are more entries.",
   display_name: "Its name, for people.",
+  max_input_tokens: "Tokens of the window; null if it is not known.",
   request_id: "Id of the request, for reports.",
   unsupported: "What Quern does not have.",
 

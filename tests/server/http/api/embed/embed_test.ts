@@ -233,7 +233,11 @@ Deno.test("errors of the model become statuses, and a closed model is dropped", 
     for (const path of ["/api/embed", "/v1/embeddings"]) {
       const response = await post(path, { model: "tiny", input: "x", truncate: false });
       assertEquals(response.status, status);
-      assertEquals(await response.json(), errorBody(path, status, message));
+      const answer = await response.json();
+      if (error instanceof ContextLengthError && path === "/v1/embeddings") {
+        assertEquals(answer.error.code, "context_length_exceeded");
+        assertMatch(answer.error.message, /^This model's maximum context length is 512 tokens: /);
+      } else assertEquals(answer, errorBody(path, status, message));
       assertEquals(response.headers.get("retry-after"), status === 503 ? "1" : null);
     }
     assertEquals(manager.running().length, status === 503 ? 0 : 1);

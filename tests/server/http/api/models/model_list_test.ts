@@ -21,6 +21,7 @@ Deno.test("GET /v1/models lists the models in the shape of either vendor", async
     id,
     display_name: id,
     created_at: "2026-08-21T10:00:00.123Z",
+    max_input_tokens: 8192,
   });
   assertEquals(await (await app.request("/v1/models?limit=1", anthropic)).json(), {
     data: [model("tiny:latest"), model("story:latest")],
