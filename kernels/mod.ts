@@ -52,6 +52,7 @@ export {
   hasRoomForWorkers,
   startWorker,
   untilRoomForWorker,
+  withWorkerFiles,
 } from "./workers/start_worker.ts";
 export { countFreeThreads } from "./workers/system_limits.ts";
 export { countFreeFiles, isOutOfFiles } from "./process.ts";

@@ -2,7 +2,12 @@
 // twentieth of a second, and much longer on a busy machine: so there are few of them, each of which is
 // at one model at a time, for all who plan its load, and then goes on to the next.
 
-import { startWorker, untilRoomForWorker } from "../../kernels/mod.ts";
+import {
+  ResourceError,
+  startWorker,
+  untilRoomForWorker,
+  withWorkerFiles,
+} from "../../kernels/mod.ts";
 import { nextTask } from "../async.ts";
 import { unpackError } from "../error_record.ts";
 import { crashOfWorker, EngineError } from "../errors.ts";
@@ -23,11 +28,22 @@ export type DisposableEstimate = Estimate & Disposable;
 /** Estimates of one model, whose files are read in a worker. Errors: those of createEstimate(). */
 export async function estimateInWorker(source: FileSource): Promise<DisposableEstimate> {
   const profiles = await deviceProfiles();
-  const worker = await workers.take(source);
-  const { turn } = worker;
+  let taken: Promise<EstimateWorker> | undefined = workers.take(source);
+  await taken;
   const estimate: Estimate = ({ onProgress: _, signal: __, ...options }) =>
-    worker.ask({ turn, source, profiles, options });
-  return Object.assign(estimate, { [Symbol.dispose]: () => workers.give(worker) });
+    withWorkerFiles(async () => {
+      const mine = taken ??= workers.take(source);
+      try {
+        const worker = await mine;
+        return await worker.ask({ turn: worker.turn, source, profiles, options });
+      } catch (error) {
+        // It got no files for its modules and has ended: the next try takes another.
+        if (error instanceof ResourceError && mine === taken) taken = undefined;
+        throw error;
+      }
+    });
+  const giveBack = () => void taken?.then((worker) => workers.give(worker), () => {});
+  return Object.assign(estimate, { [Symbol.dispose]: giveBack });
 }
 
 /** A worker that makes estimates. */

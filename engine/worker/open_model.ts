@@ -1,6 +1,7 @@
 // Opens a model in a worker or in a process of its own, so that the program goes on while the
 // device is busy. The result is the model of hosted_model.ts.
 
+import { withWorkerFiles } from "../../kernels/mod.ts";
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
 import { crashOfWorker } from "../errors.ts";
@@ -23,8 +24,10 @@ export async function openModelInWorker(
   path: string,
   options: LoadOptions = {},
 ): Promise<ChatModel> {
-  options.signal?.throwIfAborted();
-  return await openModelIn(new ThreadHost(await takeWorker()), path, options);
+  return await withWorkerFiles(async () => {
+    options.signal?.throwIfAborted();
+    return await openModelIn(new ThreadHost(await takeWorker()), path, options);
+  });
 }
 
 /**

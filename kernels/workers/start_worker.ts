@@ -20,6 +20,8 @@ const SPARE_THREADS = 2;
 
 /** How often it is looked whether there is room again, and the time between two looks. */
 const [MOST_LOOKS, LOOK_MILLISECONDS] = [100, 20];
+/** How often a worker is tried that got no files, and the time between two tries. */
+const [MOST_TRIES, RETRY_MILLISECONDS] = [4, 150];
 
 /**
  * Starts a worker.
@@ -45,6 +47,25 @@ export function startWorker(module: URL, purpose: string): Worker {
 export async function untilRoomForWorker(): Promise<void> {
   for (let looked = 0; looked < MOST_LOOKS && !hasRoomForWorkers(1); looked++) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MILLISECONDS));
+  }
+}
+
+/**
+ * Does something that starts a worker, and does it again where the worker got no files for its modules
+ * although there are some again: many are read at once, and connections or other workers may have had
+ * the last ones for a moment.
+ *
+ * @throws {ResourceError} if the system still gives too little; the errors of the work
+ */
+export async function withWorkerFiles<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1;; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      const isOver = !(error instanceof ResourceError) || tries === MOST_TRIES;
+      if (isOver || !hasRoomForWorkers(1)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS));
+    }
   }
 }
 

@@ -23,6 +23,12 @@ export interface Route {
   /** Whether the schema is part of the prompt, so that another schema may get another answer. */
   readonly isTool?: boolean;
   body(ask: Ask): object;
+  /** Whether the answer says that the limit of tokens shortened it. */
+  // deno-lint-ignore no-explicit-any
+  isCut(body: any): boolean;
+  /** Whether the answer hands a call out. Of tools alone. */
+  // deno-lint-ignore no-explicit-any
+  hasCall?(body: any): boolean;
   // deno-lint-ignore no-explicit-any
   read(body: any): Answer;
 }
@@ -49,12 +55,14 @@ export const ROUTES: readonly Route[] = [
     name: "/api/generate",
     path: "/api/generate",
     body: (ask) => ({ ...native(ask), prompt: ask.prompt, format: ask.schema }),
+    isCut: ({ done_reason }) => done_reason === "length",
     read: ({ response, eval_count }) => ({ value: JSON.parse(response), tokens: eval_count }),
   },
   {
     name: "/api/chat",
     path: "/api/chat",
     body: (ask) => ({ ...native(ask), messages: said(ask), format: ask.schema }),
+    isCut: ({ done_reason }) => done_reason === "length",
     read: ({ message, eval_count }) => ({ value: JSON.parse(message.content), tokens: eval_count }),
   },
   {
@@ -67,6 +75,7 @@ export const ROUTES: readonly Route[] = [
       messages: said(ask),
       response_format: { type: "json_schema", json_schema: { name: "answer", schema: ask.schema } },
     }),
+    isCut: ({ choices }) => choices[0].finish_reason === "length",
     read: ({ choices, usage }) => ({
       value: JSON.parse(choices[0].message.content),
       tokens: usage.completion_tokens,
@@ -82,6 +91,7 @@ export const ROUTES: readonly Route[] = [
       input: ask.prompt,
       text: { format: { type: "json_schema", name: "answer", schema: ask.schema } },
     }),
+    isCut: ({ status }) => status === "incomplete",
     read: ({ output, usage }) => ({
       value: JSON.parse(
         output.find(({ type }: { type: string }) => type === "message").content[0].text,
@@ -99,6 +109,7 @@ export const ROUTES: readonly Route[] = [
       messages: said(ask),
       output_config: { format: { type: "json_schema", schema: ask.schema } },
     }),
+    isCut: ({ stop_reason }) => stop_reason === "max_tokens",
     read: ({ content, usage }) => ({
       value: JSON.parse(content.find(({ type }: { type: string }) => type === "text").text),
       tokens: usage.output_tokens,
@@ -116,6 +127,8 @@ export const ROUTES: readonly Route[] = [
       tools: [{ type: "function", function: { name: TOOL, description, parameters: ask.schema } }],
       tool_choice: { type: "function", function: { name: TOOL } },
     }),
+    isCut: ({ choices }) => choices[0].finish_reason === "length",
+    hasCall: ({ choices }) => (choices[0].message.tool_calls ?? []).length > 0,
     read: ({ choices, usage }) => ({
       value: JSON.parse(choices[0].message.tool_calls[0].function.arguments),
       tokens: usage.completion_tokens,
@@ -133,6 +146,8 @@ export const ROUTES: readonly Route[] = [
       tools: [{ name: TOOL, description, input_schema: ask.schema }],
       tool_choice: { type: "tool", name: TOOL },
     }),
+    isCut: ({ stop_reason }) => stop_reason === "max_tokens",
+    hasCall: ({ content }) => content.some(({ type }: { type: string }) => type === "tool_use"),
     read: ({ content, usage }) => ({
       value: content.find(({ type }: { type: string }) => type === "tool_use").input,
       tokens: usage.output_tokens,

@@ -2,7 +2,7 @@
 // is a bound on their number, and they leave files (descriptors) to others, since models, their
 // threads and stores need some too, and Deno ends the process where a thread gets none.
 
-import { countFreeFiles, FILES_OF_WORKER } from "../../../engine/mod.ts";
+import { countFreeFiles, FILES_OF_WORKER, nextTask } from "../../../engine/mod.ts";
 import type { Log } from "../../log.ts";
 import type { Connection } from "./connection.ts";
 
@@ -33,6 +33,8 @@ export class Places {
   /** How many more connections leave the reserve to others; 0 if it has to be counted. */
   #room = 0;
   #hasWarned = false;
+  /** All that clients had sent by then has been read: who is idle since before that is idle indeed. */
+  #readUntil = -Infinity;
 
   /** @param limit most connections */
   constructor(limit: number, log: Pick<Log, "warn">) {
@@ -51,31 +53,43 @@ export class Places {
     while (!this.#isFree()) {
       const other = this.#idlest();
       if (!other) return false;
-      const stays = other.since + LEAST_STAY - performance.now();
-      if (stays <= 0) return this.#end(other.connection);
-      await new Promise((resolve) => setTimeout(resolve, stays));
+      if (other.since + LEAST_STAY <= this.#readUntil) return this.#end(other.connection);
+      await this.#readAll(Math.max(0, other.since + LEAST_STAY - performance.now()));
     }
     return true;
   }
 
   /** Ends a connection that can be done without, if there is one. */
-  giveUpOne(): void {
-    const other = this.#idlest();
-    if (other) this.#end(other.connection);
+  async giveUpOne(): Promise<void> {
+    await this.#readAll();
+    this.#endIdlest();
   }
 
   /**
    * Ends connections that can be done without until others have the files that are theirs: models that
    * were loaded since may have taken of them.
    */
-  leaveFiles(): void {
+  async leaveFiles(): Promise<void> {
     const excess = this.taken.size - FEWEST_CONNECTIONS;
     if (excess <= 0) return;
     const missing = this.reserve - countFreeFiles(this.reserve);
     if (missing <= 0) return;
     this.#room = 0;
     this.#warnOfFiles();
-    for (let ended = 0; ended < Math.min(missing, excess); ended++) this.giveUpOne();
+    await this.#readAll();
+    for (let ended = 0; ended < Math.min(missing, excess); ended++) this.#endIdlest();
+  }
+
+  /**
+   * Waits so many milliseconds, and until what clients had sent by their end has been read. Where the
+   * thread was busy, such as with the start of a worker, requests may have come that nobody has seen.
+   */
+  async #readAll(wait = 0): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    const now = performance.now();
+    await new Promise((resolve) => setTimeout(resolve));
+    await nextTask();
+    this.#readUntil = Math.max(this.#readUntil, now);
   }
 
   /** Whether one more keeps to the bound and leaves files to others. */
@@ -99,10 +113,10 @@ export class Places {
    * is not waited for where another has had its time.
    */
   #idlest(): { connection: Connection; since: number } | undefined {
-    const now = performance.now();
-    return this.#earliest(({ idleSince }) => idleSince, now - LEAST_STAY) ??
-      this.#earliest(({ mayEndFrom }) => mayEndFrom, now - LEAST_STAY) ??
-      this.#earliest(({ idleSince, mayEndFrom }) => idleSince ?? mayEndFrom, now);
+    const latest = this.#readUntil - LEAST_STAY;
+    return this.#earliest(({ idleSince }) => idleSince, latest) ??
+      this.#earliest(({ mayEndFrom }) => mayEndFrom, latest) ??
+      this.#earliest(({ idleSince, mayEndFrom }) => idleSince ?? mayEndFrom, performance.now());
   }
 
   /** The connection with the earliest of some times, if that is not after a certain one. */
@@ -115,6 +129,11 @@ export class Places {
       earliest = { connection, since };
     }
     return earliest;
+  }
+
+  #endIdlest(): void {
+    const other = this.#idlest();
+    if (other) this.#end(other.connection);
   }
 
   #end(connection: Connection): true {

@@ -112,7 +112,7 @@ export class HttpServer {
         if (accepted % ACCEPTED_AT_ONCE === 0) await nextTask();
       } catch (error) {
         if (this.#closed) return;
-        if (isOutOfFiles(error)) this.#places.giveUpOne();
+        if (isOutOfFiles(error)) await this.#places.giveUpOne();
         await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS));
       }
     }
@@ -154,6 +154,6 @@ export class HttpServer {
   #expire(): void {
     const now = performance.now();
     for (const connection of this.#places.taken) connection.expire(now);
-    this.#places.leaveFiles();
+    void this.#places.leaveFiles();
   }
 }
