@@ -134,6 +134,7 @@ export type {
   RemoteLoadOptions,
   RemoteShare,
   ReportOptions,
+  RulesInForce,
   SamplingOptions,
   SchemaWarning,
   StartEvent,

@@ -13,11 +13,11 @@ import {
   forcedTokens,
   type Matcher,
   SchemaError,
-  schemaPlace,
   warningText,
 } from "../grammar/mod.ts";
 import type { ConstraintFork, TokenConstraint } from "../run/mod.ts";
 import type { FormatOptions, OutputFormat } from "../types/mod.ts";
+import { FormatRules } from "./format_rules.ts";
 import type { AllowedTokens } from "./logprobs.ts";
 
 /** The options that change how a format's schemas are read. */
@@ -50,6 +50,8 @@ export class Constraint implements TokenConstraint {
   #isShortened = false;
   #failure: Error | undefined;
   #allowed: AllowedTokens | undefined;
+  /** Kept with what masks allow, if that is wanted. */
+  #rules: FormatRules | undefined;
 
   /**
    * @param ending undefined: the answer is cut wherever it is
@@ -75,8 +77,10 @@ export class Constraint implements TokenConstraint {
     }
   }
 
-  /** Whether to keep what a mask allows until the next one. */
-  keepsMasks = false;
+  /** Keeps what a mask allows, and the rules in force there, until the next one. */
+  keepMasks(): void {
+    this.#rules = new FormatRules(this.#format);
+  }
 
   /** The tokens that the last mask allowed, if they are kept. */
   get allowed(): AllowedTokens | undefined {
@@ -137,7 +141,14 @@ export class Constraint implements TokenConstraint {
 
   /** Notes what a mask allows, if that is wanted. Without a mask no token is accepted. */
   #kept(mask: Uint32Array<ArrayBuffer> | undefined): Uint32Array<ArrayBuffer> {
-    if (mask && this.keepsMasks) this.#allowed = { bits: mask.slice(), forced: this.#forcedText() };
+    if (mask && this.#rules) {
+      const bits = mask.slice();
+      this.#allowed = {
+        bits,
+        forced: this.#forcedText(),
+        rules: this.#rules.after(this.#matcher.written),
+      };
+    }
     return mask ?? new Uint32Array(0);
   }
 
@@ -195,21 +206,24 @@ export class Constraint implements TokenConstraint {
     } catch (error) {
       // Cancelled work ends the answer.
       if (error instanceof CancelledError) throw error;
-      this.#failure = limitError(error, this.#format);
+      this.#failure = this.#limitError(error);
       forget(this.#compiled, this.#tokenizer);
       return undefined;
     }
   }
-}
 
-/** The error of a mask, in a class that authors of formats can react to. */
-function limitError(error: unknown, format: OutputFormat): Error {
-  if (error instanceof EngineError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  const isPlaced = error instanceof DeadEndError && typeof format === "object" &&
-    "schema" in format;
-  const pointer = isPlaced ? schemaPlace(format.schema, error.place) : "";
-  return new SchemaError(pointer, "", reason, "the format");
+  /** The error of a mask, in a class that authors of formats can react to. */
+  #limitError(error: unknown): Error {
+    if (error instanceof EngineError) return error;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (!(error instanceof DeadEndError)) return new SchemaError("", "", reason, "the format");
+    const rules = new FormatRules(this.#format);
+    const { pointers = [] } = rules.after(this.#matcher.written);
+    const text = rules.path
+      ? `nothing may follow in the answer's ${JSON.stringify(rules.path)}, which is not complete`
+      : reason;
+    return new SchemaError(pointers.at(-1) ?? "", "", text, "the format");
+  }
 }
 
 /** Compiles a format, or takes it from the cache. @throws SchemaError, GrammarError */

@@ -85,7 +85,7 @@ export function answer<Piece>(
   const alternatives = request.logprobs ?? (masks ? 0 : undefined);
   const constraint = format &&
     new Constraint(format, tokenizer, finish ? ending : undefined, request);
-  if (constraint) constraint.keepsMasks = masks;
+  if (masks) constraint?.keepMasks();
   if (constraint?.begin(begun) === false) {
     throw constraint.failure ??
       new RequestError("Cannot continue the last message: the format has no answer that begins so");

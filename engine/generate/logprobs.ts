@@ -3,7 +3,13 @@
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { RequestError } from "../errors.ts";
-import type { TextToken, TokenLogprob, TokenMask, TokenProbability } from "../types/mod.ts";
+import type {
+  RulesInForce,
+  TextToken,
+  TokenLogprob,
+  TokenMask,
+  TokenProbability,
+} from "../types/mod.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -23,6 +29,8 @@ export interface AllowedTokens {
   bits: Uint32Array;
   /** The text that has to come next; empty if there is a choice. */
   forced: string;
+  /** The parts of the format in force there. */
+  rules: RulesInForce;
 }
 
 /**
@@ -57,7 +65,7 @@ export function textToken(id: number, tokenizer: Tokenizer): TextToken {
 function tokenMask(
   logits: Float32Array,
   most: number,
-  { bits, forced }: AllowedTokens,
+  { bits, forced, rules }: AllowedTokens,
   tell: (id: number) => TokenProbability,
 ): TokenMask {
   const isAllowed = (id: number) => (bits[id >>> 5]! >>> (id & 31) & 1) !== 0;
@@ -67,6 +75,7 @@ function tokenMask(
     allowed,
     vocabulary: logits.length,
     ...(forced !== "" && { forced }),
+    ...rules,
     topAllowed: likeliest(logits, most, isAllowed).map(tell),
     topForbidden: likeliest(logits, most, (id) => !isAllowed(id)).map(tell),
   };

@@ -51,6 +51,8 @@ export interface Matcher {
   readonly isComplete: boolean;
   /** Whether an end token was accepted: no token may follow. */
   readonly isEnded: boolean;
+  /** The bytes so far. Valid until the next call. */
+  readonly written: Uint8Array;
   /**
    * The tokens that may come next: bit t of word t >> 5 is token t. End tokens are included if the
    * document may end here. Never empty before the end. Valid until the next call.

@@ -30,7 +30,7 @@ export function compileGrammar(
 ): CompiledSchema {
   const parsed: ParsedGrammar = typeof grammar === "string"
     ? parseGrammar(grammar)
-    : { grammar, placeOf: () => undefined };
+    : { grammar, placeOf: () => undefined, spanOf: () => undefined };
   const table = tokenTableOf(tokenizer);
   const languages = new Languages();
   const documents = new Documents(languages, schemaOptions(options));

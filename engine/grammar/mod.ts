@@ -28,4 +28,4 @@ export {
 } from "./schema/mod.ts";
 export { forcedTokens } from "./jump_forward.ts";
 export { DeadEndError } from "./machine/mod.ts";
-export { schemaPlace } from "./schema_place.ts";
+export { type OpenDocument, openDocument, schemaRules, TextRules } from "./in_force/mod.ts";

@@ -76,8 +76,16 @@ export interface TokenProbability {
   logprob: number;
 }
 
+/** The parts of a format that say what may come at a position of an answer, as far as that is known. */
+export interface RulesInForce {
+  /** Of a JSON Schema: JSON pointers to its parts about the value that is open, the outermost first. */
+  pointers?: string[];
+  /** Of a pattern or a grammar: where in its text, in UTF-16 units, what may come next stands. */
+  spans?: (readonly [start: number, end: number])[];
+}
+
 /** The tokens that the format of an answer allowed in the place of a token. */
-export interface TokenMask {
+export interface TokenMask extends RulesInForce {
   /** Number of allowed tokens. */
   allowed: number;
   /** Number of tokens in the vocabulary. */

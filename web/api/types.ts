@@ -21,6 +21,10 @@ export interface TokenMask {
   vocabulary: number;
   /** Text that had to come next whatever the model would say; missing where there was a choice. */
   forced?: string;
+  /** JSON pointers to the parts of a schema in force there, the outermost first. */
+  pointers?: string[];
+  /** Where the parts of a pattern or grammar in force there stand, in UTF-16 units. */
+  spans?: [start: number, end: number][];
   top_allowed: TokenProbability[];
   top_forbidden: TokenProbability[];
 }

@@ -1,7 +1,7 @@
 // A field for a format, with marks behind its text: on the rules in force, or on the fault.
 
 import { useRef } from "preact/hooks";
-import type { Span } from "./running_rules.ts";
+import type { Span } from "./pointers.ts";
 
 /** The field. `marked` are spans of its text, in order. */
 export function FormatEditor({ value, label, marked, isBad, onChange }: {

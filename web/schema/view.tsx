@@ -1,7 +1,7 @@
 // The schema workbench: a format on one side, the answer growing on the other, and at each token what
 // the format allowed there.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { isAbort, messageOf, stream } from "../api/client.ts";
 import { parseExact } from "../api/exact_json.ts";
 import { chosenModel, refreshLoaded } from "../api/models.ts";
@@ -11,8 +11,7 @@ import { text } from "../strings.ts";
 import { Field, Notice, Segments, ViewHead } from "../ui/controls.tsx";
 import { FormatEditor } from "./format_editor.tsx";
 import { MaskDetails } from "./mask_details.tsx";
-import { rulesAt, spansOf } from "./places.ts";
-import { readGrammar, readPattern, type Span, spansInForce } from "./running_rules.ts";
+import { spansOfRules } from "./pointers.ts";
 import { type FormatKind, type Sample, SAMPLES } from "./samples.ts";
 import { WholeAnswer } from "./whole_answer.tsx";
 import { TokenStrip } from "../tokens/token_strip.tsx";
@@ -33,22 +32,9 @@ export function SchemaView() {
     setInput({ kind, format, prompt, ...change });
   const shown = chosen ?? tokens.length - 1;
   const schemaFault = kind === "schema" ? faultOf(format) : "";
-  const beginning = tokens[shown] ? textBefore(tokens, shown) : undefined;
-  const pointers = useMemo(
-    () =>
-      kind === "schema" && beginning !== undefined && !schemaFault
-        ? rulesAt(JSON.parse(format), beginning)
-        : [],
-    [kind, format, beginning],
-  );
-  const rules = useMemo(
-    () => kind === "pattern" ? readPattern(format) : kind === "grammar" && readGrammar(format),
-    [kind, format],
-  );
-  const spans = useMemo(
-    () => rules && beginning !== undefined ? spansInForce(rules, beginning) : [],
-    [rules, beginning],
-  );
+  // What the server told is about the format that it was given.
+  const mask = run.format === format ? tokens[shown]?.mask : undefined;
+  const { pointers = [], spans = [] } = mask ?? {};
   const refused = /at (\/\S*|its root)[ :]/.exec(fault)?.[1];
   return (
     <div class="view">
@@ -156,10 +142,6 @@ export function SchemaView() {
   );
 }
 
-function textBefore(tokens: readonly TokenLogprob[], index: number): string {
-  return tokens.slice(0, index).map(({ token }) => token).join("");
-}
-
 function faultOf(format: string): string {
   try {
     JSON.parse(format);
@@ -172,6 +154,7 @@ function faultOf(format: string): string {
 /** An answer under a format, and which of its tokens is looked at. */
 function useRun() {
   const [tokens, setTokens] = useState<TokenLogprob[]>([]);
+  const [asked, setAsked] = useState("");
   const [chosen, choose] = useState<number>();
   const [isRunning, setRunning] = useState(false);
   const [isWhole, setWhole] = useState(false);
@@ -187,9 +170,10 @@ function useRun() {
   };
   const start = async (kind: FormatKind, format: string, prompt: string) => {
     clear();
+    setAsked(format);
     setRunning(true);
     const { signal } = abort.current = new AbortController();
-    const asked = kind === "schema" ? { format: parseExact(format) } : { [kind]: format };
+    const formatted = kind === "schema" ? { format: parseExact(format) } : { [kind]: format };
     const body = {
       model: chosenModel.value!.name,
       messages: [{ role: "user", content: prompt }],
@@ -197,7 +181,7 @@ function useRun() {
       options: { temperature: 0, num_predict: 400 },
       mask_info: true,
       top_logprobs: 6,
-      ...asked,
+      ...formatted,
     };
     try {
       for await (const record of stream<AnswerRecord>("/api/chat", { body, signal })) {
@@ -213,6 +197,7 @@ function useRun() {
   };
   return {
     tokens,
+    format: asked,
     chosen,
     choose,
     isRunning,
@@ -222,18 +207,4 @@ function useRun() {
     start,
     stop: () => abort.current?.abort(),
   };
-}
-
-/** Where rules stand in the text of a schema, in order. */
-function spansOfRules(schema: string, pointers: readonly string[]): Span[] {
-  if (pointers.length === 0) return [];
-  const spans = spansOf(schema);
-  // The innermost of the rules: those that contain others would mark nearly everything.
-  const inner = pointers.filter((one) =>
-    !pointers.some((other) => other !== one && other.startsWith(`${one}/`))
-  );
-  return inner.flatMap((pointer) => {
-    const span = spans.get(pointer);
-    return span ? [span] : [];
-  }).sort(([a], [b]) => a - b);
 }

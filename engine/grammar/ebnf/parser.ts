@@ -13,11 +13,16 @@ const MAX_DEPTH = 100;
 /** Longest grammar, in UTF-16 units. */
 const MAX_LENGTH = 1_000_000;
 
-/** A grammar, and the offsets of its rules. */
+/** Offsets of a part of a text in UTF-16 units: its start, and what follows its end. */
+export type TextSpan = readonly [start: number, end: number];
+
+/** A grammar, and where its parts stand in its text. */
 export interface ParsedGrammar {
   readonly grammar: GrammarRules;
   /** The offset at which a rule begins; undefined if it is in no text. */
   readonly placeOf: (rule: string) => TextPlace | undefined;
+  /** Where a literal, a class or a token stands; undefined if it is in no text. */
+  readonly spanOf: (part: Grammar) => TextSpan | undefined;
 }
 
 /** The state of reading a text. */
@@ -25,6 +30,8 @@ interface Reading {
   readonly reader: GrammarReader;
   /** The offset at which each rule is first named. */
   readonly named: Map<string, number>;
+  /** Where each literal, class and token stands. */
+  readonly spans: Map<Grammar, TextSpan>;
 }
 
 /**
@@ -35,7 +42,7 @@ interface Reading {
 export function parseGrammar(text: string): ParsedGrammar {
   const reader = new GrammarReader(text);
   if (text.length > MAX_LENGTH) throw reader.error(`it has over ${MAX_LENGTH} characters`);
-  const reading: Reading = { reader, named: new Map() };
+  const reading: Reading = { reader, named: new Map(), spans: new Map() };
   const rules = new Map<string, Grammar>();
   const starts = new Map<string, number>();
   for (reader.space(true); !reader.isAtEnd; reader.space(true)) {
@@ -60,7 +67,8 @@ export function parseGrammar(text: string): ParsedGrammar {
     const start = starts.get(rule);
     return start === undefined ? undefined : reader.placeOf(start);
   };
-  return { grammar: { root: { type: "rule", name: "root" }, rules }, placeOf };
+  const grammar: GrammarRules = { root: { type: "rule", name: "root" }, rules };
+  return { grammar, placeOf, spanOf: (part) => reading.spans.get(part) };
 }
 
 function readName(reader: GrammarReader): string | undefined {
@@ -97,20 +105,29 @@ function readSequence(reading: Reading, depth: number): Grammar {
   return parts.length === 1 ? parts[0]! : { type: "sequence", parts };
 }
 
-/** Reads an item and its count; undefined if there is no item. */
+/** Reads an item; undefined if there is none. */
 function readSymbol(reading: Reading, depth: number): Grammar | undefined {
-  const { reader, named } = reading;
-  if (reader.take('"')) return readLiteral(reader);
-  if (reader.take("[")) return readClass(reader);
-  if (reader.take(".")) return { type: "characters", ranges: [], negated: true };
+  const { reader, named, spans } = reading;
   if (reader.take("(")) return readGroup(reading, depth + 1);
-  if (reader.take("!<")) return readToken(reader, true);
-  if (reader.take("<")) return readToken(reader, false);
   const start = reader.offset;
+  const terminal = readTerminal(reader);
+  if (terminal) {
+    spans.set(terminal, [start, reader.offset]);
+    return terminal;
+  }
   const name = readName(reader);
   if (name === undefined) return undefined;
   if (!named.has(name)) named.set(name, start);
   return { type: "rule", name };
+}
+
+function readTerminal(reader: GrammarReader): Grammar | undefined {
+  if (reader.take('"')) return readLiteral(reader);
+  if (reader.take("[")) return readClass(reader);
+  if (reader.take(".")) return { type: "characters", ranges: [], negated: true };
+  if (reader.take("!<")) return readToken(reader, true);
+  if (reader.take("<")) return readToken(reader, false);
+  return undefined;
 }
 
 function readGroup(reading: Reading, depth: number): Grammar {

@@ -1,8 +1,11 @@
 // Regular languages for constrained strings: what a schema's patterns, formats and enumerations allow,
 // as automata over bytes. See languages.ts.
 
+export { hasCharacter } from "./character_set.ts";
 export { LanguageError, PatternError } from "./errors.ts";
 export { type LanguageId, Languages } from "./languages.ts";
 export type { CountedLanguage, Lengths } from "./members.ts";
+export type { PatternNode } from "./pattern_node.ts";
+export { parsePattern } from "./pattern_parser.ts";
 export type { StringAutomaton } from "./string_automaton.ts";
 export { expectOutOfWork, OutOfWork, unlessOutOfWork, Work } from "./work.ts";

@@ -21,7 +21,12 @@ interface Facts {
 export type PatternNode =
   & Facts
   & (
-    | { readonly kind: "set"; readonly set: CharacterSet }
+    | {
+      readonly kind: "set";
+      readonly set: CharacterSet;
+      /** Where it stands in the pattern, in UTF-16 units, start and end; missing if it stands for several places. */
+      readonly span?: readonly [start: number, end: number];
+    }
     | { readonly kind: "sequence" | "choice"; readonly items: readonly PatternNode[] }
     | {
       readonly kind: "repeat";

@@ -90,19 +90,26 @@ function readSequence(reader: PatternReader, depth: number): PatternNode {
 
 /** Reads a term: a node, or none for what only sets flags. */
 function readTerm(reader: PatternReader, depth: number): PatternNode[] {
+  const from = reader.position;
   const quoted = reader.quoted();
   const assertion = quoted === undefined ? readAssertion(reader) : undefined;
   if (assertion) return [assertion];
   const start = reader.position;
-  const atom = quoted === undefined ? readAtom(reader, depth) : characterNode(reader, quoted);
+  const read = quoted === undefined ? readAtom(reader, depth) : characterNode(reader, quoted);
+  const atom = read && withSpan(read, from, reader.position);
   if (atom === undefined || reader.isQuoting) return atom ? [atom] : [];
   reader.skipIgnored();
   const counts = readQuantifier(reader);
   if (!counts) return [atom];
-  const [from, to] = counts;
-  if (from > to) throw reader.error("a quantifier's numbers are out of order");
-  const repeated = repeatNode(atom, from, to, reader.take("?"));
+  const [least, most] = counts;
+  if (least > most) throw reader.error("a quantifier's numbers are out of order");
+  const repeated = repeatNode(atom, least, most, reader.take("?"));
   return [reader.takeForeign("+") ? atomic(reader, repeated, start) : repeated];
+}
+
+/** A set of characters with where it stands, unless that is known. */
+function withSpan(node: PatternNode, start: number, end: number): PatternNode {
+  return node.kind === "set" && !node.span ? { ...node, span: [start, end] } : node;
 }
 
 function readAssertion(reader: PatternReader): PatternNode | undefined {

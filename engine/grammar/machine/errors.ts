@@ -8,8 +8,7 @@ export class MachineError extends Error {
 /** A document after which nothing may come although it is not complete: a fault of the machine. */
 export class DeadEndError extends MachineError {
   override readonly name = "DeadEndError";
-  /** @param place keys and indices that lead to the value that cannot go on */
-  constructor(readonly place: readonly (string | number)[]) {
-    super(`nothing may follow in the answer's ${JSON.stringify(place)}, which is not complete`);
+  constructor() {
+    super("nothing may follow in the answer, which is not complete");
   }
 }

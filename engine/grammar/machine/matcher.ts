@@ -7,7 +7,6 @@ import { Completion } from "./completion.ts";
 import { SpelledEnds } from "./ends/spelled_ends.ts";
 import { DeadEndError, MachineError } from "./errors.ts";
 import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
-import { openPlace } from "./open_place.ts";
 import type { Rules } from "./rules/rules.ts";
 import { TokenMasks } from "./masks/token_masks.ts";
 import { CONTROL, type TokenTable } from "./tokens/token_table.ts";
@@ -152,6 +151,11 @@ export class Matcher {
     return this.#machine.isComplete(this.#place.state);
   }
 
+  /** The bytes so far. Valid until the next call. */
+  get written(): Uint8Array {
+    return this.#textBefore(this.#place);
+  }
+
   /** Whether an end token was accepted: no token may follow. */
   get isEnded(): boolean {
     return this.#isEnded;
@@ -172,7 +176,7 @@ export class Matcher {
         () => unlessOutOfWork(() => this.#look(), this.#nothing),
       );
       if (bits.some((word) => word !== 0)) return bits;
-      if (!isPartial) throw new DeadEndError(this.#openPlace());
+      if (!isPartial) throw new DeadEndError();
       // Results are kept, so the next attempt gets further.
     }
     throw new MachineError(
@@ -236,11 +240,6 @@ export class Matcher {
   #mayEndWithin(tokens: number, place: Place): boolean {
     const before = () => this.#textBefore(place);
     return this.#limited(() => this.#ends.fits(place.state, tokens, before), false);
-  }
-
-  /** The place in a document that is JSON alone. */
-  #openPlace(): (string | number)[] {
-    return this.#context.rules.program ? [] : openPlace(this.#textBefore(this.#place));
   }
 
   #textBefore({ length }: Place): Uint8Array {

@@ -2,6 +2,7 @@
 // alternatives a request may ask for. Pure.
 
 import type { TokenLogprob, TokenMask, TokenProbability } from "../../../engine/mod.ts";
+import { given } from "../../given.ts";
 import type { BodyOf } from "../body/schema.ts";
 import type { logprobSchema, maskedLogprobSchema } from "./openapi/answer_parts.ts";
 
@@ -27,11 +28,13 @@ export function toMaskedLogprobs(logprobs: readonly TokenLogprob[]): MaskedLogpr
   });
 }
 
-function toMask({ allowed, vocabulary, forced, ...top }: TokenMask): MaskedLogprob["mask"] {
+function toMask(
+  { allowed, vocabulary, forced, pointers, spans, ...top }: TokenMask,
+): MaskedLogprob["mask"] {
   return {
     allowed,
     vocabulary,
-    ...(forced !== undefined && { forced }),
+    ...given({ forced, pointers, spans: spans?.map((span) => [...span]) }),
     top_allowed: top.topAllowed.map(toProbability),
     top_forbidden: top.topForbidden.map(toProbability),
   };

@@ -88,6 +88,18 @@ export const maskedLogprobSchema = record(logprobSchema.properties, {
         ...text,
         description: "The text that had to come next; missing where there was a choice.",
       },
+      pointers: {
+        ...list(text),
+        description:
+          "JSON pointers to the parts of the schema that were about the value there, the " +
+          "outermost first, as far as they are known.",
+      },
+      spans: {
+        ...list(list(count)),
+        description:
+          "Where the parts of the pattern or grammar stand that might come next: start and " +
+          "end in UTF-16 units.",
+      },
     }),
     description: "What the format allowed in the place of the token, where mask_info asks for it.",
   },

@@ -33,6 +33,8 @@ interface Told {
     forced?: string;
     top_allowed: { token: string; logprob: number }[];
     top_forbidden: { token: string; logprob: number }[];
+    pointers?: string[];
+    spans?: [number, number][];
   };
 }
 
@@ -69,6 +71,9 @@ Deno.test("mask_info tells what the format allowed at each token, and what it fo
   assertEquals(told[key]!.mask.forced, 'name":');
   const choice = told.slice(key).find(({ token }) => /^(A|B)/.test(token))!;
   assertEquals(choice.mask.forced, undefined);
+  assertEquals(told[key]!.mask.pointers, [""]);
+  assertEquals(choice.mask.pointers, ["/properties/name"]);
+  assert(told.every(({ mask }) => mask.pointers && !mask.spans));
 });
 
 Deno.test("mask_info is told while streaming, and nothing of it where there is no format", async () => {
@@ -82,7 +87,9 @@ Deno.test("mask_info is told while streaming, and nothing of it where there is n
     lines.map(({ response }) => response).join(""),
     told.map((one) => one.token).join(""),
   );
-  assert(told.length > 0 && told.every(({ mask }) => mask.allowed > 0));
+  assert(told.length > 0 && told.every(({ mask }) => mask.allowed > 0 && !mask.pointers));
+  // "y" and "n" of the pattern.
+  assertEquals(told[0]!.mask.spans, [[0, 1], [4, 5]]);
   const free = await post("/api/chat", { messages, options, mask_info: true });
   assert(free.answer.logprobs.every((one: object) => !("mask" in one)));
   const quiet = await post("/api/chat", { messages, options, format: "json" });

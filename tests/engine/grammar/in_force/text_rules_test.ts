@@ -1,22 +1,22 @@
 // Which parts of a pattern or of a grammar are in force, at each place of an answer.
 
 import { assert, assertEquals } from "@std/assert";
-import { SAMPLES } from "../../web/schema/samples.ts";
-import {
-  readGrammar,
-  readPattern,
-  type Rules,
-  spansInForce,
-} from "../../web/schema/running_rules.ts";
+import { TextRules } from "../../../../engine/grammar/in_force/mod.ts";
+import { SAMPLES } from "../../../../web/schema/samples.ts";
 
 /** The parts of a format that are in force after a beginning. */
-function parts(text: string, rules: Rules | undefined, beginning: string): string[] {
+function parts(text: string, rules: TextRules | undefined, beginning: string): string[] {
   assert(rules, text);
-  return spansInForce(rules, beginning).map(([start, end]) => text.slice(start, end));
+  // In two pieces, as tokens bring it.
+  rules.take(beginning.slice(0, 3));
+  rules.take(beginning.slice(3));
+  return rules.spans.map(([start, end]) => text.slice(start, end));
 }
 
-const inPattern = (text: string, beginning: string) => parts(text, readPattern(text), beginning);
-const inGrammar = (text: string, beginning: string) => parts(text, readGrammar(text), beginning);
+const inPattern = (text: string, beginning: string) =>
+  parts(text, TextRules.ofPattern(text), beginning);
+const inGrammar = (text: string, beginning: string) =>
+  parts(text, TextRules.ofGrammar(text), beginning);
 
 Deno.test("the parts of a pattern that may come next are found after each beginning", () => {
   const verdict = "(yes|no), because [a-z ]{10,60}\\.";
@@ -28,6 +28,7 @@ Deno.test("the parts of a pattern that may come next are found after each beginn
   assertEquals(inPattern(verdict, "no, because of the rain."), []);
   assertEquals(inPattern(verdict, "maybe"), []);
   assertEquals(inPattern("^(?:\\d{2}-)+(?<end>x?)$", "12-"), ["\\d", "x"]);
+  assertEquals(inPattern("(?i)a\\Qb.\\E[c]", "AB"), [".\\E"]);
   assertEquals(inPattern("\\p{L}+[^\\d\\]]", "é"), ["\\p{L}", "[^\\d\\]]"]);
 });
 
@@ -37,6 +38,7 @@ Deno.test("the parts of a grammar that may come next are found in all rules", ()
   assertEquals(inGrammar(chess, "e"), ["[1-8]"]);
   assertEquals(inGrammar(chess, "e4"), ['"\\n"']);
   assertEquals(inGrammar(chess, "e4\nN"), ["[a-h]"]);
+  assertEquals(inGrammar('root ::= ("é" | "𝄞" | .) .', "𝄞"), ["."]);
   const list = '# a list\nroot ::= "[" item{1,3} "]"\nitem ::= [^"(\\]\\x41]  |\n  "(" root ")"';
   assertEquals(inGrammar(list, "["), ['[^"(\\]\\x41]', '"("']);
   assertEquals(inGrammar(list, "[(["), ['[^"(\\]\\x41]', '"("']);
@@ -45,14 +47,11 @@ Deno.test("the parts of a grammar that may come next are found in all rules", ()
 });
 
 Deno.test("what is not known is marked nowhere, and takes no time", () => {
-  for (const text of ["(?=a)b", "(a)\\1", "a\\b", "(", "[z-a]"]) {
-    assertEquals(readPattern(text), undefined);
+  for (const text of ["(?=a)b", "(a)\\1", "a\\b"]) {
+    assertEquals(TextRules.ofPattern(text), undefined);
   }
-  for (const text of ["", "root = 1", 'root ::= "a" )', "item ::= [a]"]) {
-    assertEquals(readGrammar(text), undefined, text);
-  }
+  assertEquals(TextRules.ofGrammar('root ::= "a" <[1]>'), undefined);
   assertEquals(inGrammar('root ::= root "a" | "b"', ""), []);
-  assertEquals(inGrammar("root ::= nothing", ""), []);
   const heavy = inGrammar("root ::= (([a]{0,400}){0,400}){0,400}", "a".repeat(200));
   assert(heavy.length <= 1);
 });
