@@ -2,7 +2,7 @@
 // over. That the kernels of GPUs compute right in all the ways that are timed is for
 // tests/profiles/tuning.ts.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   allocateRouting,
   expertLinearReference,
@@ -280,3 +280,25 @@ webGpuTest("tiles with which the results of experts are wrong are not chosen", a
     }
   }
 });
+
+webGpuTest(
+  "kernels that are wrong in their usual way are mended, with and without timestamps",
+  async () => {
+    const usual = 2;
+    for (const without of [[], ["timestamps"]] as const) {
+      using device = spoil(await WebGpuDevice.open({ without }), usual);
+      const { compute } = boundExperts(device);
+      await assertRejects(() => compute(1));
+      const mended = await device.tuner.mend();
+      assert(mended.length > 0);
+      for (const { chosen, trials } of mended) {
+        assert(!chosen.startsWith(`${usual}x`));
+        assert(trials[0]!.fault?.includes("not those of the plain reference"), trials[0]!.fault);
+        assertEquals(trials.at(-1), { name: chosen });
+      }
+      await compute(1);
+      await compute(6);
+      assertEquals(await device.tuner.mend(), []);
+    }
+  },
+);

@@ -1,0 +1,46 @@
+// What a device computes wrongly of a model, as a load finds it out.
+
+import { assemble, describeModel } from "../../../engine/load/mod.ts";
+import { readGguf } from "../../../engine/gguf/mod.ts";
+import type { DeviceFault } from "../../../engine/tuning/mod.ts";
+import { viewAsDecoder } from "../../../engine/vision/mod.ts";
+import { wholeOn } from "../../../engine/weights/mod.ts";
+import type { Device } from "../../../kernels/mod.ts";
+import { writeTinyLlama } from "../../tiny_model.ts";
+
+/** Loads a model on a device, which is closed then, and proves it. */
+export async function faultsOf(
+  path: string | URL,
+  open: () => Promise<Device>,
+): Promise<readonly DeviceFault[]> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const gguf = viewAsDecoder(await readGguf(path));
+    using device = await open();
+    const assembly = await assemble(gguf, describeModel(gguf), wholeOn(device), {
+      ...{ contextLength: 512, maxSequences: 4 },
+      proof: { folder, version: "1" },
+    });
+    try {
+      return await assembly.faults();
+    } finally {
+      await assembly.scheduler.close();
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** The same with a tiny model of weights of this type. */
+export async function tinyFaults(
+  open: () => Promise<Device>,
+  type = "Q8_0",
+): Promise<readonly DeviceFault[]> {
+  const path = await Deno.makeTempFile({ suffix: ".gguf" });
+  try {
+    await writeTinyLlama(path, { type, layers: 3, context: 512 });
+    return await faultsOf(path, open);
+  } finally {
+    await Deno.remove(path);
+  }
+}
