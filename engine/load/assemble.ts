@@ -9,10 +9,10 @@ import { architectureOf } from "../models/registry.ts";
 import { checkLayers, Config, poolingOf } from "../nn/mod.ts";
 import type { ImageLimits } from "../prompt/mod.ts";
 import { chooseCacheSize, Scheduler, type StepObserver, tokenBytes } from "../run/mod.ts";
-import { DeviceProof, prove } from "../proof/mod.ts";
+import { DeviceProof, prove, type TwinOptions } from "../proof/mod.ts";
 import { type DeviceFault, KernelTuning } from "../tuning/mod.ts";
 import type { LoadOptions, LoadProgress, ModelInfo } from "../types/mod.ts";
-import { type BuildOptions, buildRunner } from "./build_runner.ts";
+import { buildRunner } from "./build_runner.ts";
 import { keepBlocks, ModelContents } from "./block_tiers.ts";
 import { defaultChunk, LARGE_CHUNK } from "./prefill_chunk.ts";
 import { headDrafter, loadDraftModel } from "./draft_model.ts";
@@ -135,7 +135,7 @@ export async function assemble(
   const tell = (progress: LoadProgress) => options.onProgress?.(progress);
   const isDrafted = options.draft !== undefined && !encoder;
   const common = { config, cacheTypes, bidirectionalImages, window: asked ?? context };
-  const { network, runner, head } = await buildRunner(gguf, placement, {
+  const { head, ...built } = await buildRunner(gguf, placement, {
     ...options,
     ...common,
     headLimits: isDrafted || encoder
@@ -148,6 +148,7 @@ export async function assemble(
     limits,
     cacheBlocks,
   });
+  const { network, runner } = built;
   const sizes = { slots, context, chunkSize, cacheTypes, cacheBlocks };
   const drafter = !isDrafted ? head && await headDrafter(head, sizes) : await loadDraftModel(
     gguf,
@@ -181,7 +182,7 @@ export async function assemble(
   });
   const tuning = KernelTuning.of(device, options.tuning);
   const proof = DeviceProof.of(device, options.proof);
-  const buildTwin = (where: Placement, sizes: Pick<BuildOptions, "limits" | "cacheBlocks">) => {
+  const buildTwin = (where: Placement, sizes: TwinOptions) => {
     const { onProgress: _, ...rest } = options;
     const exact = !network.options.integer;
     return buildRunner(gguf, where, { ...rest, ...common, ...sizes, exact });
@@ -210,7 +211,7 @@ export async function assemble(
       await proof?.faultsOf({
         key: proofKey(gguf, { exact, cacheTypes, rows, adapters: options.adapters?.length ?? 0 }),
         name: nameOf(gguf),
-        prove: () => prove({ device, network, runner }, buildTwin, { isEncoder: encoder }),
+        prove: () => prove({ ...built, device, isEncoder: encoder }, buildTwin),
         prepare: () => network.prepare(),
       }) ?? [],
     observer: runner.observer,

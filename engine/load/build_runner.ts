@@ -6,7 +6,14 @@ import type { CacheTypes } from "../../kernels/mod.ts";
 import { type GgufFile, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { mtpProjection } from "../models/mtp_head.ts";
 import { architectureOf } from "../models/registry.ts";
-import { allocateStep, type Config, ModelBuilder, Network, type StepLimits } from "../nn/mod.ts";
+import {
+  allocateStep,
+  type ChooseTokens,
+  type Config,
+  ModelBuilder,
+  Network,
+  type StepLimits,
+} from "../nn/mod.ts";
 import { chooseStateCopies, DeviceStates, StateFeed, StepRunner } from "../run/mod.ts";
 import type { LoadOptions } from "../types/mod.ts";
 import { Adapter, type Placement, WeightLoader } from "../weights/mod.ts";
@@ -25,6 +32,8 @@ export interface BuildOptions
   readonly bidirectionalImages: boolean;
   /** Tokens by which some models stretch their positions. */
   readonly window: number;
+  /** The tokens whose rows are loaded. Default: all. */
+  readonly chooseTokens?: ChooseTokens | undefined;
   /** The limits of steps of the model's head for multi-token prediction. Missing: it is not loaded. */
   readonly headLimits?: StepLimits | undefined;
 }
@@ -33,6 +42,8 @@ export interface BuildOptions
 export interface Built {
   readonly network: Network;
   readonly runner: StepRunner;
+  /** Tokens that it reads. */
+  readonly vocabulary: number;
 }
 
 /** The head for multi-token prediction of a model, and the states that it reads. */
@@ -91,23 +102,25 @@ export async function buildRunner(
     adapters.push(resources.use(await Adapter.open(path, { scale, architecture, openTensors })));
   }
   const weights = new WeightLoader(placement, gguf, reader, { ...options, adapters });
-  const model = new ModelBuilder(network, weights, config, options.window);
+  const model = new ModelBuilder(network, weights, config, options);
   const { load, loadMtpHead } = architectureOf(architecture);
   await load(model);
   model.checkAllTaken();
+  const vocabulary = model.vocabulary.ranges.reduce((sum, [, count]) => sum + count, 0);
   const buildHead = async (most: StepLimits): Promise<BuiltHead> => {
     const state = allocateStep(device, most);
     const network = new Network(placement, state, { ...sizes, limits: most });
     const made = await loadMtpHead!(
-      new ModelBuilder(network, weights, config, options.window, model),
+      new ModelBuilder(network, weights, config, { ...options, trunk: model }),
     );
     const runner = new StepRunner(device, network, state, most);
-    return { network, runner, states: new StateFeed(new DeviceStates(device, made)) };
+    const states = new StateFeed(new DeviceStates(device, made));
+    return { network, runner, vocabulary, states };
   };
   const head = hasHead ? await buildHead(headLimits) : undefined;
   for (const adapter of adapters) adapter.checkAllUsed();
   keepStates(network, Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize));
-  return { network, runner: new StepRunner(device, network, state, limits), head };
+  return { network, runner: new StepRunner(device, network, state, limits), vocabulary, head };
 }
 
 /** Allocates the copies of recurrent states from which conversations continue. */

@@ -7,7 +7,7 @@ import type { Config, Heads } from "./config.ts";
 import { Layer } from "./layer.ts";
 import type { Network } from "./network.ts";
 import { longRopeFactors, readRope, type Rope, type RopeChoice } from "./rope.ts";
-import { readVocabulary, type Vocabulary } from "./vocabulary.ts";
+import { type ChooseTokens, readVocabulary, tokenRows, type Vocabulary } from "./vocabulary.ts";
 
 /**
  * GGUF allows a scale beside every matrix. Only few architectures apply those of feed-forward
@@ -31,25 +31,37 @@ export interface OutputConfig {
   table?: string;
 }
 
+/** How a model is built. */
+export interface ModelOptions {
+  /** The window that the user wants, in tokens. The model's own may be smaller. */
+  readonly window: number;
+  /** The tokens whose rows are loaded. Default: all. */
+  readonly chooseTokens?: ChooseTokens | undefined;
+  /** The model whose embeddings and head this part of it shares. Default: it has its own. */
+  readonly trunk?: ModelBuilder;
+}
+
 /** A model that is being built. */
 export class ModelBuilder {
   /** Tensors that belong to no layer. */
   readonly top: Layer;
-  /** Number of tokens, and of rows in tables that have one for each token. */
+  /** The tokens, and the number of rows in tables that have one for each token. */
   readonly vocabulary: Vocabulary;
+  /** See {@linkcode ModelOptions.window}. */
+  readonly wantedContext: number;
+  readonly #trunk: ModelBuilder | undefined;
 
   constructor(
     readonly network: Network,
     readonly weights: WeightLoader,
     readonly config: Config,
-    /** The window that the user wants, in tokens. The model's own may be smaller. */
-    readonly wantedContext: number,
-    /** The model whose embeddings and head this part of it shares. Default: it has its own. */
-    readonly trunk?: ModelBuilder,
+    { window, chooseTokens, trunk }: ModelOptions,
   ) {
+    this.wantedContext = window;
+    this.#trunk = trunk;
     this.top = new Layer(network, weights, config, -1, "");
     weights.inventory.ignore(FEED_FORWARD_SCALES);
-    this.vocabulary = readVocabulary(this.top);
+    this.vocabulary = trunk?.vocabulary ?? readVocabulary(this.top, chooseTokens);
   }
 
   /** Ignores tensors that the architecture, as llama.cpp runs it, does not use. */
@@ -127,7 +139,7 @@ export class ModelBuilder {
     { softcap = 0, head = "optional", bias, feedBack, table }: OutputConfig = {},
   ): Promise<void> {
     this.network.beginLayer();
-    const shared = this.trunk && this.trunk.#head;
+    const shared = this.#trunk && this.#trunk.#head;
     const stack = table
       ? await this.#loadTable(table)
       : shared ?? await this.#loadHead(x.columns, head, bias);
@@ -145,9 +157,8 @@ export class ModelBuilder {
     const name = "output.weight";
     const hasBias = this.top.hasAny(["output.bias"]);
     const isTied = head === "optional" && !hasBias && !this.top.has(name);
-    const { rows, tokens } = this.vocabulary;
     if (isTied) return await this.#embeddings();
-    const table = this.top.some(name, rows, 0, tokens);
+    const table = tokenRows(name, this.vocabulary);
     return await this.top.stack([table], columns, { ...bias ? { bias } : {} });
   }
 
@@ -173,17 +184,13 @@ export class ModelBuilder {
 
   /** The embeddings, which may be the head, too. */
   #embeddings(): Promise<Stack> {
-    if (this.trunk) return this.trunk.#embeddings();
+    if (this.#trunk) return this.#trunk.#embeddings();
     return this.#embeddingTable ??= this.#loadTable("token_embd.weight");
   }
 
   /** A table with a row for each token. */
   async #loadTable(name: string): Promise<Stack> {
-    const { rows, tokens } = this.vocabulary;
-    const matrix = await this.weights.table(
-      this.top.some(name, rows, 0, tokens),
-      this.config.width,
-    );
+    const matrix = await this.weights.table(tokenRows(name, this.vocabulary), this.config.width);
     const parts = [{ matrix, first: 0 }];
     return { parts, columns: matrix.rows, adapters: [], readers: [matrix] };
   }

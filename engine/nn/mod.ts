@@ -25,3 +25,4 @@ export {
   type StepShape,
   type StepState,
 } from "./step.ts";
+export type { ChooseTokens, TokenRanges } from "./vocabulary.ts";

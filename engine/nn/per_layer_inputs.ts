@@ -6,7 +6,7 @@
 import type { FloatRows } from "../../kernels/mod.ts";
 import type { ModelBuilder } from "./builder.ts";
 import type { LayerWeights } from "./layer_weights.ts";
-import { rowsOfTable } from "./vocabulary.ts";
+import { rowsOfTable, tokenRows } from "./vocabulary.ts";
 
 /**
  * The inputs of all layers, side by side: [rows, layers * columns]. `x` is the scaled embeddings of
@@ -15,9 +15,8 @@ import { rowsOfTable } from "./vocabulary.ts";
 export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise<FloatRows> {
   const { network, top, config: { layers, width } } = model;
   const columns = inputColumns(top);
-  const rows = rowsOfTable(top, "per_layer_token_embd.weight", model.vocabulary);
-  const tokens = Math.min(rows, model.vocabulary.tokens);
-  const ofTokens = top.some("per_layer_token_embd.weight", rows, 0, tokens);
+  const name = "per_layer_token_embd.weight";
+  const ofTokens = tokenRows(name, model.vocabulary, rowsOfTable(top, name, model.vocabulary));
   const table = await model.weights.table(ofTokens, layers * columns);
   const gain = 1 / Math.sqrt(width);
   const projection = await top.matrix("per_layer_model_proj.weight", layers * columns, width, {

@@ -2,3 +2,4 @@
 
 export { DeviceProof } from "./device_proof.ts";
 export { type Proof, prove } from "./prove.ts";
+export type { TwinOptions } from "./twin.ts";

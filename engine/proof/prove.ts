@@ -3,14 +3,16 @@
 // another; and the choice of tokens. Whatever is further off than rounding is a fault of the device, of
 // its driver, or of a kernel.
 
-import { BLOCK } from "../../kernels/mod.ts";
-import type { OutputKind } from "../nn/mod.ts";
+import { BLOCK, type Device } from "../../kernels/mod.ts";
+import type { Network, OutputKind } from "../nn/mod.ts";
+import type { StateFeed, StepRunner } from "../run/mod.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
-import { CapturedSteps, type Subject } from "./captured_step.ts";
+import { CapturedSteps } from "./captured_steps.ts";
 import type { Distance } from "./compare.ts";
-import { layersToProve } from "./layers.ts";
-import { ProofSequences, proofSteps } from "./script.ts";
-import { type BuildTwin, Twin } from "./twin.ts";
+import { layersToProve, operationsOf } from "./layers.ts";
+import { ProofSequences, proofSteps, provedTokens } from "./script.ts";
+import { type BuildTwin, openTwin } from "./twin.ts";
+import { TwinSteps } from "./twin_steps.ts";
 import { choiceFaults, stepDifferences } from "./whole_model.ts";
 
 /**
@@ -21,9 +23,6 @@ const OPERATION: Distance = { error: 1e-5, greatest: 0.05 };
 
 /** How far a whole model may be from itself in steps of other rows, as roundings add up. */
 const MODEL: Distance = { error: 1e-3, greatest: Infinity };
-
-/** Tokens of a model without logits that are fed. */
-const TOKENS_OF_ENCODERS = 1000;
 
 /** The result of a proof. */
 export interface Proof {
@@ -36,47 +35,61 @@ export interface Proof {
   readonly milliseconds: number;
 }
 
+/** A network and what runs its steps. */
+export interface ProvedNetwork {
+  readonly network: Network;
+  readonly runner: StepRunner;
+  /** Tokens that it reads. */
+  readonly vocabulary: number;
+  /** What a head for multi-token prediction reads besides tokens. */
+  readonly states?: StateFeed;
+}
+
+/** A network by which its device is proved. */
+export interface Subject extends ProvedNetwork {
+  readonly device: Device;
+  /** Whether a sequence has to run in one step. */
+  readonly isEncoder: boolean;
+}
+
 /**
  * Proves a device. No other step may run meanwhile, and none may have run yet: the sequences of the proof
  * take any slots and blocks.
  *
  * @throws {GpuError} if the device fails; the errors of loading the model on the CPU
  */
-export async function prove(
-  subject: Subject,
-  build: BuildTwin,
-  { isEncoder }: { isEncoder: boolean },
-): Promise<Proof> {
+export async function prove(subject: Subject, build: BuildTwin): Promise<Proof> {
   const started = performance.now();
-  const kind: OutputKind = subject.network.outputRows("logits") ? "logits" : "hidden";
-  const vocabulary = subject.network.outputRows("logits")?.columns ?? TOKENS_OF_ENCODERS;
-  const { faults, ...operations } = await proveOperations(subject, build, {
-    kind,
-    vocabulary,
-    isEncoder,
-  });
-  if (!isEncoder) {
-    for (const { rows, ...distance } of await stepDifferences(subject, kind, vocabulary)) {
+  const kind = kindOf(subject);
+  const { faults, ...operations } = await proveOperations(subject, build, kind);
+  // A head has no whole model of its own: it reads what the model gives it.
+  if (!subject.isEncoder && !subject.states) {
+    for (const { rows, ...distance } of await stepDifferences(subject, kind)) {
       if (isWithin(distance, MODEL)) continue;
       faults.push({ what: `the model in steps of ${rows} rows`, how: describe(distance) });
     }
-    if (kind === "logits") faults.push(...await choiceFaults(subject, vocabulary));
+    if (kind === "logits") faults.push(...await choiceFaults(subject));
   }
   return { ...operations, faults, milliseconds: performance.now() - started };
+}
+
+function kindOf({ network }: Subject): OutputKind {
+  return network.outputRows("logits") ? "logits" : "hidden";
 }
 
 /** Compares the operations of some layers with those of the CPU. */
 async function proveOperations(
   subject: Subject,
   build: BuildTwin,
-  { kind, vocabulary, isEncoder }: { kind: OutputKind; vocabulary: number; isEncoder: boolean },
+  kind: OutputKind,
 ): Promise<Pick<Proof, "compared" | "worst"> & { faults: DeviceFault[] }> {
-  const { network, runner } = subject;
+  const { device, network, vocabulary, isEncoder: isWhole } = subject;
   const { limits, cacheBlocks } = network.options;
-  const layers = layersToProve(network.operations(kind), subject.device);
-  const steps = proofSteps(limits, cacheBlocks, isEncoder);
+  const all = network.operations(kind);
+  const layers = layersToProve(all, device);
+  const steps = proofSteps(limits, cacheBlocks, isWhole);
   const rows = Math.max(...steps.map(({ rows }) => rows.reduce((a, b) => a + b)));
-  using twin = await Twin.open(build, kind, layers, {
+  using twin = await openTwin(build, layers, {
     limits: {
       rows,
       outputs: Math.min(limits.outputs, rows),
@@ -84,20 +97,24 @@ async function proveOperations(
       context: Math.min(limits.context, MOST_BLOCKS * BLOCK),
     },
     cacheBlocks: Math.min(cacheBlocks, MOST_BLOCKS * limits.slots),
+    chooseTokens: provedTokens,
   });
-  using captured = new CapturedSteps(subject, kind, layers);
-  const sequencesOf = (of: typeof runner | Twin, tileRows: number) =>
-    new ProofSequences(
-      steps,
-      { vocabulary, isWhole: isEncoder, tileRows },
-      (slot, blocks) => of.memory.assignBlocks(slot, 0, blocks),
-    );
-  const [own, theirs] = [sequencesOf(runner, runner.tileRows), sequencesOf(twin, twin.tileRows)];
+  const tokens = provedTokens(vocabulary)
+    .flatMap(([first, count]) => Array.from({ length: count }, (_, i) => first + i));
+  using captured = new CapturedSteps(device, all, operationsOf(all, layers));
+  const judged = new TwinSteps(
+    twin.device,
+    operationsOf(twin.network.operations(kind), layers)
+      .filter(({ name }) => name !== "hand over"),
+    tokens,
+  );
+  using own = new ProofSequences(subject, steps, { tokens, isWhole });
+  using theirs = new ProofSequences(twin, steps, { tokens: tokens.map((_, i) => i), isWhole });
   const faults: DeviceFault[] = [];
   let [compared, error, greatest] = [0, 0, 0];
   for (const step of steps) {
-    const written = await captured.run(own.next(step));
-    for (const difference of await twin.differences(theirs.next(step), written)) {
+    const written = await captured.run(own.next(step).shape);
+    for (const difference of await judged.differences(theirs.next(step).shape, written)) {
       compared++;
       error = Math.max(error, difference.error);
       greatest = Math.max(greatest, difference.greatest);

@@ -2,8 +2,16 @@
 // a context grows over several blocks of the KV cache, and several sequences beside each other.
 
 import { BLOCK } from "../../kernels/mod.ts";
-import type { StepLimits } from "../nn/mod.ts";
-import { type Chunk, layOut, Sequence, type StepPlan, type WantedRows } from "../run/mod.ts";
+import type { StepLimits, TokenRanges } from "../nn/mod.ts";
+import {
+  type Chunk,
+  layOut,
+  Sequence,
+  type StateFeed,
+  type StepPlan,
+  type StepRunner,
+  type WantedRows,
+} from "../run/mod.ts";
 
 /** Rows of the steps of the first sequence: each class of products, and numbers that no tile divides. */
 const ROWS = [5, 1, 2, 3, 4, 8, 9, 17, 72, 1];
@@ -13,6 +21,12 @@ const BESIDE = [[0, 7], [1, 1], [1, 1, 1], [1, 0, 6], [1, 1, 1, 1]];
 
 /** Most rows of a step whose outputs are all wanted. A prompt wants that of its last row alone. */
 const MOST_OUTPUTS = 9;
+
+/** Runs of tokens by which tables of tokens are compared, from their first row to their last. */
+const RUNS = 8;
+
+/** Tokens of a run: as many as the largest tile of a product has rows. */
+const RUN = 128;
 
 /** A step: rows of each sequence, by the sequence's number. */
 export interface ProofStep {
@@ -51,41 +65,59 @@ export function proofSteps(
   return steps;
 }
 
+/**
+ * Tokens that are enough to prove embeddings and head by, whose rows a device computes alike. These tables
+ * are a quarter of a model of 1B, and would be two thirds of what the CPU has to compute.
+ */
+export function provedTokens(vocabulary: number): TokenRanges {
+  if (vocabulary <= RUNS * RUN) return [[0, vocabulary]];
+  return Array.from(
+    { length: RUNS },
+    (_, i) => [Math.floor(i * (vocabulary - RUN) / (RUNS - 1)), RUN] as const,
+  );
+}
+
+/** How the sequences of a proof are made. */
+export interface ProofSequenceOptions {
+  /** The tokens of which they consist, in the numbers of the network that reads them. */
+  readonly tokens: readonly number[];
+  /** As in {@linkcode proofSteps}. */
+  readonly isWhole: boolean;
+}
+
 /** Sequences of tokens of their own that are fed by the steps of a proof. */
-export class ProofSequences {
+export class ProofSequences implements Disposable {
   readonly #sequences: Sequence[];
-  readonly #tileRows: number;
+  readonly #runner: StepRunner;
+  readonly #states: StateFeed | undefined;
   readonly #isWhole: boolean;
 
-  /**
-   * @param assign sets the KV blocks of a slot
-   * @param tileRows see `StepExecutor.tileRows`
-   */
+  /** @param network reads them: see `ProvedNetwork` */
   constructor(
+    { runner, states }: { readonly runner: StepRunner; readonly states?: StateFeed | undefined },
     steps: readonly ProofStep[],
-    { vocabulary, tileRows, isWhole }: {
-      vocabulary: number;
-      tileRows: number;
-      isWhole: boolean;
-    },
-    assign: (slot: number, blocks: readonly number[]) => void,
+    { tokens, isWhole }: ProofSequenceOptions,
   ) {
-    this.#tileRows = tileRows;
+    this.#runner = runner;
+    this.#states = states;
     this.#isWhole = isWhole;
     const count = Math.max(...steps.map(({ rows }) => rows.length));
     let block = 0;
     this.#sequences = Array.from({ length: count }, (_, slot) => {
       const numbers = steps.map(({ rows }) => rows[slot] ?? 0);
       const length = numbers.reduce((sum, rows) => isWhole ? Math.max(sum, rows) : sum + rows, 0);
-      const sequence = proofSequence(tokensOf(slot, Math.max(1, length), vocabulary));
+      const own = tokensOf(slot, Math.max(1, length), tokens.length).map((at) => tokens[at]!);
+      const sequence = proofSequence(own);
       sequence.slot = slot;
       const blocks = Array.from({ length: Math.ceil(length / BLOCK) }, () => block++);
-      assign(slot, blocks.reverse());
+      runner.memory.assignBlocks(slot, 0, blocks.reverse());
+      states?.begin(sequence, 0);
+      states?.add(sequence, 0, statesOf(slot, length * states.width));
       return sequence;
     });
   }
 
-  /** The plan of the next step. */
+  /** Writes the rows of the next step. The result is its plan. */
   next({ rows, wanted }: ProofStep): StepPlan {
     const chunks = rows.flatMap((count, i): Chunk[] => {
       const sequence = this.#sequences[i]!;
@@ -94,9 +126,15 @@ export class ProofSequences {
     });
     // Rows of decoding sequences come first.
     chunks.sort((a, b) => Math.min(a.count, 2) - Math.min(b.count, 2));
-    const plan = layOut(chunks, this.#tileRows, wanted);
+    const plan = layOut(chunks, this.#runner.tileRows, wanted);
+    this.#states?.feed(chunks);
+    this.#runner.write(plan);
     for (const { sequence, count } of chunks) sequence.submitted += count;
     return plan;
+  }
+
+  [Symbol.dispose](): void {
+    for (const sequence of this.#sequences) this.#states?.forget(sequence);
   }
 }
 
@@ -114,4 +152,9 @@ export function proofSequence(prompt: readonly number[]): Sequence {
 /** Tokens all over the vocabulary, others for each number. */
 export function tokensOf(number: number, count: number, vocabulary: number): number[] {
   return Array.from({ length: count }, (_, i) => (7919 * (i + 1) + 104729 * number) % vocabulary);
+}
+
+/** States of about 1, others for each number. */
+function statesOf(number: number, count: number): Float32Array {
+  return Float32Array.from({ length: count }, (_, i) => 1.5 * Math.sin(12.9898 * i + number));
 }

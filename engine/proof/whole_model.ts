@@ -11,9 +11,9 @@ import {
 } from "../../kernels/mod.ts";
 import type { OutputKind } from "../nn/mod.ts";
 import { type Chunk, layOut, type Sequence, type WantedRows } from "../run/mod.ts";
-import type { Subject } from "./captured_step.ts";
 import { compare, type Distance } from "./compare.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
+import type { ProvedNetwork } from "./prove.ts";
 import { proofSequence, tokensOf } from "./script.ts";
 
 /** Rows of steps whose outputs are compared with those of one step of all. */
@@ -44,27 +44,27 @@ const PLAIN: ResolvedSampling = {
   masked: false,
 };
 
-/** Ways to choose a token: the best; a draw from few, with a mask; the best that is not repeated. */
+/**
+ * Ways to choose a token by a mask: a draw from few; the best that is not repeated. The best of all is what
+ * {@linkcode decodedFault} judges.
+ */
 const CHOICES: readonly ResolvedSampling[] = [
-  PLAIN,
   { ...PLAIN, temperature: 0.8, topK: 40, topP: 0.95, minP: 0.01, masked: true },
   { ...PLAIN, repeatPenalty: 1.3, presencePenalty: 0.5, repeatLastN: PROMPT, masked: true },
 ];
 
 /** Runs steps of a model on its device, by sequences in slot 0. */
 class Runs {
-  readonly #subject: Subject;
-  readonly #vocabulary: number;
+  readonly #subject: ProvedNetwork;
 
-  constructor(subject: Subject, vocabulary: number) {
+  constructor(subject: ProvedNetwork) {
     this.#subject = subject;
-    this.#vocabulary = vocabulary;
   }
 
   /** A new sequence of tokens that depend on a number. */
   begin(count: number, number = 0, after = 0): Sequence {
-    const { memory } = this.#subject.runner;
-    const sequence = proofSequence(tokensOf(number, count, this.#vocabulary));
+    const { runner: { memory }, vocabulary } = this.#subject;
+    const sequence = proofSequence(tokensOf(number, count, vocabulary));
     sequence.slot = 0;
     const blocks = Math.ceil((count + after) / BLOCK);
     memory.assignBlocks(0, 0, Array.from({ length: blocks }, (_, i) => blocks - 1 - i));
@@ -82,13 +82,12 @@ class Runs {
 
 /** The differences between steps of few rows and one step of all, by the rows of a step. */
 export async function stepDifferences(
-  subject: Subject,
+  subject: ProvedNetwork,
   kind: OutputKind,
-  vocabulary: number,
 ): Promise<(Distance & { rows: number })[]> {
   const { runner } = subject;
   const { limits } = runner;
-  const runs = new Runs(subject, vocabulary);
+  const runs = new Runs(subject);
   const most = Math.min(ROWS.reduce((a, b) => a + b), limits.rows, limits.outputs, limits.context);
   const expected = await runner.evaluate(runs.plan(runs.begin(most), most), kind);
   const columns = expected.length / most;
@@ -105,28 +104,28 @@ export async function stepDifferences(
 }
 
 /** What is wrong with the choice of tokens. */
-export async function choiceFaults(subject: Subject, vocabulary: number): Promise<DeviceFault[]> {
-  const { runner } = subject;
+export async function choiceFaults(subject: ProvedNetwork): Promise<DeviceFault[]> {
+  const { runner, vocabulary } = subject;
   const { limits } = runner;
   const faults: DeviceFault[] = [];
   if (limits.context < PROMPT + REPEATS + 1 || limits.rows < PROMPT) return faults;
-  const runs = new Runs(subject, vocabulary);
+  const runs = new Runs(subject);
   for (const [number, options] of CHOICES.entries()) {
     const sequence = runs.begin(PROMPT, number);
-    const mask = options.masked ? maskOf(vocabulary) : undefined;
+    const mask = maskOf(vocabulary);
     runner.assignSlot(0, options);
     const plan = runs.plan(sequence, PROMPT, "last");
     runner.forward(plan);
-    const masks = new Map(mask ? [[0, mask] as const] : []);
+    const masks = new Map([[0, mask]]);
     const { tokens: [token], logits } = await runner.sample(plan, masks, new Set([0]))();
     const input: SamplingInput = {
       position: PROMPT - 1,
       history: sequence.tokens,
-      ...(mask && { mask }),
+      mask,
     };
     const expected = sampleReference(logits.get(0)!, options, input);
     if (token !== expected.token && !(expected.margin < THIN)) {
-      const what = options.masked ? "the choice of a token by a mask" : "the choice of a token";
+      const what = "the choice of a token by a mask";
       faults.push({ what, how: `it is ${nameOf(token!)}, not ${nameOf(expected.token)}` });
     }
   }
@@ -135,7 +134,7 @@ export async function choiceFaults(subject: Subject, vocabulary: number): Promis
 }
 
 /** What is wrong with tokens that are decoded in one submit, by the logits of a step of all of them. */
-async function decodedFault(subject: Subject, runs: Runs): Promise<DeviceFault | undefined> {
+async function decodedFault(subject: ProvedNetwork, runs: Runs): Promise<DeviceFault | undefined> {
   const { runner } = subject;
   const sequence = runs.begin(PROMPT, 0, REPEATS + 1);
   runner.assignSlot(0, PLAIN);

@@ -47,6 +47,11 @@ export class StateFeed {
     this.#input = input;
   }
 
+  /** Columns of a state. */
+  get width(): number {
+    return this.#input.width;
+  }
+
   /** Begins with a sequence. @param first position before which no states will come */
   begin(sequence: Sequence, first: number): void {
     const known = sequence.tokens.length;

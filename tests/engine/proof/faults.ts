@@ -6,7 +6,7 @@ import type { DeviceFault } from "../../../engine/tuning/mod.ts";
 import { viewAsDecoder } from "../../../engine/vision/mod.ts";
 import { wholeOn } from "../../../engine/weights/mod.ts";
 import type { Device } from "../../../kernels/mod.ts";
-import { writeTinyLlama } from "../../tiny_model.ts";
+import { type TinyOptions, writeTinyLlama } from "../../tiny_model.ts";
 
 /** Loads a model on a device, which is closed then, and proves it. */
 export async function faultsOf(
@@ -31,14 +31,15 @@ export async function faultsOf(
   }
 }
 
-/** The same with a tiny model of weights of this type. */
+/** The same with a tiny model of weights of this type, and of other sizes. */
 export async function tinyFaults(
   open: () => Promise<Device>,
   type = "Q8_0",
+  sizes: TinyOptions = {},
 ): Promise<readonly DeviceFault[]> {
   const path = await Deno.makeTempFile({ suffix: ".gguf" });
   try {
-    await writeTinyLlama(path, { type, layers: 3, context: 512 });
+    await writeTinyLlama(path, { type, layers: 3, context: 512, ...sizes });
     return await faultsOf(path, open);
   } finally {
     await Deno.remove(path);

@@ -68,7 +68,7 @@ const LIES: [name: string, lie: Lie, named: RegExp][] = [
   [
     "a choice of tokens that ignores masks and the best",
     { sample: (tokens) => tokens.forEach((token, i) => tokens[i] = token + 1) },
-    /^the choice of a token$/,
+    /^the choice of a token by a mask$/,
   ],
 ];
 
@@ -96,6 +96,33 @@ for (const [name, lie, named] of LIES) {
     assert(named.test(faults[0]!.what), JSON.stringify(faults.slice(0, 3)));
   });
 }
+
+/** More tokens than the CPU compares. */
+const MANY_TOKENS = 3000;
+
+Deno.test("a device is caught by logits of the last tokens of many, and by a middle embedding", async () => {
+  for (
+    const [lie, named] of [
+      [
+        {
+          linear: ({ rows }) =>
+            rows.forEach((row) => row.length === MANY_TOKENS && row.fill(0, -9)),
+        },
+        /^linear Q8_0 \(logits\), 5 rows$/,
+      ],
+      [
+        { embed: ({ rows }) => rows.length === 68 && rows[40]!.reverse() },
+        /^embed Q8_0 \(residual\)/,
+      ],
+      [{}, undefined],
+    ] satisfies [Lie["spoil"], RegExp | undefined][]
+  ) {
+    const sizes = { layers: 1, vocabulary: MANY_TOKENS };
+    const [fault] = await tinyFaults(() => lyingDevice({ spoil: lie }), "Q8_0", sizes);
+    if (named) assert(fault && named.test(fault.what), JSON.stringify(fault));
+    else assertEquals(fault, undefined);
+  }
+});
 
 for (const type of ["F32", "F16", "Q8_0", "Q4_K"]) {
   Deno.test(`a device that does not lie is not refused for a model in ${type}`, async () => {
