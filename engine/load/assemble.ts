@@ -9,10 +9,10 @@ import { architectureOf } from "../models/registry.ts";
 import { checkLayers, Config, poolingOf } from "../nn/mod.ts";
 import type { ImageLimits } from "../prompt/mod.ts";
 import { chooseCacheSize, Scheduler, type StepObserver, tokenBytes } from "../run/mod.ts";
-import { DeviceProof, prove, type TwinOptions } from "../proof/mod.ts";
+import { DeviceProof, prove, type ProvedPart, proveParts, type TwinOptions } from "../proof/mod.ts";
 import { type DeviceFault, KernelTuning } from "../tuning/mod.ts";
 import type { LoadOptions, LoadProgress, ModelInfo } from "../types/mod.ts";
-import { buildRunner } from "./build_runner.ts";
+import { type BuildOptions, buildRunner } from "./build_runner.ts";
 import { keepBlocks, ModelContents } from "./block_tiers.ts";
 import { defaultChunk, LARGE_CHUNK } from "./prefill_chunk.ts";
 import { headDrafter, loadDraftModel } from "./draft_model.ts";
@@ -150,16 +150,26 @@ export async function assemble(
   });
   const { network, runner } = built;
   const sizes = { slots, context, chunkSize, cacheTypes, cacheBlocks };
-  const drafter = !isDrafted ? head && await headDrafter(head, sizes) : await loadDraftModel(
-    gguf,
-    options.draft!,
-    placement,
-    sizes,
-    {
-      ...options,
-      onProgress: ({ loaded, total }) => tell({ loaded: own + loaded, total: own + total }),
-    },
-  );
+  const buildTwin = (where: Placement, twin: TwinOptions & Pick<BuildOptions, "headLimits">) => {
+    const { onProgress: _, ...rest } = options;
+    const exact = !network.options.integer;
+    return buildRunner(gguf, where, { ...rest, ...common, ...twin, exact });
+  };
+  const drafting = !isDrafted
+    ? head && await headDrafter(gguf, device, head, sizes, async (where, twin) => {
+      const built = await buildTwin(where, { ...twin, headLimits: twin.limits });
+      return built.head!;
+    })
+    : await loadDraftModel(
+      gguf,
+      options.draft!,
+      placement,
+      sizes,
+      {
+        ...options,
+        onProgress: ({ loaded, total }) => tell({ loaded: own + loaded, total: own + total }),
+      },
+    );
   const scheduler = new Scheduler(
     runner,
     cacheBlocks,
@@ -167,7 +177,7 @@ export async function assemble(
     undefined,
     undefined,
     undefined,
-    drafter,
+    drafting?.drafter,
   );
   const images = encoder ? undefined : {
     columns: network.images.columns,
@@ -182,11 +192,10 @@ export async function assemble(
   });
   const tuning = KernelTuning.of(device, options.tuning);
   const proof = DeviceProof.of(device, options.proof);
-  const buildTwin = (where: Placement, sizes: TwinOptions) => {
-    const { onProgress: _, ...rest } = options;
-    const exact = !network.options.integer;
-    return buildRunner(gguf, where, { ...rest, ...common, ...sizes, exact });
-  };
+  const parts: readonly ProvedPart[] = [
+    { file: gguf, prove: () => prove({ ...built, device, isEncoder: encoder }, buildTwin) },
+    ...drafting ? [drafting.network] : [],
+  ];
   network.place();
   await proof?.restore();
   await tuning?.restore();
@@ -209,9 +218,9 @@ export async function assemble(
     },
     faults: async () =>
       await proof?.faultsOf({
-        key: proofKey(gguf, { exact, cacheTypes, rows, adapters: options.adapters?.length ?? 0 }),
+        key: proofKey(parts, { exact, cacheTypes, rows, adapters: options.adapters?.length ?? 0 }),
         name: nameOf(gguf),
-        prove: () => prove({ ...built, device, isEncoder: encoder }, buildTwin),
+        prove: () => proveParts(parts),
         prepare: () => network.prepare(),
       }) ?? [],
     observer: runner.observer,
@@ -232,10 +241,13 @@ function nameOf({ metadata, path }: GgufFile): string {
 
 /** The key of a model that is proved: all on which its operations depend. */
 function proofKey(
-  { tensors }: GgufFile,
+  parts: readonly ProvedPart[],
   options: { exact: boolean; cacheTypes: CacheTypes; rows: number; adapters: number },
 ): string {
-  const shapes = [...tensors.values()].map(({ name, type, shape }) => [name, type, shape]);
+  const shapes = parts.map(({ name: part, file }) => [
+    part,
+    [...file.tensors.values()].map(({ name, type, shape }) => [name, type, shape]),
+  ]);
   return createHash("sha256").update(JSON.stringify([shapes, options])).digest("hex").slice(0, 32);
 }
 

@@ -2,11 +2,12 @@
 // multi-token prediction. It is on the same device, with as many sequences and as many tokens in its KV
 // cache.
 
-import { BLOCK, type CacheTypes } from "../../kernels/mod.ts";
+import { BLOCK, type CacheTypes, type Device } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, MetadataReader, readGguf } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
 import { checkLayers, Config } from "../nn/mod.ts";
+import { type BuildTwin, prove, type ProvedPart } from "../proof/mod.ts";
 import { ModelDrafter, tokenBytes } from "../run/mod.ts";
 import { viewAsDecoder } from "../vision/mod.ts";
 import { type Placement, wholeOn } from "../weights/mod.ts";
@@ -28,6 +29,12 @@ export interface DraftedModel {
   readonly cacheBlocks: number;
 }
 
+/** What drafts for a model, and the network that it runs. */
+export interface LoadedDrafter {
+  readonly drafter: ModelDrafter;
+  readonly network: ProvedPart;
+}
+
 /**
  * Loads a draft model.
  *
@@ -41,7 +48,7 @@ export async function loadDraftModel(
   { top }: Placement,
   { slots, context, chunkSize, cacheTypes, cacheBlocks }: DraftedModel,
   options: Pick<BuildOptions, "exact" | "onProgress" | "signal" | "openTensors">,
-): Promise<ModelDrafter> {
+): Promise<LoadedDrafter> {
   const draft = viewAsDecoder(await readGguf(path));
   const metadata = new MetadataReader(draft);
   const architecture = metadata.string("general.architecture");
@@ -58,29 +65,55 @@ export async function loadDraftModel(
   );
   const blocks = Math.min(cacheBlocks, fitting);
   const window = Math.min(context, config.countOr("context_length", context));
-  const { network, runner } = await buildRunner(draft, wholeOn(top), {
-    ...options,
+  const { onProgress, ...others } = options;
+  const built = {
+    ...others,
     config,
     cacheTypes,
     cacheBlocks: blocks,
     limits: { rows: chunkSize + slots, outputs: slots, slots, context: window },
     bidirectionalImages: false,
     window,
+  };
+  const subject = await buildRunner(draft, wholeOn(top), {
+    ...built,
+    ...onProgress && { onProgress },
   });
-  await network.prepare();
-  await runner.prepare();
-  return new ModelDrafter(runner, { cacheBlocks: blocks, chunkSize, vocabulary });
+  await subject.network.prepare();
+  await subject.runner.prepare();
+  return {
+    drafter: new ModelDrafter(subject.runner, { cacheBlocks: blocks, chunkSize, vocabulary }),
+    network: {
+      name: "the draft model",
+      file: draft,
+      prove: () =>
+        prove({ ...subject, device: top, isEncoder: false }, (where, options) => {
+          const exact = !subject.network.options.integer;
+          return buildRunner(draft, where, { ...built, ...options, exact });
+        }),
+    },
+  };
 }
 
-/** Makes the head of a model draft for it. */
+/**
+ * Makes the head of a model draft for it.
+ *
+ * @param build builds the head once more
+ */
 export async function headDrafter(
-  { network, runner, states }: BuiltHead,
+  gguf: GgufFile,
+  device: Device,
+  { network, runner, vocabulary, states }: BuiltHead,
   { cacheBlocks, chunkSize }: DraftedModel,
-): Promise<ModelDrafter> {
+  build: BuildTwin,
+): Promise<LoadedDrafter> {
   await network.prepare();
   await runner.prepare();
-  const vocabulary = network.outputRows("logits")!.columns;
-  return new ModelDrafter(runner, { cacheBlocks, chunkSize, vocabulary, states });
+  const subject = { network, runner, vocabulary, states, device, isEncoder: false };
+  return {
+    drafter: new ModelDrafter(runner, { cacheBlocks, chunkSize, vocabulary, states }),
+    network: { name: "the head that drafts", file: gguf, prove: () => prove(subject, build) },
+  };
 }
 
 /**

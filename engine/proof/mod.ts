@@ -1,5 +1,6 @@
 // Proving that a device computes a model right, before it answers.
 
 export { DeviceProof } from "./device_proof.ts";
+export { type ProvedPart, proveParts } from "./parts.ts";
 export { type Proof, prove } from "./prove.ts";
-export type { TwinOptions } from "./twin.ts";
+export type { BuildTwin, TwinOptions } from "./twin.ts";

@@ -3,14 +3,14 @@
 // another; and the choice of tokens. Whatever is further off than rounding is a fault of the device, of
 // its driver, or of a kernel.
 
-import { BLOCK, type Device } from "../../kernels/mod.ts";
-import type { Network, OutputKind } from "../nn/mod.ts";
-import type { StateFeed, StepRunner } from "../run/mod.ts";
+import { BLOCK } from "../../kernels/mod.ts";
+import type { OutputKind } from "../nn/mod.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
 import { CapturedSteps } from "./captured_steps.ts";
 import type { Distance } from "./compare.ts";
 import { layersToProve, operationsOf } from "./layers.ts";
 import { ProofSequences, proofSteps, provedTokens } from "./script.ts";
+import type { Subject } from "./subject.ts";
 import { type BuildTwin, openTwin } from "./twin.ts";
 import { TwinSteps } from "./twin_steps.ts";
 import { choiceFaults, stepDifferences } from "./whole_model.ts";
@@ -33,23 +33,6 @@ export interface Proof {
   /** In the order of the steps; none: the device computes the model right. */
   readonly faults: readonly DeviceFault[];
   readonly milliseconds: number;
-}
-
-/** A network and what runs its steps. */
-export interface ProvedNetwork {
-  readonly network: Network;
-  readonly runner: StepRunner;
-  /** Tokens that it reads. */
-  readonly vocabulary: number;
-  /** What a head for multi-token prediction reads besides tokens. */
-  readonly states?: StateFeed;
-}
-
-/** A network by which its device is proved. */
-export interface Subject extends ProvedNetwork {
-  readonly device: Device;
-  /** Whether a sequence has to run in one step. */
-  readonly isEncoder: boolean;
 }
 
 /**

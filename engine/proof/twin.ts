@@ -7,7 +7,7 @@ import { type GgufFile, noTensorBytes, type TensorBytes, TensorReader } from "..
 import type { ChooseTokens, StepLimits } from "../nn/mod.ts";
 import { layerOf, type Placement } from "../weights/mod.ts";
 import type { ProvedLayers } from "./layers.ts";
-import type { ProvedNetwork } from "./prove.ts";
+import type { ProvedNetwork } from "./subject.ts";
 
 /** The options by which a twin is built, besides those of its model. */
 export interface TwinOptions {

@@ -13,7 +13,7 @@ import type { OutputKind } from "../nn/mod.ts";
 import { type Chunk, layOut, type Sequence, type WantedRows } from "../run/mod.ts";
 import { compare, type Distance } from "./compare.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
-import type { ProvedNetwork } from "./prove.ts";
+import type { ProvedNetwork } from "./subject.ts";
 import { proofSequence, tokensOf } from "./script.ts";
 
 /** Rows of steps whose outputs are compared with those of one step of all. */
@@ -151,12 +151,20 @@ async function decodedFault(subject: ProvedNetwork, runs: Runs): Promise<DeviceF
   if (none >= 0) return { what, how: "logits are not finite" };
   const whole = runs.begin(PROMPT, 0, REPEATS + 1);
   whole.tokens.push(...tokens.slice(0, -1));
-  const logits = await runner.evaluate(runs.plan(whole, whole.tokens.length), "logits");
-  const columns = logits.length / whole.tokens.length;
+  await runner.evaluate(runs.plan(whole, PROMPT - 1, "none"), "logits");
+  const rows: Float32Array[] = [];
+  while (rows.length < tokens.length) {
+    const count = Math.min(runner.limits.outputs, tokens.length - rows.length);
+    const logits = await runner.evaluate(runs.plan(whole, count), "logits");
+    const columns = logits.length / count;
+    for (let at = 0; at < logits.length; at += columns) {
+      rows.push(logits.subarray(at, at + columns));
+    }
+  }
   for (const [i, token] of tokens.entries()) {
-    const row = logits.subarray((PROMPT - 1 + i) * columns, (PROMPT + i) * columns);
+    const row = rows[i]!;
     const best = row.reduce((a, b) => Math.max(a, b));
-    const scale = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0) / columns);
+    const scale = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0) / row.length);
     const lack = best - row[token]!;
     if (!(lack <= NEARLY_BEST * scale)) {
       return { what, how: `token ${token} of them is not the best, by ${lack.toPrecision(3)}` };
