@@ -94,9 +94,12 @@ export {
   GrammarError,
   type GrammarRules,
   type JsonGrammar,
+  type JsonType,
   type Matcher,
   SchemaError,
+  type SchemaPlace,
   type SchemaWarning,
+  type StringGrammar,
 } from "./grammar/mod.ts";
 export {
   type AcquireOptions,

@@ -91,7 +91,10 @@ export function chat(
     continueFinalMessage: _continueFinalMessage,
     ...rest
   } = request;
-  const tools = new ChatTools(offered(request), tokenizer, request);
+  const tools = new ChatTools(offered(request), tokenizer, {
+    ...request.openObjects !== undefined && { openObjects: request.openObjects },
+    calls: answers.calls,
+  });
   const { prompt, begun, items, dropped } = fit(context, request, split);
   const format = formatOf(answers, request, prompt, tools.callable);
   const reading = { answers, prompt, begun, tools: tools.callable, stops: request.stop ?? [] };

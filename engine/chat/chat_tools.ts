@@ -13,12 +13,24 @@ import {
   warningText,
 } from "../grammar/mod.ts";
 import type { FormatOptions, Tool } from "../types/mod.ts";
-import type { CallableTool } from "./answers/types.ts";
+import type { CallableTool, CallSyntax } from "./answers/types.ts";
 
 /** Most keywords of a tool that are left out before its schema is given up. */
 const MOST_LEFT_OUT = 20;
 
+/** Why a keyword cannot be enforced that no family can write otherwise. */
+const ONE_BY_ONE = "the model's format writes arguments one by one, not as one JSON text";
+
+/** What is told of a keyword that is not enforced. */
+const CHECKED = "that is left out, and checked when it is called";
+
 type Schema = Record<string, unknown>;
+
+/** How the schemas of tools are read. */
+export interface ToolReading extends Pick<FormatOptions, "openObjects"> {
+  /** How calls are written. Default: with arguments as one JSON text. */
+  readonly calls?: Pick<CallSyntax, "unheld"> | undefined;
+}
 
 /** The tools of a request. */
 export class ChatTools {
@@ -40,7 +52,7 @@ export class ChatTools {
   constructor(
     tools: readonly Tool[],
     tokenizer: Tokenizer,
-    reading: Pick<FormatOptions, "openObjects"> = {},
+    { calls, ...reading }: ToolReading = {},
   ) {
     const compile = (schema: Schema) => compileFormat({ schema }, tokenizer, reading);
     for (const { function: { name, parameters = {}, strict } } of tools) {
@@ -48,7 +60,14 @@ export class ChatTools {
         throw new RequestError(`Cannot offer the tools: two of them are named "${name}"`);
       }
       const schema = { type: "object", ...parameters };
-      this.callable.push({ name, parameters: this.#enforceable(name, schema, strict, compile) });
+      const tool = { name, parameters: this.#enforceable(name, schema, strict, compile) };
+      for (const { pointer, keyword } of calls?.unheld?.(tool) ?? []) {
+        const error = new SchemaError(pointer, keyword, ONE_BY_ONE, subjectOf(name));
+        if (strict) throw error;
+        this.notes.push(`${error.message}; ${CHECKED}`);
+        this.#wholes.set(name, schema);
+      }
+      this.callable.push(tool);
     }
   }
 
@@ -74,7 +93,7 @@ export class ChatTools {
     strict = false,
     compile: (schema: Schema) => CompiledSchema,
   ): Schema {
-    const subject = `the schema of tool "${name}"`;
+    const subject = subjectOf(name);
     let schema = whole;
     for (let attempt = 0; attempt <= MOST_LEFT_OUT; attempt++) {
       try {
@@ -88,7 +107,7 @@ export class ChatTools {
         const named = new SchemaError(pointer, keyword, reason, subject);
         // Without its reference a schema would allow anything, and nobody could check the calls.
         if (strict || error instanceof DanglingReferenceError) throw named;
-        this.notes.push(`${named.message}; that is left out, and checked when it is called`);
+        this.notes.push(`${named.message}; ${CHECKED}`);
         const wider = without(schema, pointer, keyword);
         if (!wider) break;
         schema = wider;
@@ -97,6 +116,11 @@ export class ChatTools {
     this.#wholes.set(name, whole);
     return { type: "object" };
   }
+}
+
+/** How messages name the schema of a tool. */
+function subjectOf(name: string): string {
+  return `the schema of tool "${name}"`;
 }
 
 /**

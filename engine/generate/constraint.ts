@@ -257,8 +257,15 @@ function forget(one: CompiledSchema, tokenizer: Tokenizer): void {
 
 /** A key that equal formats share; undefined if a schema is nested too deeply to be serialized. */
 function keyOf(format: OutputFormat): string | undefined {
+  // Many parts of a grammar are schemas within the same document.
+  const documents = new Map<unknown, number>();
   try {
-    return JSON.stringify(format, (_, value) => {
+    return JSON.stringify(format, (name, value) => {
+      if (name === "schema" && typeof value === "object") {
+        const known = documents.get(value);
+        if (known !== undefined) return known;
+        documents.set(value, documents.size);
+      }
       if (value instanceof Map) return [...value];
       if (typeof value === "bigint" || isJsonNumber(value)) return rawNumber(value);
       const isBeyond = typeof value === "number" && !Number.isFinite(value);

@@ -39,6 +39,7 @@ export function compileGrammar(
       languages,
       table,
       documentOf: (node) => documents.add(node),
+      stringsOf: (node) => documents.strings(node),
     });
     const machine = createMachine(documents.types, languages, { ...options, table, program });
     machine.tryOut();

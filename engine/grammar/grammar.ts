@@ -33,16 +33,36 @@ export type Grammar =
    * Schema; or which it matches as a whole.
    */
   | { readonly type: "pattern"; readonly source: string; readonly isWhole?: boolean }
-  | JsonGrammar;
+  /** A text that each of these allows: regular ones, without control tokens and JSON documents. */
+  | { readonly type: "both"; readonly parts: readonly Grammar[] }
+  | JsonGrammar
+  | StringGrammar;
 
-/** A JSON document that fits a schema. */
-export interface JsonGrammar {
-  /** Tells it from other grammars. */
-  readonly type: "json";
-  /** The schema, as a value or as JSON text. */
+/** Types of JSON values. Integers are numbers. */
+export type JsonType = "null" | "boolean" | "number" | "string" | "array" | "object";
+
+/** A schema, as a whole document or within one. */
+export interface SchemaPlace {
+  /** The document, as a value or as JSON text. */
   readonly schema: unknown;
+  /** JSON pointer to the schema in the document. Default: its root. */
+  readonly at?: string;
   /** Whether to keep quiet about what of it is not enforced, because that was told before. */
   readonly isQuiet?: boolean;
+}
+
+/** A JSON document that fits a schema. */
+export interface JsonGrammar extends SchemaPlace {
+  /** Tells it from other grammars. */
+  readonly type: "json";
+  /** The types of its values. Default: all that the schema allows. */
+  readonly types?: readonly JsonType[];
+}
+
+/** A string that fits a schema as its bare text, without quotes and escapes. */
+export interface StringGrammar extends SchemaPlace {
+  /** Tells it from other grammars. */
+  readonly type: "string";
 }
 
 /** A grammar and the rules that it names. */
@@ -81,6 +101,11 @@ export function optional(part: Grammar): Grammar {
 /** Any text in which none of these strings occurs. */
 export function textWithout(...without: readonly string[]): Grammar {
   return { type: "text", without };
+}
+
+/** A text that each of these allows. */
+export function both(...parts: readonly Grammar[]): Grammar {
+  return { type: "both", parts };
 }
 
 /** A JSON document of a schema. */

@@ -8,19 +8,24 @@ export {
 } from "./compile.ts";
 export { compileGrammar, compilePattern } from "./compile_grammar.ts";
 export {
+  both,
   choice,
   type Grammar,
   type GrammarRules,
   json,
   type JsonGrammar,
+  type JsonType,
   literal,
   optional,
   repeat,
+  type SchemaPlace,
   sequence,
+  type StringGrammar,
   textWithout,
 } from "./grammar.ts";
 export { GrammarError } from "./grammar_error.ts";
 export {
+  CONSTRAINTS,
   DanglingReferenceError,
   SchemaError,
   type SchemaWarning,

@@ -11,6 +11,13 @@ export interface CallableTool {
   readonly parameters: unknown;
 }
 
+/** A keyword of a tool's schema that the grammar of its calls does not hold. */
+export interface UnheldKeyword {
+  /** JSON pointer to the schema that has it. */
+  readonly pointer: string;
+  readonly keyword: string;
+}
+
 /** A parsed call. */
 export interface ReadCall {
   readonly name: string;
@@ -67,6 +74,8 @@ export interface CallSyntax {
    * The grammar of one call of one of the tools, or several in parallel, with opening and closing.
    */
   grammar(tools: readonly CallableTool[], options: { readonly parallel: boolean }): Grammar;
+  /** What that does not hold of a tool's schema. Missing: it holds everything. */
+  unheld?(tool: CallableTool): readonly UnheldKeyword[];
 }
 
 /** The beginning of the JSON object of a call's arguments. */

@@ -1,16 +1,33 @@
 // The documents in a grammar: the types of several schemas, over the same languages.
 
-import type { Languages } from "../language/mod.ts";
-import type { JsonGrammar } from "../grammar.ts";
-import { readSchema, type SchemaOptions, schemaValue, type SchemaWarning } from "../schema/mod.ts";
+import type { LanguageId, Languages } from "../language/mod.ts";
+import type { JsonGrammar, JsonType, SchemaPlace, StringGrammar } from "../grammar.ts";
+import {
+  type SchemaOptions,
+  SchemaSource,
+  schemaValue,
+  type SchemaWarning,
+} from "../schema/mod.ts";
 import type { SchemaTypes, TypeId, ValueType } from "../types.ts";
+
+/** The member of a {@linkcode ValueType} for each type of JSON values. */
+const MEMBERS: Readonly<Record<JsonType, keyof ValueType>> = {
+  null: "null",
+  boolean: "booleans",
+  number: "numbers",
+  string: "strings",
+  array: "arrays",
+  object: "objects",
+};
 
 /** Collects the types of schemas. */
 export class Documents {
   readonly #languages: Languages;
   readonly #options: SchemaOptions;
   readonly #types: ValueType[] = [];
-  readonly #known = new Map<unknown, TypeId>();
+  readonly #sources = new Map<unknown, SchemaSource>();
+  /** The roots of what was read, by document and pointer. */
+  readonly #roots = new Map<unknown, Map<string, TypeId>>();
 
   /** What is not enforced of the schemas that are not quiet. */
   readonly warnings: SchemaWarning[] = [];
@@ -27,22 +44,55 @@ export class Documents {
   }
 
   /**
-   * The type of a schema's documents.
+   * The type of a schema's documents; undefined if it has none of the types that are asked for.
    *
    * @throws {SchemaError} if the schema cannot be enforced
    */
-  add({ schema, isQuiet = false }: JsonGrammar): TypeId {
-    let root = this.#known.get(schema);
+  add({ types, ...place }: JsonGrammar): TypeId | undefined {
+    const root = this.#rootOf(place);
+    if (types === undefined) return root;
+    const whole = this.#types[root]!;
+    const members = types.map((type) => MEMBERS[type]).filter((name) => whole[name] !== undefined);
+    if (members.length === 0) return undefined;
+    return this.#types.push(
+      Object.fromEntries(members.map((name) => [name, whole[name]])),
+    ) - 1;
+  }
+
+  /**
+   * The strings that a schema allows, perhaps none.
+   *
+   * @throws {SchemaError} if the schema cannot be enforced
+   */
+  strings(place: StringGrammar): LanguageId {
+    const { strings } = this.#types[this.#rootOf(place)]!;
+    if (!strings) return this.#languages.none();
+    const { language, min, max } = strings;
+    if (min === 0 && max === Infinity) return language;
+    return this.#languages.intersect(language, this.#languages.ofLength(min, max));
+  }
+
+  #rootOf({ schema, at = "", isQuiet = false }: SchemaPlace): TypeId {
+    let roots = this.#roots.get(schema);
+    if (!roots) this.#roots.set(schema, roots = new Map());
+    let root = roots.get(at);
     if (root === undefined) {
-      const read = readSchema(schemaValue(schema), this.#options, this.#languages);
-      const { types, warnings } = read;
+      const { types, warnings } = this.#sourceOf(schema).read(at);
       if (!isQuiet) this.warnings.push(...warnings);
       const offset = this.#types.length;
       for (const type of types.types) this.#types.push(shift(type, offset));
-      root = types.root + offset;
-      this.#known.set(schema, root);
+      roots.set(at, root = types.root + offset);
     }
     return root;
+  }
+
+  #sourceOf(schema: unknown): SchemaSource {
+    let source = this.#sources.get(schema);
+    if (!source) {
+      source = new SchemaSource(schemaValue(schema), this.#options, this.#languages);
+      this.#sources.set(schema, source);
+    }
+    return source;
   }
 }
 

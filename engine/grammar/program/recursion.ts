@@ -56,7 +56,7 @@ function namesIn(grammar: Grammar): ReadonlySet<string> {
     const add = (child: Grammar) => open.push({ grammar: child, depth: depth + 1 });
     if (node.type === "rule") names.add(node.name);
     else if (node.type === "repeat") add(node.part);
-    else if (node.type === "sequence") node.parts.forEach(add);
+    else if (node.type === "sequence" || node.type === "both") node.parts.forEach(add);
     else if (node.type === "choice") node.options.forEach(add);
   }
   return names;

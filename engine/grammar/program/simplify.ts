@@ -1,9 +1,9 @@
 // Makes parts of a grammar's nodes: rules that do not recur are inserted where they are named,
 // control tokens are separated from text, and everything regular becomes languages.
 
-import type { Grammar, GrammarRules, JsonGrammar } from "../grammar.ts";
+import type { Grammar, GrammarRules, JsonGrammar, StringGrammar } from "../grammar.ts";
 import { GrammarError } from "../grammar_error.ts";
-import type { Languages } from "../language/mod.ts";
+import type { LanguageId, Languages } from "../language/mod.ts";
 import type { TokenTable } from "../machine/tokens/token_table.ts";
 import type { TypeId } from "../types.ts";
 import { splitControls } from "./control_tokens.ts";
@@ -14,8 +14,10 @@ import { recursiveRules } from "./recursion.ts";
 export interface Surroundings {
   readonly languages: Languages;
   readonly table: TokenTable;
-  /** The type of a schema's documents. */
-  readonly documentOf: (document: JsonGrammar) => TypeId;
+  /** The type of a schema's documents; undefined if there are none of the types that are asked for. */
+  readonly documentOf: (document: JsonGrammar) => TypeId | undefined;
+  /** The strings that a schema allows. */
+  readonly stringsOf: (strings: StringGrammar) => LanguageId;
 }
 
 /** Largest text of a rule that is inserted wherever it is named. */
@@ -53,7 +55,7 @@ export class Simplifier {
   }
 
   #simplify(grammar: Grammar): Part {
-    const { languages, documentOf } = this.#surroundings;
+    const { languages, documentOf, stringsOf } = this.#surroundings;
     const parts = this.#parts;
     switch (grammar.type) {
       case "literal":
@@ -77,8 +79,14 @@ export class Simplifier {
           languages.pattern(grammar.source, grammar.isWhole),
           grammar.source.length,
         );
-      case "json":
-        return { type: "document", root: documentOf(grammar) };
+      case "both":
+        return this.#both(grammar.parts);
+      case "json": {
+        const root = documentOf(grammar);
+        return root === undefined ? parts.text(languages.none(), 1) : { type: "document", root };
+      }
+      case "string":
+        return this.#counted(stringsOf(grammar));
     }
   }
 
@@ -135,6 +143,22 @@ export class Simplifier {
       throw new GrammarError("a repetition without end repeats nothing");
     }
     return this.#parts.repeat(part, min, max);
+  }
+
+  #both(both: readonly Grammar[]): Part {
+    const { languages } = this.#surroundings;
+    const texts = both.map((part) => this.#simplify(part)).map((part) => {
+      if (part.type === "text") return part;
+      throw new GrammarError("only texts without control tokens can be restricted together");
+    });
+    const telling = texts.filter(({ language }) => language !== languages.any());
+    if (telling.length === 1) return telling[0]!;
+    return this.#counted(languages.intersect(...telling.map(({ language }) => language)));
+  }
+
+  /** A text whose characters may be counted, beside its automaton, only while it stays alone. */
+  #counted(language: LanguageId): Part {
+    return this.#parts.text(language, Infinity);
   }
 
   #textWithout(without: readonly string[]): Part {

@@ -64,6 +64,11 @@ export class SchemaDocument {
     this.draft = this.#add(root, DEFAULT_URI).draft;
   }
 
+  /** The value at a JSON pointer; null if there is none. */
+  at(pointer: string): JsonValue {
+    return follow(this.root, pointer) ?? null;
+  }
+
   /** The JSON pointer of an array or object of the document. */
   pointer(value: JsonValue): string {
     const keys: string[] = [];

@@ -1,6 +1,7 @@
 // JSON Schema as types that can be enforced while a text is written. Knows no tokens.
 
-export { type ReadSchema, readSchema } from "./read.ts";
+export { CONSTRAINTS } from "./keywords.ts";
+export { type ReadSchema, readSchema, SchemaSource } from "./read.ts";
 export {
   DanglingReferenceError,
   SchemaError,

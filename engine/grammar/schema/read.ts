@@ -38,28 +38,53 @@ export function readSchema(
   options: SchemaOptions = {},
   languages: Languages = new Languages(),
 ): ReadSchema {
-  const { formats = true, openObjects = true } = options;
-  const graph = new TypeGraph(languages, !openObjects);
-  const reader = new SchemaReader(schema, graph, { formats });
-  try {
-    const root = reader.typeOf(schema);
-    const shapes = collectShapes(graph, root);
-    const inhabited = new Inhabited(graph, shapes);
-    if (!inhabited.has(root)) throw explainEmptiness(reader, root, inhabited);
-    const living = { shapes, inhabited };
-    const closed = openObjects ? living : closeObjects(graph, closeTypes(graph, living));
-    const types = lowerTypes(graph, closed.shapes, closed.inhabited, root);
-    for (const { numbers, strings, objects } of types.types) {
-      if (numbers) checkSpelling(numbers);
-      // The first examination finds out what is too large to be enforced.
-      if (strings) languages.automaton(strings.language);
-      for (const { others } of objects ?? []) {
-        for (const { keys } of others) languages.automaton(keys);
+  return new SchemaSource(schema, options, languages).read();
+}
+
+/** A document with schemas, which are read one by one. */
+export class SchemaSource {
+  readonly #graph: TypeGraph;
+  readonly #reader: SchemaReader;
+  readonly #openObjects: boolean;
+
+  /** @param languages receives the languages of strings */
+  constructor(
+    readonly document: JsonValue,
+    { formats = true, openObjects = true }: SchemaOptions,
+    readonly languages: Languages,
+  ) {
+    this.#graph = new TypeGraph(languages, !openObjects);
+    this.#reader = new SchemaReader(document, this.#graph, { formats });
+    this.#openObjects = openObjects;
+  }
+
+  /**
+   * The schema at a JSON pointer. Errors: those of {@linkcode readSchema}.
+   */
+  read(at = ""): ReadSchema {
+    const { languages } = this;
+    const graph = this.#graph;
+    const reader = this.#reader;
+    try {
+      const root = reader.typeAt(at);
+      const shapes = collectShapes(graph, root);
+      const inhabited = new Inhabited(graph, shapes);
+      if (!inhabited.has(root)) throw explainEmptiness(reader, root, inhabited);
+      const living = { shapes, inhabited };
+      const closed = this.#openObjects ? living : closeObjects(graph, closeTypes(graph, living));
+      const types = lowerTypes(graph, closed.shapes, closed.inhabited, root);
+      for (const { numbers, strings, objects } of types.types) {
+        if (numbers) checkSpelling(numbers);
+        // The first examination finds out what is too large to be enforced.
+        if (strings) languages.automaton(strings.language);
+        for (const { others } of objects ?? []) {
+          for (const { keys } of others) languages.automaton(keys);
+        }
       }
+      const { draft, warnings } = reader;
+      return { types, languages, integersAsSpelled: draft === 4, warnings };
+    } catch (error) {
+      throw isLimit(error) ? new SchemaError("", "", error.message) : error;
     }
-    const { draft, warnings } = reader;
-    return { types, languages, integersAsSpelled: draft === 4, warnings };
-  } catch (error) {
-    throw isLimit(error) ? new SchemaError("", "", error.message) : error;
   }
 }

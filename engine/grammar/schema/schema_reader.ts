@@ -81,6 +81,11 @@ export class SchemaReader {
     return id;
   }
 
+  /** The type of the schema at a JSON pointer. @throws {SchemaError} if there is none */
+  typeAt(pointer: string): TypeId {
+    return this.typeOf(this.#document.at(pointer));
+  }
+
   /** The edition of JSON Schema that the document uses. */
   get draft(): Draft {
     return this.#document.draft;

@@ -269,3 +269,45 @@ Deno.test("what a tool asks for beyond the mask is left out and told, unless it 
   );
   assertEquals([error.pointer, error.keyword], ["/properties/digits", "pattern"]);
 });
+
+Deno.test("bare text between tags is what its schema allows, and the rest is told and checked", async () => {
+  const tagged = `${folder}/tagged_tools.gguf`;
+  const template = TOOL_TEMPLATE.replace(
+    '{"name": ..., "arguments": ...}',
+    "<function=<parameter=",
+  );
+  await writeTinyLlama(tagged, { template, context: 1024 });
+  await using tags = await loadModel(tagged, { ...tinyLoad, contextLength: 1024 });
+  const pin = { type: "string", pattern: "^[a-f]{3}-[0-9]{2}$" };
+  const mode = { enum: ["on", null] };
+  const tool = (parameters: Record<string, unknown>, strict = false): Tool => ({
+    type: "function",
+    function: { name: "lock", parameters, strict },
+  });
+  const call = (request: Partial<ChatRequest>) =>
+    readAnswer(tags.chat({
+      messages: [{ role: "user", content: "Hi" }],
+      ...{ temperature: 1, maxTokens: 250, think: false, parallelToolCalls: false },
+      ...{ toolChoice: "required", seed: 3, ...request },
+    }));
+  const held = { properties: { pin, mode }, required: ["pin", "mode"] };
+  const { calls, done } = await call({ tools: [tool(held, true)] });
+  const { pin: written, mode: chosen } = calls[0]!.arguments as Record<string, unknown>;
+  assertMatch(String(written), new RegExp(pin.pattern));
+  assert(chosen === "on" || chosen === null, String(chosen));
+  assertEquals(done?.notes, undefined);
+
+  const parameters = { ...held, maxProperties: 1 };
+  const { done: told } = await call({ tools: [tool(parameters)] });
+  assertEquals(told?.notes?.length, 2);
+  assertMatch(
+    told!.notes![0]!,
+    /^Cannot enforce the schema of tool "lock" at its root \("maxProperties"\): .* checked when/,
+  );
+  assertMatch(
+    told!.notes![1]!,
+    /^Tool "lock" was called with arguments that do not fit its schema/,
+  );
+  const refused = assertThrows(() => call({ tools: [tool(parameters, true)] }), SchemaError);
+  assertEquals([refused.pointer, refused.keyword], ["", "maxProperties"]);
+});

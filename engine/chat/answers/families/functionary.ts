@@ -6,7 +6,7 @@ import type { AnswerFamily } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
 import { messageFormat } from "./messages.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf, toolJson } from "./tool_schema.ts";
+import { argumentsJson } from "./tool_schema.ts";
 
 export const FUNCTIONARY_3_1: AnswerFamily = {
   name: "functionary-v3.1",
@@ -30,7 +30,7 @@ export const FUNCTIONARY_3_1: AnswerFamily = {
         ...tools.map((tool) =>
           sequence(
             literal(`<function=${tool.name}>`),
-            toolJson(argumentsOf(tool)),
+            argumentsJson(tool),
             literal("</function>"),
           )
         ),
@@ -54,7 +54,7 @@ export const FUNCTIONARY_3_2: AnswerFamily = {
     },
     read: readArguments,
     isJson: true,
-    body: (tool) => toolJson(argumentsOf(tool)),
+    body: (tool) => argumentsJson(tool),
     headers: { thinking: [], note: ["all"], text: ["all"], call: (name) => [name] },
     next: ">>>",
     nextCall: ">>>",

@@ -17,14 +17,16 @@ import { readLiteral } from "./literals.ts";
 import { ordered, separated } from "./ordered.ts";
 import {
   argumentsOf,
+  countsOf,
   itemsOf,
-  listedTexts,
   propertiesOf,
   type Property,
   type Schema,
+  toolJson,
   typesOf,
 } from "./tool_schema.ts";
-import { jsonOfTypes } from "./typed_text.ts";
+import { stringGrammar } from "./typed_text.ts";
+import { unheldWithin } from "./unheld.ts";
 
 /** Most nesting of values in a grammar. */
 const MAX_DEPTH = 4;
@@ -64,6 +66,7 @@ function gemmaCalls(open: string, close: string, quote: string): CallSyntax {
         );
       return separated(choice(...tools.map(call)), "", parallel);
     },
+    unheld: (tool) => unheldWithin(argumentsOf(tool), MAX_DEPTH),
   };
 }
 
@@ -101,23 +104,24 @@ class ValueGrammars {
     const scalars = (["null", "boolean", "number"] as const).filter((type) => types.has(type));
     return choice(
       ...types.has("string") ? [this.#string(schema)] : [],
-      ...scalars.length > 0 ? [jsonOfTypes(schema, scalars)] : [],
+      ...scalars.length > 0 ? [toolJson(schema, scalars)] : [],
       ...types.has("object") ? [this.object(schema, depth)] : [],
       ...types.has("array") ? [this.#list(schema, depth)] : [],
     );
   }
 
   #string(schema: Schema): Grammar {
-    const texts = listedTexts(schema);
-    const text = texts?.length ? choice(...texts.map(literal)) : this.#text;
-    return sequence(this.#quote, text, this.#quote);
+    return sequence(this.#quote, stringGrammar(schema, this.#text), this.#quote);
   }
 
   #list(schema: Schema, depth: number): Grammar {
     const items = isJsonObject(schema.items) ? itemsOf(schema) : { type: SIMPLE_TYPES };
     const write = () => {
       const item = this.#value(items, depth + 1);
-      return optional(sequence(item, repeat(sequence(literal(","), item))));
+      const { min, max } = countsOf(schema);
+      if (max < 1) return sequence();
+      const others = repeat(sequence(literal(","), item), Math.max(min - 1, 0), max - 1);
+      return min > 0 ? sequence(item, others) : optional(sequence(item, others));
     };
     const inside = depth <= MAX_DEPTH ? write() : this.#anything;
     return sequence(literal("["), inside, literal("]"));

@@ -6,7 +6,7 @@ import type { AnswerFamily } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
 import type { MessageKind } from "./message_syntax.ts";
 import { messageFormat } from "./messages.ts";
-import { argumentsOf, toolJson } from "./tool_schema.ts";
+import { argumentsJson } from "./tool_schema.ts";
 
 const HEADER = /^\s*(?:<\|start\|>)?(?:assistant)?\s*(?:to=|<\||$)/;
 
@@ -26,7 +26,7 @@ export const HARMONY: AnswerFamily = {
     kindOf,
     read: readArguments,
     isJson: true,
-    body: (tool) => toolJson(argumentsOf(tool)),
+    body: (tool) => argumentsJson(tool),
     headers: {
       thinking: [ANALYSIS],
       note: ["<|channel|>commentary"],

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../../../tokenizer/mod.ts";
 import { choice, type Grammar, literal, sequence } from "../../../grammar/mod.ts";
 import type { CallableTool, CallSyntax, ReadCall } from "../types.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf, toolJson } from "./tool_schema.ts";
+import { argumentsJson } from "./tool_schema.ts";
 import { parseJson } from "./typed_text.ts";
 
 /** How a family writes JSON calls. */
@@ -42,7 +42,7 @@ export function jsonCalls(syntax: JsonCallSyntax): CallSyntax {
 
 /** The grammar of one call. */
 export function jsonCall(tool: CallableTool, head = headOf(tool.name)): Grammar {
-  return sequence(head, toolJson(argumentsOf(tool)), literal("}"));
+  return sequence(head, argumentsJson(tool), literal("}"));
 }
 
 /** The calls in a JSON text: an object, a list of objects, or one object after another. */

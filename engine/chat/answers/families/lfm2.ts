@@ -5,6 +5,8 @@ import type { AnswerFamily } from "../types.ts";
 import { readJsonCalls } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
 import { pythonCall, readPythonCalls } from "./python_call.ts";
+import { argumentsOf } from "./tool_schema.ts";
+import { unheldOfObject } from "./unheld.ts";
 
 const MARKS = ["<|tool_call_start|>", "<|tool_list_start|>", '"List of tools: ["'];
 
@@ -22,5 +24,6 @@ export const LFM2: AnswerFamily = {
         separated(pythonCall(tools), ", ", parallel),
         literal("]<|tool_call_end|>"),
       ),
+    unheld: (tool) => unheldOfObject(argumentsOf(tool)),
   },
 };

@@ -8,7 +8,7 @@ import type { AnswerFamily, CallableTool, LocatedArguments, ReadCall } from "../
 import { readJsonCalls } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
 import { readPythonCalls } from "./python_call.ts";
-import { argumentsOf, toolJson } from "./tool_schema.ts";
+import { argumentsJson } from "./tool_schema.ts";
 import { parseJson } from "./typed_text.ts";
 
 const PYTHON_TAG = "<|python_tag|>";
@@ -44,7 +44,7 @@ export const LLAMA3: AnswerFamily = {
         sequence(
           choice(...headsOf(tool.name).map(literal)),
           literal(`, "parameters": `),
-          toolJson(argumentsOf(tool)),
+          argumentsJson(tool),
           literal("}"),
         )
       );

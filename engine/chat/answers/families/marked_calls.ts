@@ -5,7 +5,7 @@ import { choice, type Grammar, literal, sequence } from "../../../grammar/mod.ts
 import type { CallSyntax, ReadCall } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf, toolJson } from "./tool_schema.ts";
+import { argumentsJson } from "./tool_schema.ts";
 
 /** How a family writes such calls. */
 export interface MarkedSyntax {
@@ -50,7 +50,7 @@ export function markedCalls(syntax: MarkedSyntax): CallSyntax {
         sequence(
           literal(begin),
           syntax.write(tool.name),
-          toolJson(argumentsOf(tool)),
+          argumentsJson(tool),
           literal(tail + end),
         )
       ));

@@ -2,7 +2,7 @@
 // and message_grammar.ts makes their grammar.
 
 import type { Grammar } from "../../../grammar/mod.ts";
-import type { CallableTool, ThinkingMarks } from "../types.ts";
+import type { CallableTool, CallSyntax, ThinkingMarks } from "../types.ts";
 
 /** The kind of a message. */
 export type MessageKind =
@@ -29,6 +29,8 @@ export interface MessageSyntax {
   readonly isJson: boolean;
   /** The grammar of a call's body. */
   body(tool: CallableTool): Grammar;
+  /** What that does not hold of a tool's schema. Missing: it holds everything. */
+  readonly unheld?: NonNullable<CallSyntax["unheld"]>;
   /** Headers that models write, as the text after the end of the prompt. */
   readonly headers: {
     readonly thinking: readonly string[];

@@ -43,6 +43,7 @@ export function messageFormat(syntax: MessageSyntax): AnswerFormat {
       },
       grammar: (tools, { parallel }) =>
         messageGrammar(syntax, { prompt: "", tools, choice: "required", parallel }),
+      ...syntax.unheld && { unheld: syntax.unheld },
     },
     parser: (options) => new MessageParser(syntax, options),
     grammar: (request) => isFree(request) ? undefined : { root: messageGrammar(syntax, request) },

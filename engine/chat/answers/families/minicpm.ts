@@ -4,8 +4,6 @@
 import type { AnswerFamily } from "../types.ts";
 import { taggedCalls } from "./tagged_arguments.ts";
 
-const CDATA = /^\s*<!\[CDATA\[([^]*)\]\]>\s*$/;
-
 export const MINICPM: AnswerFamily = {
   name: "minicpm",
   recognises: (template) => template.includes('<function name="') && template.includes("<param "),
@@ -14,6 +12,6 @@ export const MINICPM: AnswerFamily = {
     between: "\n",
     call: { open: "", named: '"', begin: ">", close: "" },
     argument: { open: '<param name="', named: '"', begin: ">", close: "</param>" },
-    unwrap: (text) => CDATA.exec(text)?.[1],
+    quotes: ["<![CDATA[", "]]>"],
   }),
 };

@@ -13,15 +13,17 @@ import type { AnswerFamily, CallableTool, ReadCall } from "../types.ts";
 import { ordered, separated } from "./ordered.ts";
 import {
   argumentsOf,
+  countsOf,
   itemsOf,
   propertiesOf,
+  type Property,
   propertyOf,
   type Schema,
-  toolJson,
   toolOf,
   typesOf,
 } from "./tool_schema.ts";
-import { stringGrammar, valueOfText } from "./typed_text.ts";
+import { textGrammar, valueOfText } from "./typed_text.ts";
+import { unheldWithin } from "./unheld.ts";
 
 const MARK = "]<]minimax[>[";
 
@@ -34,6 +36,9 @@ const MAX_DEPTH = 100;
 
 /** Most nesting of elements in a grammar. */
 const MAX_GRAMMAR_DEPTH = 4;
+
+/** Types that are written as text. */
+const SCALARS = ["null", "boolean", "number", "string"] as const;
 
 interface Element {
   readonly name: string;
@@ -66,6 +71,7 @@ export const MINIMAX_M3: AnswerFamily = {
       ));
       return sequence(literal(`${OPEN}\n`), separated(call, "", parallel), literal(CLOSE));
     },
+    unheld: (tool) => unheldWithin(argumentsOf(tool), MAX_GRAMMAR_DEPTH),
   },
 };
 
@@ -112,26 +118,34 @@ function valueOf({ text, children }: Element, schema: Schema): unknown {
   return isEmpty && !types.has("object") ? null : objectOf(children, schema);
 }
 
-function members(schema: Schema, depth: number): Grammar {
+/** @param isFilled whether there has to be one, because nothing would be read as an empty text */
+function members(schema: Schema, depth: number, isFilled = false): Grammar {
   const properties = propertiesOf(schema);
-  if (!properties || depth > MAX_GRAMMAR_DEPTH) return repeat(ANY_ELEMENT);
-  return ordered(properties, ({ key, schema }) => element(key, value(schema, depth + 1)));
+  if (!properties || depth > MAX_GRAMMAR_DEPTH) return repeat(ANY_ELEMENT, Number(isFilled));
+  const inOrder = (some: readonly Property[]) =>
+    ordered(some, ({ key, schema }) => element(key, value(schema, depth + 1)));
+  if (!isFilled || properties.some(({ required }) => required)) return inOrder(properties);
+  return choice(
+    ...properties.map((first, index) =>
+      inOrder([{ ...first, required: true }, ...properties.slice(index + 1)])
+    ),
+  );
 }
 
 /** A value, by the types that its schema allows: nested elements, or text. */
 function value(schema: Schema, depth: number): Grammar {
   const types = typesOf(schema);
   const options: Grammar[] = [];
-  if (types.has("string")) options.push(stringGrammar(schema, MARK));
-  else {
-    const scalars = (["null", "boolean", "number"] as const).filter((type) => types.has(type));
-    const type = schema.type === "integer" ? "integer" : scalars;
-    if (scalars.length > 0) options.push(toolJson({ ...schema, type }));
-  }
-  if (types.has("object")) options.push(members(schema, depth));
+  const scalars = new Set(SCALARS.filter((type) => types.has(type)));
+  if (scalars.size > 0) options.push(textGrammar(schema, textWithout(MARK), scalars));
+  const isFilled = types.has("string");
+  if (types.has("object")) options.push(members(schema, depth, isFilled));
   if (types.has("array")) {
     const item = depth > MAX_GRAMMAR_DEPTH ? textWithout(MARK) : value(itemsOf(schema), depth + 1);
-    options.push(repeat(element("item", item)));
+    const { min, max } = countsOf(schema);
+    if (max > 0 || !isFilled) {
+      options.push(repeat(element("item", item), Math.max(min, Number(isFilled)), max));
+    }
   }
   return choice(...options);
 }

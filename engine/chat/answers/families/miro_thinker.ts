@@ -5,7 +5,7 @@ import { choice, literal, sequence, textWithout } from "../../../grammar/mod.ts"
 import type { AnswerFamily, ReadCall } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf, toolJson } from "./tool_schema.ts";
+import { argumentsJson } from "./tool_schema.ts";
 
 const CALL = /^([^<]+)<\/tool_name>\s*<arguments>([^]*)<\/arguments>/;
 
@@ -26,7 +26,7 @@ export const MIRO_THINKER: AnswerFamily = {
           literal("<server_name>"),
           textWithout("<", "\n"),
           literal(`</server_name>\n<tool_name>${tool.name}</tool_name>\n<arguments>\n`),
-          toolJson(argumentsOf(tool)),
+          argumentsJson(tool),
           literal("\n</arguments>\n"),
         )
       ));

@@ -7,7 +7,7 @@ import { choice, type Grammar, literal, optional, repeat, sequence } from "../..
 import type { AnswerFamily, CallSyntax, LocatedArguments } from "../types.ts";
 import { readArguments, readJsonCalls } from "./json_calls.ts";
 import { separated } from "./ordered.ts";
-import { argumentsOf, toolJson } from "./tool_schema.ts";
+import { argumentsJson } from "./tool_schema.ts";
 
 const OPENING = "[TOOL_CALLS]";
 
@@ -32,7 +32,7 @@ export const MISTRAL: AnswerFamily = {
     const calls = tools.map((tool) =>
       sequence(
         literal(`{"name": ${JSON.stringify(tool.name)}, "arguments": `),
-        toolJson(argumentsOf(tool)),
+        argumentsJson(tool),
         optional(sequence(literal(', "id": "'), ID, literal('"'))),
         literal("}"),
       )
@@ -84,7 +84,7 @@ function locate(body: string): LocatedArguments | undefined {
 function markedCalls(beforeArguments: Grammar): CallSyntax["grammar"] {
   return (tools, { parallel }) => {
     const calls = tools.map((tool) =>
-      sequence(literal(OPENING + tool.name), beforeArguments, toolJson(argumentsOf(tool)))
+      sequence(literal(OPENING + tool.name), beforeArguments, argumentsJson(tool))
     );
     return separated(choice(...calls), "", parallel);
   };

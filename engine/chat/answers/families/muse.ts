@@ -37,6 +37,7 @@ export const MUSE: AnswerFamily = {
     },
     isJson: false,
     body: (tool) => CALL.grammar([tool], { parallel: false }),
+    unheld: CALL.unheld!,
     headers: {
       thinking: [" to=self"],
       note: [" to=user"],

@@ -4,6 +4,8 @@ import { literal, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";
 import { separated } from "./ordered.ts";
 import { pythonCall, readPythonCalls } from "./python_call.ts";
+import { argumentsOf } from "./tool_schema.ts";
+import { unheldOfObject } from "./unheld.ts";
 
 export const OLMO: AnswerFamily = {
   name: "olmo",
@@ -18,5 +20,6 @@ export const OLMO: AnswerFamily = {
         separated(pythonCall(tools), "\n", parallel),
         literal("</function_calls>"),
       ),
+    unheld: (tool) => unheldOfObject(argumentsOf(tool)),
   },
 };

@@ -3,7 +3,6 @@
 import {
   choice,
   type Grammar,
-  json,
   literal,
   optional,
   repeat,
@@ -15,12 +14,13 @@ import { LiteralReader } from "./literals.ts";
 import { ordered } from "./ordered.ts";
 import {
   argumentsOf,
-  listedTexts,
+  othersOf,
   propertiesOf,
   type Schema,
   toolJson,
   typesOf,
 } from "./tool_schema.ts";
+import { stringGrammar } from "./typed_text.ts";
 
 const NAME = /[^\s()[\]{},='"]+/y;
 
@@ -56,7 +56,7 @@ function callGrammar(tool: CallableTool): Grammar {
   const properties = propertiesOf(schema);
   const members = properties
     ? ordered(properties, ({ key, schema }) => sequence(literal(`${key}=`), value(schema)), ", ")
-    : ANY_ARGUMENTS;
+    : anyArguments(schema);
   return sequence(literal(`${tool.name}(`), members, literal(")"));
 }
 
@@ -64,8 +64,8 @@ function callGrammar(tool: CallableTool): Grammar {
 function value(schema: Schema): Grammar {
   const types = typesOf(schema);
   if (types.size === 1 && types.has("string")) {
-    const text = listedTexts(schema)?.map(literal) ?? [textWithout("'", "\\")];
-    return choice(toolJson(schema), sequence(literal("'"), choice(...text), literal("'")));
+    const text = stringGrammar(schema, textWithout("'", "\\"));
+    return choice(toolJson(schema), sequence(literal("'"), text, literal("'")));
   }
   const isAnyBoolean = types.size === 1 && types.has("boolean") && !listsValues(schema);
   return isAnyBoolean ? choice(literal("True"), literal("False")) : toolJson(schema);
@@ -75,13 +75,13 @@ function listsValues(schema: Schema): boolean {
   return schema.enum !== undefined || schema.const !== undefined;
 }
 
-const ANY_ARGUMENT = sequence(
-  { type: "pattern", source: "^[A-Za-z_][A-Za-z_0-9]*$" },
-  literal("="),
-  json({}),
-);
-
 /** Arguments of a tool that declares none. */
-const ANY_ARGUMENTS = optional(
-  sequence(ANY_ARGUMENT, repeat(sequence(literal(", "), ANY_ARGUMENT))),
-);
+function anyArguments(schema: Schema): Grammar {
+  if (schema.additionalProperties === false) return sequence();
+  const one = sequence(
+    { type: "pattern", source: "^[A-Za-z_][A-Za-z_0-9]*$" },
+    literal("="),
+    toolJson(othersOf(schema)),
+  );
+  return optional(sequence(one, repeat(sequence(literal(", "), one))));
+}

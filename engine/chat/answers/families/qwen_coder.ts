@@ -13,8 +13,16 @@ import {
 } from "../../../grammar/mod.ts";
 import type { AnswerFamily, CallableTool, ReadCall } from "../types.ts";
 import { ordered, separated } from "./ordered.ts";
-import { argumentsOf, propertiesOf, propertyOf, type Schema, toolOf } from "./tool_schema.ts";
+import {
+  argumentsOf,
+  othersOf,
+  propertiesOf,
+  propertyOf,
+  type Schema,
+  toolOf,
+} from "./tool_schema.ts";
 import { textGrammar, valueOfText } from "./typed_text.ts";
+import { unheldOfObject } from "./unheld.ts";
 
 const OPENING = "<tool_call>";
 
@@ -53,6 +61,7 @@ export const QWEN_CODER: AnswerFamily = {
         parallel,
       );
     },
+    unheld: (tool) => unheldOfObject(argumentsOf(tool)),
   },
 };
 
@@ -82,22 +91,43 @@ function matchAll(text: string, pattern: RegExp): [string, string][] | undefined
   return found;
 }
 
+const CLOSE = "\n</parameter>\n";
+
+/** Texts in which nothing is taken for the end of the value, of the function, or of the call. */
+const VALUE = textWithout(
+  CLOSE,
+  "\n<parameter=",
+  "</parameter><parameter=",
+  "</function><function=",
+  `</function>\n${FUNCTION}`,
+  `</function>\n${CLOSING}`,
+);
+
+/** A key that nobody declared. */
+const ANY_KEY = repeat(
+  { type: "characters", ranges: [[0x0a, 0x0a], [0x3e, 0x3e]], negated: true },
+  1,
+);
+
 function callGrammar(tool: CallableTool): Grammar {
-  const close = "\n</parameter>\n";
   const parameter = (key: Grammar, schema: Schema) =>
     sequence(
       literal("<parameter="),
       key,
       literal(">\n"),
-      textGrammar(schema, close),
-      literal(close),
+      textGrammar(schema, VALUE),
+      literal(CLOSE),
     );
-  const properties = propertiesOf(argumentsOf(tool));
+  const schema = argumentsOf(tool);
+  const properties = propertiesOf(schema);
+  const anyParameters = schema.additionalProperties === false
+    ? sequence()
+    : repeat(parameter(ANY_KEY, othersOf(schema)));
   return sequence(
     literal(`${FUNCTION}${tool.name}>\n`),
     properties
       ? ordered(properties, ({ key, schema }) => parameter(literal(key), schema))
-      : repeat(parameter(textWithout(">", "\n"), {})),
+      : anyParameters,
     literal("</function>"),
   );
 }

@@ -3,8 +3,10 @@
 // schema, unless the family writes the type beside the key. Each family gives its marks.
 
 import {
+  both,
   choice,
   type Grammar,
+  type JsonType,
   literal,
   repeat,
   sequence,
@@ -14,15 +16,17 @@ import type { CallableTool, CallSyntax, ReadCall } from "../types.ts";
 import { ordered, separated } from "./ordered.ts";
 import {
   argumentsOf,
-  type JsonType,
+  othersOf,
   propertiesOf,
   type Property,
   propertyOf,
   type Schema,
+  toolJson,
   toolOf,
   typesOf,
 } from "./tool_schema.ts";
-import { jsonOfTypes, parseJson, stringGrammar, textGrammar, valueOfText } from "./typed_text.ts";
+import { parseJson, stringGrammar, textGrammar, valueOfText } from "./typed_text.ts";
+import { unheldOfObject } from "./unheld.ts";
 
 /** The marks of a call, or of an argument, around a name and the rest. */
 export interface TagMarks {
@@ -50,8 +54,8 @@ export interface TaggedSyntax {
    * type.
    */
   gap?(type: JsonType): string;
-  /** The text within a string's wrapping; undefined if it has none. */
-  unwrap?(text: string): string | undefined;
+  /** Marks between which a string may be written. */
+  readonly quotes?: readonly [open: string, close: string];
 }
 
 /** The calls of such a family. */
@@ -68,6 +72,7 @@ export function taggedCalls(syntax: TaggedSyntax): CallSyntax {
       const section = sequence(literal(open), calls, literal(close));
       return between === undefined ? section : separated(section, between, parallel);
     },
+    unheld: (tool) => unheldOfObject(argumentsOf(tool)),
   };
 }
 
@@ -109,7 +114,7 @@ class TaggedReader {
   }
 
   #argument(schema: Schema): [string, unknown] | undefined {
-    const { argument: marks, gap, unwrap } = this.#syntax;
+    const { argument: marks, gap, quotes } = this.#syntax;
     const key = this.#until(marks.named)?.trim();
     const type = this.#until(marks.begin);
     const text = this.#value();
@@ -118,7 +123,7 @@ class TaggedReader {
       const value = type.trim() === gap("string").trim() ? text : parseJson(text);
       if (value !== undefined) return [key, value];
     }
-    return [key, unwrap?.(text) ?? valueOfText(text, propertyOf(schema, key))];
+    return [key, unquoted(text, quotes) ?? valueOfText(text, propertyOf(schema, key))];
   }
 
   /** A name. If its mark is only white space, what follows may end it, too. */
@@ -180,6 +185,14 @@ class TaggedReader {
   }
 }
 
+/** The text between quotes; undefined if it is not between any. */
+function unquoted(text: string, [open, close]: TaggedSyntax["quotes"] = ["", ""]) {
+  const inside = text.trim();
+  const isQuoted = open !== "" && inside.length >= open.length + close.length &&
+    inside.startsWith(open) && inside.endsWith(close);
+  return isQuoted ? inside.slice(open.length, -close.length) : undefined;
+}
+
 function callGrammar(tool: CallableTool, syntax: TaggedSyntax): Grammar {
   const { call, callGap } = syntax;
   const schema = argumentsOf(tool);
@@ -190,7 +203,7 @@ function callGrammar(tool: CallableTool, syntax: TaggedSyntax): Grammar {
     literal(call.begin),
     properties
       ? ordered(properties, (property) => argumentGrammar(property, syntax))
-      : anyArguments(syntax),
+      : anyArguments(schema, syntax),
     literal(call.close),
   );
 }
@@ -202,22 +215,41 @@ function argumentGrammar({ key, schema }: Property, syntax: TaggedSyntax): Gramm
 }
 
 /** The grammar from the end of the key to the end of the value. */
-function valueGrammar(schema: Schema, { argument, gap }: TaggedSyntax): Grammar {
-  const closing = argument.close.trim();
-  if (!gap) return sequence(literal(argument.begin), textGrammar(schema, closing));
+function valueGrammar(schema: Schema, { argument, gap, quotes }: TaggedSyntax): Grammar {
+  const text = textWithout(argument.close.trim());
+  if (!gap) {
+    return sequence(
+      literal(argument.begin),
+      quotes ? quotable(schema, text, quotes) : textGrammar(schema, text),
+    );
+  }
   const groups = Map.groupBy(typesOf(schema), gap);
   return choice(...[...groups].map(([written, types]) =>
     sequence(
       literal(written + argument.begin),
-      types.includes("string")
-        ? stringGrammar({ ...schema, type: "string" }, closing)
-        : jsonOfTypes(schema, types),
+      types.includes("string") ? stringGrammar(schema, text) : toolJson(schema, types),
     )
   ));
 }
 
+/** The texts for the values of a schema, strings perhaps in quotes. */
+function quotable(
+  schema: Schema,
+  text: Grammar,
+  [open, close]: Required<TaggedSyntax>["quotes"],
+): Grammar {
+  const bare: Grammar = { type: "pattern", source: `^(?!\\s*${RegExp.escape(open)})` };
+  const unquoted = textGrammar(schema, both(text, bare));
+  if (!typesOf(schema).has("string")) return unquoted;
+  return choice(
+    unquoted,
+    sequence(literal(open), stringGrammar(schema, text), literal(close)),
+  );
+}
+
 /** Arguments of a tool that declares none. */
-function anyArguments(syntax: TaggedSyntax): Grammar {
+function anyArguments(schema: Schema, syntax: TaggedSyntax): Grammar {
+  if (schema.additionalProperties === false) return sequence();
   const { open, named, close } = syntax.argument;
   const key = textWithout(named.trim(), "\n");
   return repeat(
@@ -225,7 +257,7 @@ function anyArguments(syntax: TaggedSyntax): Grammar {
       literal(open),
       key,
       literal(named),
-      valueGrammar({}, syntax),
+      valueGrammar(othersOf(schema), syntax),
       literal(close),
     ),
   );

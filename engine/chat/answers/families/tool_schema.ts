@@ -3,14 +3,28 @@
 // grammar's own compiler implements all of JSON Schema (draft 2020-12).
 
 import { isJsonObject, numberText } from "../../../../tokenizer/mod.ts";
-import { json, type JsonGrammar } from "../../../grammar/mod.ts";
+import {
+  CONSTRAINTS,
+  type JsonGrammar,
+  type JsonType,
+  type SchemaPlace,
+  type StringGrammar,
+} from "../../../grammar/mod.ts";
 import type { CallableTool } from "../types.ts";
 
-/** A schema with the definitions that it refers to. */
-export type Schema = Readonly<Record<string, unknown>>;
+/** Where a schema stands. */
+const PLACE = Symbol("place");
 
-/** Types of JSON values. Integers are numbers. */
-export type JsonType = "null" | "boolean" | "number" | "string" | "array" | "object";
+/** A schema, and where it stands in that of its tool. */
+export interface Schema extends Readonly<Record<string, unknown>> {
+  readonly [PLACE]?: {
+    readonly root: unknown;
+    /** JSON pointer to it. */
+    readonly pointer: string;
+    /** JSON pointer to its keywords, which are elsewhere if it is a reference. */
+    readonly inner: string;
+  };
+}
 
 /** One key of an object. */
 export interface Property {
@@ -21,8 +35,6 @@ export interface Property {
 
 const ALL_TYPES: readonly JsonType[] = ["null", "boolean", "number", "string", "array", "object"];
 
-const DEFINITIONS = ["$defs", "definitions"] as const;
-
 /** Most references that lead to other references. */
 const MAX_STEPS = 16;
 
@@ -31,7 +43,8 @@ const MAX_SCHEMAS = 200;
 
 /** The schema of a tool's arguments. */
 export function argumentsOf(tool: CallableTool): Schema {
-  return resolve(isJsonObject(tool.parameters) ? tool.parameters : {});
+  const root = isJsonObject(tool.parameters) ? tool.parameters : {};
+  return resolve({ ...root, [PLACE]: { root, pointer: "", inner: "" } });
 }
 
 /** The tool with a name. An unknown tool may have any arguments. */
@@ -39,35 +52,77 @@ export function toolOf(name: string, tools: readonly CallableTool[]): CallableTo
   return tools.find((tool) => tool.name === name) ?? { name, parameters: {} };
 }
 
-/** JSON of a tool's schema, or of one within it. What is not enforced was told with the tool. */
-export function toolJson(schema: Schema): JsonGrammar {
-  return { ...json(schema), isQuiet: true };
+/** JSON of a tool's arguments. */
+export function argumentsJson(tool: CallableTool): JsonGrammar {
+  return toolJson(argumentsOf(tool), ["object"]);
 }
 
-/** The keys that a schema declares, in its order; undefined if it declares none. */
+/** JSON of a schema within that of a tool; if types are given, of its values of these. */
+export function toolJson(schema: Schema, types?: readonly JsonType[]): JsonGrammar {
+  return { type: "json", ...placeOf(schema), ...types && { types } };
+}
+
+/** The strings of a schema within that of a tool, as bare texts. */
+export function toolStrings(schema: Schema): StringGrammar {
+  return { type: "string", ...placeOf(schema) };
+}
+
+/** Where the grammar finds a schema. What of it is not enforced was told with the tool. */
+function placeOf(schema: Schema): SchemaPlace {
+  const { root = schema, pointer = "" } = schema[PLACE] ?? {};
+  return { schema: root, at: pointer, isQuiet: true };
+}
+
+/** The JSON pointer, within the schema of a tool, to the keywords of a schema. */
+export function pointerOf(schema: Schema): string {
+  return schema[PLACE]?.inner ?? "";
+}
+
+/** Whether a schema tells nothing but the types of its values. */
+export function tellsOnlyTypes(schema: Schema): boolean {
+  return Object.keys(schema).every((key) => key === "type" || !CONSTRAINTS.has(key)) &&
+    ![schema.type].flat().includes("integer");
+}
+
+/**
+ * The keys that a schema declares, in its order, then those that it only requires; undefined if
+ * there are neither.
+ */
 export function propertiesOf(schema: Schema): Property[] | undefined {
-  const { properties, required } = schema;
-  if (!isJsonObject(properties)) return undefined;
-  const names = new Set<unknown>(Array.isArray(required) ? required : []);
-  return Object.entries(properties).map(([key, value]) => ({
-    key,
-    schema: part(schema, value),
-    required: names.has(key),
-  }));
+  const declared = isJsonObject(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  if (!isJsonObject(schema.properties) && required.length === 0) return undefined;
+  const names = new Set<unknown>(required);
+  const others = [...names].filter((name) => typeof name === "string")
+    .filter((key) => !Object.hasOwn(declared, key));
+  return [...Object.keys(declared).filter((key) => declared[key] !== false), ...others]
+    .map((key) => ({ key, schema: propertyOf(schema, key), required: names.has(key) }));
 }
 
 /** The schema of one key's value. */
 export function propertyOf(schema: Schema, key: string): Schema {
   const { properties } = schema;
   if (isJsonObject(properties) && Object.hasOwn(properties, key)) {
-    return part(schema, properties[key]);
+    return part(schema, ["properties", key], properties[key]);
   }
-  return part(schema, schema.additionalProperties);
+  return othersOf(schema);
+}
+
+/** The schema of the values whose keys are not declared. */
+export function othersOf(schema: Schema): Schema {
+  return part(schema, ["additionalProperties"], schema.additionalProperties);
 }
 
 /** The schema of a list's items. */
 export function itemsOf(schema: Schema): Schema {
-  return part(schema, schema.items);
+  return part(schema, ["items"], schema.items);
+}
+
+/** The fewest and most items of a schema's lists. */
+export function countsOf({ minItems, maxItems }: Schema): { min: number; max: number } {
+  const isCount = (value: unknown) => typeof value === "number" && Number.isSafeInteger(value);
+  const min = isCount(minItems) ? minItems as number : 0;
+  return { min, max: isCount(maxItems) ? Math.max(maxItems as number, min) : Infinity };
 }
 
 /**
@@ -87,19 +142,12 @@ export function typesOf(schema: Schema, budget = { left: MAX_SCHEMAS }): Readonl
   if (Array.isArray(values)) allow(new Set(values.map(jsonTypeOf)));
   if (value !== undefined) allow(new Set([jsonTypeOf(value)]));
   if (budget.left-- <= 0) return new Set(types);
-  const inner = (one: unknown) => typesOf(part(schema, one), budget);
+  const inner = (one: unknown) => typesOf(part(schema, [], one), budget);
   for (const options of [anyOf, oneOf]) {
     if (Array.isArray(options)) allow(new Set(options.flatMap((one) => [...inner(one)])));
   }
   if (Array.isArray(allOf)) allOf.forEach((one) => allow(inner(one)));
   return new Set(types.length > 0 ? types : ALL_TYPES);
-}
-
-/** The texts that a schema of strings allows, if it lists them. */
-export function listedTexts(schema: Schema): string[] | undefined {
-  const values = schema.const !== undefined ? [schema.const] : schema.enum;
-  if (!Array.isArray(values)) return undefined;
-  return values.filter((value) => typeof value === "string");
 }
 
 /** The type of a JSON value. */
@@ -109,34 +157,44 @@ export function jsonTypeOf(value: unknown): JsonType {
   return numberText(value) === undefined ? typeof value as JsonType : "number";
 }
 
-/** A schema within another, with the definitions of the other. */
-function part(root: Schema, value: unknown): Schema {
-  const schema: Record<string, unknown> = isJsonObject(value) ? { ...value } : {};
-  for (const key of DEFINITIONS) {
-    if (schema[key] === undefined && root[key] !== undefined) schema[key] = root[key];
-  }
-  return resolve(schema);
+/** A schema within another. @param path keys that lead from the one to the other */
+function part(outer: Schema, path: readonly string[], value: unknown): Schema {
+  if (!isJsonObject(value)) return {};
+  const { root, inner = "" } = outer[PLACE] ?? {};
+  const steps = path.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  const pointer = inner + steps.join("");
+  return resolve({ ...value, [PLACE]: { root, pointer, inner: pointer } });
 }
 
-/** The target of a schema that is only a reference to a definition. */
+/** The target of a schema that is only a reference into its document. */
 function resolve(schema: Schema, steps = MAX_STEPS): Schema {
-  const { $ref } = schema;
-  const match = typeof $ref === "string" && /^#?\/(\$defs|definitions)\/([^/]*)$/.exec($ref);
+  const { $ref, ...siblings } = schema;
+  const match = typeof $ref === "string" ? /^#?((?:\/[^]*)?)$/.exec($ref) : undefined;
   if (!match || steps === 0) return schema;
-  const [, group = "", name = ""] = match;
-  const definitions = schema[group];
-  const key = decodePointer(name);
-  const target = isJsonObject(definitions) && Object.hasOwn(definitions, key) && definitions[key];
+  const { root, pointer = "" } = schema[PLACE] ?? {};
+  const inner = decode(match[1]!);
+  const target = follow(root, inner);
   if (!isJsonObject(target)) return schema;
-  const { $ref: _, ...siblings } = schema;
-  return resolve({ ...siblings, ...target }, steps - 1);
+  const isAlone = Object.keys(siblings).every((key) => key === "type" || !CONSTRAINTS.has(key));
+  if (!isAlone) return { ...siblings, allOf: [...[schema.allOf ?? []].flat(), target] };
+  return resolve({ ...siblings, ...target, [PLACE]: { root, pointer, inner } }, steps - 1);
 }
 
-/** A token of a JSON Pointer in a URI fragment (RFC 6901, section 6). */
-function decodePointer(token: string): string {
+/** What a JSON pointer leads to. */
+function follow(root: unknown, pointer: string): unknown {
+  return pointer.split("/").slice(1)
+    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((value, key) => {
+      const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+      return isThere ? (value as Record<string, unknown>)[key] : undefined;
+    }, root);
+}
+
+/** A JSON pointer of a URI's fragment (RFC 6901, section 6). */
+function decode(fragment: string): string {
   try {
-    return decodeURIComponent(token).replaceAll("~1", "/").replaceAll("~0", "~");
+    return decodeURIComponent(fragment);
   } catch {
-    return token;
+    return fragment;
   }
 }

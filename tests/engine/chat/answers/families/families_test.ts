@@ -1,8 +1,8 @@
 // Small answers of every family, by hand: what is read, what is not, and what the grammars allow.
 // The templates that models come with are in templates_test.ts.
 
-import { createAnswerFormat } from "../../../../../engine/chat/answers/answer_format.ts";
 import { ANSWER_FAMILIES } from "../../../../../engine/chat/answers/families/mod.ts";
+import { formatOf } from "./format_of.ts";
 import { matches } from "./grammar_match.ts";
 import { assertCutWhole, readAnswer } from "./read_answer.ts";
 import { assert, assertEquals } from "@std/assert";
@@ -271,14 +271,5 @@ Deno.test("no family takes long to find that a long text is no call", () => {
 });
 
 function formatNamed(name: string) {
-  const family = ANSWER_FAMILIES.find((one) => one.name === name)!;
-  if (family.format) return family.format;
-  const { calls, text, thinking } = family;
-  const marks = typeof thinking === "object" ? thinking : undefined;
-  return createAnswerFormat({
-    name,
-    ...calls && { calls },
-    ...text && { text },
-    ...marks && { thinking: marks },
-  });
+  return formatOf(ANSWER_FAMILIES.find((one) => one.name === name)!);
 }

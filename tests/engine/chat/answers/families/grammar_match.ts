@@ -53,6 +53,11 @@ function endsOf(grammar: Grammar, text: string, start: number): Set<number> {
       }
       return ends;
     }
+    case "both":
+      return grammar.parts.map((part) => endsOf(part, text, start))
+        .reduce((ends, others) => ends.intersection(others));
+    case "string":
+      return endsOf({ type: "text", without: [] }, text, start);
     case "json":
       return jsonEnds(text, start);
     default:
