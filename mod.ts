@@ -93,6 +93,7 @@ export type {
   DeviceKind,
   DeviceOptions,
   DeviceRefusal,
+  DeviceSettings,
   DiskOptions,
   DoneEvent,
   DoneReason,

@@ -12,6 +12,7 @@ export {
   DeviceLostError,
   type DeviceOptions,
   type DeviceProfile,
+  type DeviceSettings,
   GpuError,
   GpuMemoryError,
   type ProductCheck,

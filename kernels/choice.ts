@@ -3,11 +3,24 @@
 // on the CPU are slower than the CPU device, so they are only used on request. On Linux WebGPU is not
 // tried unless there is the device file of a GPU, because trying loads the drivers into the process.
 
-import { DEVICE_KINDS, type DeviceKind, type DeviceOptions } from "./device.ts";
+import type { DeviceSettings } from "./device.ts";
+import * as devices from "./devices.ts";
 import { GpuError } from "./errors.ts";
 import { mayRead, namesIn, readVariable } from "./process.ts";
 import type { AdapterFacts } from "./webgpu/adapter_facts.ts";
 import { askedGpu, findAdapter } from "./webgpu/adapters.ts";
+
+/** A kind of device: its name in QUERN_DEVICE. */
+export type DeviceKind = keyof typeof devices;
+
+/** All kinds. */
+export const DEVICE_KINDS: readonly DeviceKind[] = Object.keys(devices) as DeviceKind[];
+
+/** The options of openDevice(). */
+export interface DeviceOptions extends DeviceSettings {
+  /** What computes. Default: QUERN_DEVICE, or else a GPU if there is one, or else the CPU. */
+  kind?: DeviceKind;
+}
 
 /** The chosen device, and the reason as a clause for people. */
 export interface DeviceChoice {

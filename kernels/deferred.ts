@@ -3,13 +3,9 @@
 // the memory is there.
 
 import type { Device } from "./device.ts";
-import { type Described, operands, withParts } from "./operands.ts";
+import { describe, makeOn, type OperationMakers, operationMakers, withParts } from "./makers.ts";
+import type { Described } from "./operands.ts";
 import type { Buffer, FloatRows, Operation, Pass, Work, WorkCounts } from "./operation.ts";
-
-type Maker = keyof typeof operands;
-
-/** The methods of a device that make operations. */
-export type OperationMakers = Pick<Device, Maker>;
 
 /** A buffer that stands for memory that will be allocated later. */
 export abstract class Placeholder implements Buffer {
@@ -25,21 +21,14 @@ export function deferred(
   device: Device,
   memoryOf: (placeholder: Placeholder) => Buffer,
 ): OperationMakers {
-  const makers = Object.keys(operands).map((name) => {
-    const make = (...given: unknown[]) => {
-      // Each entry of `operands` takes the arguments of the device's method of that name.
-      const describe = operands[name as Maker] as (...given: unknown[]) => Described;
-      const bind = device[name as Maker] as (...given: unknown[]) => Operation;
-      const memoryIn = (operand: unknown) =>
-        withParts(operand, (part) => part instanceof Placeholder ? memoryOf(part) : undefined);
-      return new DeferredOperation(
-        describe(...given),
-        () => bind.apply(device, given.map(memoryIn)),
-      );
-    };
-    return [name, make];
-  });
-  return Object.fromEntries(makers);
+  const memoryIn = <T>(operand: T): T =>
+    withParts(operand, (part) => part instanceof Placeholder ? memoryOf(part) : undefined);
+  return operationMakers((name, operands) =>
+    new DeferredOperation(
+      describe(name, operands),
+      () => makeOn(device, name, operands.map(memoryIn) as typeof operands),
+    )
+  );
 }
 
 class DeferredOperation implements Operation {

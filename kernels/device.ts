@@ -1,6 +1,6 @@
-// A device: memory, weight matrices, and the operations of which models are made. Through this
-// interface alone the engine computes; webgpu/, cpu/ and split/ implement it. ops/ defines what
-// operations take and mean. Nothing here or there depends on WebGPU.
+// A device: memory, weight matrices, and the operations of which models are made, which operands.ts
+// declares. Through this interface alone the engine computes; webgpu/, cpu/ and split/ implement it.
+// ops/ defines what operations mean. Nothing here or there depends on WebGPU.
 //
 // Order: what is submitted runs after what was submitted before. Operations of a pass run in the
 // order in which they were encoded, and each sees all writes of those before it. Writes from the
@@ -8,38 +8,12 @@
 // write what it reads only if its description says so.
 
 import type { DeviceLostError } from "./errors.ts";
-import type { Allocator, Buffer, ofDevice, Operation, Pass } from "./operation.ts";
-import type { Activation, FloatRows, QuantizedRows } from "./ops/activation.ts";
-import type { ActivateOptions } from "./ops/activation_function.ts";
-import type { AttentionOptions, AttentionTiling } from "./ops/attention.ts";
-import type { Columns, ElementwiseOperation, ElementwiseOptions } from "./ops/elementwise.ts";
-import type { EmbedOptions, StepRows } from "./ops/embed.ts";
-import type {
-  CombineOptions,
-  ExpertLinearOptions,
-  ExpertPairs,
-  ExpertPairsOptions,
-  RouteOptions,
-  Routing,
-} from "./ops/experts.ts";
-import type { AttentionState, HeadShape, LayerCache } from "./ops/kv_cache.ts";
-import type { LinearOptions, StackedMatrix } from "./ops/linear.ts";
+import type { OperationMakers } from "./makers.ts";
+import type { Allocator, Buffer, ofDevice, Pass } from "./operation.ts";
+import type { FloatRows } from "./ops/activation.ts";
+import type { ExpertPairs, ExpertPairsOptions, Routing } from "./ops/experts.ts";
+import type { HeadShape } from "./ops/kv_cache.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "./ops/matrix.ts";
-import type { MixOptions } from "./ops/mix.ts";
-import type { Norm, NormOptions } from "./ops/norm.ts";
-import type {
-  ColumnRange,
-  ConvolutionOptions,
-  DeltaInputs,
-  DeltaShape,
-  DeltaWeights,
-  GatedNormOptions,
-  ScanInputs,
-  ScanShape,
-  ScanWeights,
-  StepSegments,
-} from "./ops/recurrent/mod.ts";
-import type { RotateOptions, RotateRowsOptions } from "./ops/rotate.ts";
 import type { SamplerOptions, SamplingNeeds } from "./ops/sampling/options.ts";
 import type { QuantFormat } from "./quants/mod.ts";
 import type { Tuner } from "./tuning.ts";
@@ -122,19 +96,8 @@ export interface DeviceProfile {
   readonly maxBufferSize: number;
 }
 
-/**
- * The kinds of devices, by their names in QUERN_DEVICE: the runtime's own WebGPU, Dawn's
- * (webgpu/dawn.ts), and the CPU.
- */
-export const DEVICE_KINDS = ["webgpu", "dawn", "cpu"] as const;
-
-/** A kind of device. */
-export type DeviceKind = typeof DEVICE_KINDS[number];
-
-/** The options of openDevice(). */
-export interface DeviceOptions {
-  /** What computes. Default: QUERN_DEVICE, or else a GPU if there is one, or else the CPU. */
-  kind?: DeviceKind;
+/** How a device is opened, of whatever kind. */
+export interface DeviceSettings {
   /**
    * Threads of a CPU device. Default: QUERN_THREADS, or else one for each physical core. A number
    * in this option waits until the threads have started; otherwise they start in the background.
@@ -162,8 +125,11 @@ export interface WorkingMemory {
   readonly most: number;
 }
 
-/** An open device. Disposing of it frees all its memory. */
-export interface Device extends Allocator, Disposable {
+/**
+ * An open device, with a method for each operation of operands.ts. Disposing of it frees all its
+ * memory.
+ */
+export interface Device extends OperationMakers, Allocator, Disposable {
   readonly profile: DeviceProfile;
   /** Bytes in live buffers, by the purpose given to {@linkcode Device.buffer}. */
   readonly allocated: ReadonlyMap<string, number>;
@@ -263,114 +229,8 @@ export interface Device extends Allocator, Disposable {
   /** Fewest positions of one split of attention in decode. */
   readonly decodeSplit: number;
 
-  /**
-   * x[row] = scale * table[token or position of row], for `rows` rows. By default it also resolves
-   * the rows of the step.
-   */
-  embed(table: Matrix, step: StepRows, x: FloatRows, options?: EmbedOptions): Operation;
-  /** y = norm(x), or y += norm(x) and then a norm of y, for `rows` rows of y; x may be y. */
-  norm(x: FloatRows, y: Activation, norm: Norm, options?: NormOptions): Operation;
-  /** y = x as int8 groups, for `rows` rows; both may lack the same division, see `FloatRows`. */
-  quantize(x: FloatRows, y: QuantizedRows): Operation;
-  /** y = x W^T, or y += x W^T, or f(gate) * up for a pair, for `rows` rows: y [rows, columns]. */
-  linear(matrix: Matrix, x: Activation, y: Activation, options?: LinearOptions): Operation;
-  /**
-   * y = x W^T, or y += x W^T, by several matrices, for `rows` rows: the results of each are columns of
-   * y from its `first` on.
-   */
-  stackedLinear(
-    parts: readonly StackedMatrix[],
-    x: Activation,
-    y: FloatRows,
-    options?: { accumulate?: boolean },
-  ): Operation;
-  /** y = f(x), or f(gate) * up of the halves of each row of x, for `rows` rows. */
-  activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation;
-  /** A small operation on columns of y in place, for `rows` rows. */
-  elementwise(
-    operation: ElementwiseOperation,
-    y: Columns,
-    options?: ElementwiseOptions,
-  ): Operation;
-  /**
-   * RoPE on the queries of qkv, in place, and on its keys, for `rows` rows; a norm of each head may come
-   * before. Keys and values go to the cache; without one, keys are rotated in place.
-   */
-  rotate(
-    qkv: FloatRows,
-    cache: LayerCache | undefined,
-    state: AttentionState,
-    options: RotateOptions,
-  ): Operation;
-  /** Rotates the heads of each row, in place, by angles of that row, for `rows` rows. */
-  rotateRows(x: FloatRows, angles: Buffer, options: RotateRowsOptions): Operation;
-  /**
-   * y = softmax(q k^T * scale) v over the cache, for `tiles` tiles whose sequences have at most
-   * `positions` positions. qkv is rotated, with queries from column `first` on: y [rows, heads *
-   * valueDim].
-   */
-  attention(
-    qkv: FloatRows,
-    cache: LayerCache,
-    state: AttentionState,
-    y: Activation,
-    options: AttentionOptions,
-    tiling: AttentionTiling,
-  ): Operation;
-  /**
-   * Chooses experts by logits [rows, experts], for `rows` rows. Of equal logits the lower id is
-   * first.
-   */
-  route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation;
   /** Groups the chosen pairs of `rows` rows by expert, if that is faster on the device. */
   expertPairs(routing: Routing, rows: number, options?: ExpertPairsOptions): ExpertPairs;
-  /** y[pair] = x[pair / share] W^T of the pair's expert, for the pairs of `rows` rows. */
-  expertLinear(
-    matrix: Matrix,
-    chosen: ExpertPairs,
-    x: Activation,
-    y: Activation,
-    options: ExpertLinearOptions,
-  ): Operation;
-  /** y = the sum over a row's pairs of weight times x, for `rows` rows of y. */
-  combine(routing: Routing, x: FloatRows, y: FloatRows, options?: CombineOptions): Operation;
-  /** Each vector of y is the sum of the vectors of x, with the row's weights, for `rows` rows. */
-  mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation;
-  /** Scales each vector of y to the L2 norm of the row's reference, in place, for `rows` rows. */
-  matchMagnitude(y: Columns, reference: Columns, options?: { count?: number }): Operation;
-  /**
-   * x = max(0, x - mean - factor * deviation), with mean and deviation of the row, in place, for
-   * `rows` rows.
-   */
-  sparsify(x: FloatRows, factor: number): Operation;
-  /** The causal convolution of columns of x, for `segments` segments of at most `longest` rows. */
-  convolution(
-    x: ColumnRange,
-    y: FloatRows,
-    step: StepSegments,
-    state: Buffer,
-    options: ConvolutionOptions,
-  ): Operation;
-  /** The selective scan of Mamba, for `segments` segments. */
-  scan(
-    inputs: ScanInputs,
-    y: FloatRows,
-    step: StepSegments,
-    state: Buffer,
-    weights: ScanWeights,
-    shape: ScanShape,
-  ): Operation;
-  /** The gated delta rule, for `segments` segments. */
-  deltaRule(
-    inputs: DeltaInputs,
-    y: FloatRows,
-    step: StepSegments,
-    state: Buffer,
-    weights: DeltaWeights,
-    shape: DeltaShape,
-  ): Operation;
-  /** The norm of each group of x, times the activation of its gate, for `rows` rows. */
-  gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation;
   /** The sampler of tokens; see {@linkcode SamplerBuffers}. Errors: GpuError, GpuMemoryError. */
   sampler(options: SamplerOptions): Sampler;
 
@@ -383,4 +243,12 @@ export interface Device extends Allocator, Disposable {
   readonly tuner: Tuner | undefined;
   /** Bytes per second of a plain read of its memory. */
   readBandwidth(): Promise<number>;
+}
+
+/** What devices of one kind are made by. */
+export interface DeviceMaker {
+  open(options: DeviceSettings): Promise<Device>;
+  /** The profile of the device that would be opened. */
+  profileOf(options: DeviceSettings): DeviceProfile | Promise<DeviceProfile>;
+  dry(profile: DeviceProfile): Device;
 }

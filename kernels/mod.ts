@@ -1,11 +1,18 @@
 // The part of the kernels layer that the engine uses: the interface of devices, what their
 // operations take and mean, and how a device is opened.
 
-export * from "./deferred.ts";
+export { deferred, Placeholder } from "./deferred.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
-export { chooseDevice, type DeviceChoice } from "./choice.ts";
+export {
+  chooseDevice,
+  DEVICE_KINDS,
+  type DeviceChoice,
+  type DeviceKind,
+  type DeviceOptions,
+} from "./choice.ts";
 export { refuseCpuThread, startCpuThread, startCpuThreadsBy } from "./cpu/thread.ts";
+export type { OperandsOf, OperationMakers, OperationName } from "./makers.ts";
 export * from "./open.ts";
 export type {
   Allocator,

@@ -1,12 +1,20 @@
-// The names of operations, the activations, caches and states that they read and write, and how
-// much work they are, for all devices. Weights and other constants are not listed.
+// The operations of devices: the operands of each, the activations, caches and states among them that
+// it reads and writes, and how much work it is. Weights and other constants are not listed. From this
+// one declaration follow a device's methods and what it binds (makers.ts). ops/ defines what operands
+// mean, and has the plain references.
 
 import { type Activation, bufferOf, type FloatRows, type QuantizedRows } from "./ops/activation.ts";
 import type { ActivateOptions } from "./ops/activation_function.ts";
 import type { AttentionOptions, AttentionTiling } from "./ops/attention.ts";
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "./ops/elementwise.ts";
 import type { EmbedOptions, StepRows } from "./ops/embed.ts";
-import type { CombineOptions, ExpertLinearOptions, ExpertPairs, Routing } from "./ops/experts.ts";
+import type {
+  CombineOptions,
+  ExpertLinearOptions,
+  ExpertPairs,
+  RouteOptions,
+  Routing,
+} from "./ops/experts.ts";
 import {
   type AttentionState,
   BLOCK,
@@ -31,7 +39,6 @@ import type {
   StepSegments,
 } from "./ops/recurrent/mod.ts";
 import { headNorms, type RotateOptions, type RotateRowsOptions } from "./ops/rotate.ts";
-import type { Device } from "./device.ts";
 import type { Buffer, Operation, Work } from "./operation.ts";
 import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./work.ts";
 
@@ -107,18 +114,12 @@ const NORM_FLOPS = 4;
 /** Floating-point operations of an activation function or a rotated pair, roughly. */
 const FUNCTION_FLOPS = 8;
 
-/** Names of the methods of a device that only make an operation. */
-type Makers = {
-  [Name in keyof Device]: Device[Name] extends (...operands: never[]) => infer Made
-    ? Made extends ExpertPairs ? never : Made extends Operation ? Name : never
-    : never;
-}[keyof Device];
-
-/** For each of these methods, a function from its arguments to the facts of the operation. */
-type Operands = { [Name in Makers]: (...operands: Parameters<Device[Name]>) => Described };
-
-/** The facts of each operation of the interface, by name. */
+/** For each operation, a function from its operands to its facts. */
 export const operands = {
+  /**
+   * x[row] = scale * table[token or position of row], for `rows` rows. By default it also resolves
+   * the rows of the step.
+   */
   embed(
     table: Matrix,
     step: StepRows,
@@ -133,6 +134,7 @@ export const operands = {
       ? described(name, [plan, slots, ...sum], [x, rows, history], work)
       : described(name, [rows, ...sum], [x], work);
   },
+  /** y = norm(x), or y += norm(x) and then a norm of y, for `rows` rows of y; x may be y. */
   norm(
     x: FloatRows,
     y: Activation,
@@ -147,10 +149,12 @@ export const operands = {
       flops: (next ? 2 : 1) * NORM_FLOPS * values,
     });
   },
+  /** y = x as int8 groups, for `rows` rows; both may lack the same division, see `FloatRows`. */
   quantize(x: FloatRows, y: QuantizedRows) {
     const work = { reads: valueBytes(x), writes: valueBytes(y), flops: 2 * x.columns };
     return described("quantize", [x], [y], work);
   },
+  /** y = x W^T, or y += x W^T, or f(gate) * up for a pair, for `rows` rows: y [rows, columns]. */
   linear(
     matrix: Matrix,
     x: Activation,
@@ -167,6 +171,10 @@ export const operands = {
       flops: 2 * sides * rows * columns,
     });
   },
+  /**
+   * y = x W^T, or y += x W^T, by several matrices, for `rows` rows: the results of each are columns of
+   * y from its `first` on.
+   */
   stackedLinear(
     parts: readonly StackedMatrix[],
     x: Activation,
@@ -185,6 +193,7 @@ export const operands = {
       flops: 2 * sum(({ rows, columns }) => rows * columns),
     });
   },
+  /** y = f(x), or f(gate) * up of the halves of each row of x, for `rows` rows. */
   activate(x: FloatRows, y: Activation, { activation }: ActivateOptions) {
     return described(`activate ${activation}`, [x], [y], {
       reads: valueBytes(x),
@@ -192,6 +201,7 @@ export const operands = {
       flops: FUNCTION_FLOPS * y.columns,
     });
   },
+  /** A small operation on columns of y in place, for `rows` rows. */
   elementwise(
     operation: ElementwiseOperation,
     y: Columns,
@@ -207,6 +217,10 @@ export const operands = {
       flops: gate || /gate|cap/.test(operation) ? FUNCTION_FLOPS * values : 2 * values,
     });
   },
+  /**
+   * RoPE on the queries of qkv, in place, and on its keys, for `rows` rows; a norm of each head may come
+   * before. Keys and values go to the cache; without one, keys are rotated in place.
+   */
   rotate(
     qkv: FloatRows,
     cache: LayerCache | undefined,
@@ -233,6 +247,7 @@ export const operands = {
       ? { ...facts, output: { ...output, columns: first + heads * headDim } }
       : facts;
   },
+  /** Rotates the heads of each row, in place, by angles of that row, for `rows` rows. */
   rotateRows(x: FloatRows, angles: Buffer, { heads, headDim }: RotateRowsOptions) {
     const values = heads * headDim;
     return described("rotate rows", [x, angles], [x], {
@@ -241,6 +256,11 @@ export const operands = {
       flops: FUNCTION_FLOPS / 2 * values,
     });
   },
+  /**
+   * y = softmax(q k^T * scale) v over the cache, for `tiles` tiles whose sequences have at most
+   * `positions` positions. qkv is rotated, with queries from column `first` on: y [rows, heads *
+   * valueDim].
+   */
   attention(
     qkv: FloatRows,
     cache: LayerCache,
@@ -253,13 +273,18 @@ export const operands = {
     const work: Operation["work"] = (counts) => attentionWork(options, cache.types, counts);
     return described("attention", reads, [partials, y], work);
   },
-  route(logits: FloatRows, { ids, weights, count, topK }: Routing) {
+  /**
+   * Chooses experts by logits [rows, experts], for `rows` rows. Of equal logits the lower id is
+   * first.
+   */
+  route(logits: FloatRows, { ids, weights, count, topK }: Routing, _options: RouteOptions) {
     return described("route", [logits], [ids, weights, count], {
       reads: valueBytes(logits),
       writes: 2 * FLOAT * topK,
       flops: FUNCTION_FLOPS * logits.columns,
     });
   },
+  /** y[pair] = x[pair / share] W^T of the pair's expert, for the pairs of `rows` rows. */
   expertLinear(
     matrix: Matrix,
     chosen: ExpertPairs,
@@ -282,6 +307,7 @@ export const operands = {
     const all = described(`experts ${format.name}`, [x, ids, ...chosen.writes], [y], work);
     return { ...all, output: undefined }; // no output: its rows are pairs, not rows of the step
   },
+  /** y = the sum over a row's pairs of weight times x, for `rows` rows of y. */
   combine(
     { weights, topK }: Routing,
     x: FloatRows,
@@ -296,6 +322,7 @@ export const operands = {
       flops: 2 * values,
     });
   },
+  /** Each vector of y is the sum of the vectors of x, with the row's weights, for `rows` rows. */
   mix(weights: FloatRows, x: Columns, y: Columns, { inputs, outputs }: MixOptions) {
     const width = widthOf(y);
     return described("mix", [weights, x, y], [y], {
@@ -304,6 +331,7 @@ export const operands = {
       flops: 2 * inputs * outputs * width,
     });
   },
+  /** Scales each vector of y to the L2 norm of the row's reference, in place, for `rows` rows. */
   matchMagnitude(y: Columns, reference: Columns, { count = 1 }: { count?: number } = {}) {
     const values = count * widthOf(y);
     return described("match magnitude", [y, reference], [y], {
@@ -312,7 +340,11 @@ export const operands = {
       flops: NORM_FLOPS * values,
     });
   },
-  sparsify(x: FloatRows) {
+  /**
+   * x = max(0, x - mean - factor * deviation), with mean and deviation of the row, in place, for
+   * `rows` rows.
+   */
+  sparsify(x: FloatRows, _factor: number) {
     const bytes = valueBytes(x);
     return described("sparsify", [x], [x], {
       reads: bytes,
@@ -320,6 +352,7 @@ export const operands = {
       flops: NORM_FLOPS * x.columns,
     });
   },
+  /** The causal convolution of columns of x, for `segments` segments of at most `longest` rows. */
   convolution(
     x: ColumnRange,
     y: FloatRows,
@@ -335,6 +368,7 @@ export const operands = {
       state: FLOAT * (width - 1) * y.columns,
     });
   },
+  /** The selective scan of Mamba, for `segments` segments. */
   scan(
     { x, dt, b, c, z }: ScanInputs,
     y: FloatRows,
@@ -351,6 +385,7 @@ export const operands = {
       state: FLOAT * channels * states,
     });
   },
+  /** The gated delta rule, for `segments` segments. */
   deltaRule(
     { qkv, alpha, beta }: DeltaInputs,
     y: FloatRows,
@@ -367,6 +402,7 @@ export const operands = {
       state: FLOAT * heads * dim ** 2,
     });
   },
+  /** The norm of each group of x, times the activation of its gate, for `rows` rows. */
   gatedNorm(x: ColumnRange, y: FloatRows, { gate }: GatedNormOptions) {
     return described("gated norm", gate ? [x, gate.z] : [x], [y], {
       reads: valueBytes(y) * (gate ? 2 : 1),
@@ -374,18 +410,4 @@ export const operands = {
       flops: (NORM_FLOPS + (gate ? FUNCTION_FLOPS : 0)) * y.columns,
     });
   },
-} satisfies Operands;
-
-/**
- * An operand with some of its parts replaced. An operand without such parts is returned as it is.
- */
-export function withParts<T>(operand: T, partOf: (part: object) => object | undefined): T {
-  if (typeof operand !== "object" || operand === null) return operand;
-  const other = partOf(operand);
-  if (other) return other as T;
-  if (Object.getPrototypeOf(operand) !== Object.prototype) return operand;
-  const parts = Object.entries(operand)
-    .map(([name, part]) => [name, part, withParts(part, partOf)] as const);
-  if (parts.every(([, before, after]) => before === after)) return operand;
-  return Object.fromEntries(parts.map(([name, , part]) => [name, part])) as T;
-}
+} satisfies Readonly<Record<string, (...operands: never[]) => Described>>;

@@ -125,7 +125,7 @@ export function elementwise(
   core: CpuCore,
   operation: ElementwiseOperation,
   y: Columns,
-  { count = 1, x, broadcast = false, repeat = 1, gate, factor = 1 }: ElementwiseOptions,
+  { count = 1, x, broadcast = false, repeat = 1, gate, factor = 1 }: ElementwiseOptions = {},
 ) {
   const shape = { operation, repeat, hasX: x !== undefined, isGated: gate !== undefined };
   const kernels = core.kernels(
@@ -263,7 +263,7 @@ export function matchMagnitude(
   core: CpuCore,
   y: Columns,
   reference: Columns,
-  { count = 1 }: { count?: number },
+  { count = 1 }: { count?: number } = {},
 ) {
   const kernels = core.kernels("match magnitude", () => workModule(addMatchMagnitude));
   const [from, to] = [placeOf(reference), placeOf(y)];

@@ -56,7 +56,7 @@ export function combine(
   { topK, weights }: Routing,
   x: FloatRows,
   y: FloatRows,
-  { accumulate = false, weighted = true }: CombineOptions,
+  { accumulate = false, weighted = true }: CombineOptions = {},
 ) {
   const kernels = core.kernels(
     `combine ${accumulate} ${weighted}`,

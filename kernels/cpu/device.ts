@@ -12,13 +12,19 @@ import type {
   WorkingMemory,
 } from "../device.ts";
 import type { DeviceLostError } from "../errors.ts";
+import type { OperationMakers } from "../makers.ts";
 import type { FloatRows } from "../ops/activation.ts";
+import type { Routing } from "../ops/experts.ts";
+import type { HeadShape } from "../ops/kv_cache.ts";
 import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import type { Buffer, Pass } from "../operation.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
+import { NO_WORK } from "../work.ts";
+import { mostTileRows } from "./attention/attend.ts";
 import { CpuCore } from "./core.ts";
 import { probeDotProduct } from "./dot_product.ts";
+import { type CpuExpertPairs, expertPairs, pairsBytes } from "./expert_pairs.ts";
 import { type CpuOptions, cpuProfile, readBandwidth } from "./machine.ts";
 import {
   affineFloats,
@@ -41,7 +47,7 @@ import {
 } from "./memory.ts";
 import { ProductOptimizer } from "./optimize.ts";
 import { createSampler } from "./sampling/sampler.ts";
-import { type Call, CpuOperations } from "./operations.ts";
+import { boundOperation, type Call, cpuOperations } from "./operations.ts";
 import { defaultThreads } from "./threads.ts";
 
 /** ggml_type of f32. */
@@ -50,19 +56,24 @@ const F32 = 0;
 /** The purpose of memory for keys and values. */
 const CACHE = "cache";
 
+/** The methods that make operations; see operations.ts. */
+export interface CpuDevice extends OperationMakers {}
+
 /** An open device on the CPU. */
-export class CpuDevice extends CpuOperations implements Device {
+export class CpuDevice implements Device {
   readonly allocated = new Map<string, number>();
   readonly lost = new Promise<DeviceLostError>(() => {});
   readonly decodeSplit = 2 ** 30;
   readonly identity = undefined;
   readonly tuner = undefined;
+  readonly #core: CpuCore;
   readonly #isShare: boolean;
   readonly #purposes = new Map<CpuBuffer, string>();
   readonly #optimizer: ProductOptimizer;
 
   private constructor(core: CpuCore, readonly profile: DeviceProfile, isShare = false) {
-    super(core);
+    Object.assign(this, cpuOperations(core));
+    this.#core = core;
     this.#isShare = isShare;
     this.#optimizer = new ProductOptimizer(core);
   }
@@ -91,19 +102,19 @@ export class CpuDevice extends CpuOperations implements Device {
   }
 
   get workingMemory(): WorkingMemory {
-    return { taken: this.core.workingBytes, most: MOST_BYTES };
+    return { taken: this.#core.workingBytes, most: MOST_BYTES };
   }
 
   get groupBytes(): number {
-    return this.core.groupBytes;
+    return this.#core.groupBytes;
   }
 
   share(): CpuDevice {
-    return new CpuDevice(this.core, this.profile, true);
+    return new CpuDevice(this.#core, this.profile, true);
   }
 
   check(): void {
-    if (this.core.fault) throw this.core.fault;
+    if (this.#core.fault) throw this.#core.fault;
   }
 
   async scoped<T>(_what: string, create: () => T | Promise<T>): Promise<T> {
@@ -111,7 +122,7 @@ export class CpuDevice extends CpuOperations implements Device {
   }
 
   buffer(label: string, bytes: number, purpose: string): Buffer {
-    const { isDry, work, caches } = this.core;
+    const { isDry, work, caches } = this.#core;
     const take = () =>
       purpose === CACHE ? caches.take(label, bytes) : takeBuffer(work, label, bytes);
     const home = purpose === CACHE ? caches.dry : work;
@@ -125,7 +136,7 @@ export class CpuDevice extends CpuOperations implements Device {
     const bytes = ArrayBuffer.isView(data)
       ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
       : new Uint8Array(data);
-    if (!this.core.isDry) cpu(buffer).bytes.set(bytes, offset);
+    if (!this.#core.isDry) cpu(buffer).bytes.set(bytes, offset);
   }
 
   free(buffer: Buffer): void {
@@ -133,7 +144,7 @@ export class CpuDevice extends CpuOperations implements Device {
     if (purpose === undefined) return;
     this.#purposes.delete(cpu(buffer));
     this.#count(purpose, -buffer.size);
-    if (this.core.isDry) giveDryBuffer(cpu(buffer));
+    if (this.#core.isDry) giveDryBuffer(cpu(buffer));
     else giveBuffer(cpu(buffer).home, cpu(buffer));
   }
 
@@ -156,16 +167,16 @@ export class CpuDevice extends CpuOperations implements Device {
   }
 
   matrixWriter(matrix: WeightMatrix, side: 0 | 1 = 0): MatrixWriter {
-    return this.core.isDry
+    return this.#core.isDry
       ? { append() {}, finish() {} }
-      : new WeightWriter(matrix, side, this.core, () => this.#optimizer.take(matrix));
+      : new WeightWriter(matrix, side, this.#core, () => this.#optimizer.take(matrix));
   }
 
   setAffine(matrix: WeightMatrix, affine: Affine): void {
     matrix.affine ??= cpu(
       this.buffer(`affine of ${matrix.label}`, 4 * affineFloats(matrix), "weights"),
     );
-    if (!this.core.isDry) packAffine(matrix, affine, matrix.affine.floats);
+    if (!this.#core.isDry) packAffine(matrix, affine, matrix.affine.floats);
   }
 
   tableOf(rows: FloatRows, count: number, first: number): CpuMatrix {
@@ -173,7 +184,7 @@ export class CpuDevice extends CpuOperations implements Device {
   }
 
   prepare(): Promise<void> {
-    this.core.pool.share();
+    this.#core.pool.share();
     return Promise.resolve();
   }
 
@@ -183,7 +194,7 @@ export class CpuDevice extends CpuOperations implements Device {
       pass: (encode) => encode(calls as Pass),
       copy: (source, from, target, to, bytes) => {
         calls.push(() => {
-          this.core.flush();
+          this.#core.flush();
           cpu(target).bytes.set(cpu(source).bytes.subarray(from, from + bytes), to);
         });
       },
@@ -205,13 +216,13 @@ export class CpuDevice extends CpuOperations implements Device {
   holdFor(): void {}
 
   submit(...commands: Commands[]): void {
-    this.core.together(() => {
+    this.#core.together(() => {
       for (const calls of commands as Call[][]) for (const call of calls) call();
     });
   }
 
   unless(isUnwanted: () => boolean, submit: () => void): void {
-    this.core.unless(isUnwanted, submit);
+    this.#core.unless(isUnwanted, submit);
   }
 
   time(passes: readonly ((pass: Pass) => void)[]): Promise<PassTimes> {
@@ -219,7 +230,7 @@ export class CpuDevice extends CpuOperations implements Device {
     const hostSeconds = new Float64Array(passes.length);
     let started = performance.now();
     passes.forEach((encode, i) => {
-      const inKernels = this.core.timed(() => {
+      const inKernels = this.#core.timed(() => {
         const calls: Call[] = [];
         encode(calls as Pass);
         this.submit(calls as Commands);
@@ -252,8 +263,21 @@ export class CpuDevice extends CpuOperations implements Device {
     };
   }
 
+  mostTileRows(shape: HeadShape): number {
+    return mostTileRows(shape);
+  }
+
+  expertPairs(routing: Routing, rows: number): CpuExpertPairs {
+    const bytes = pairsBytes(routing.experts, rows * routing.topK);
+    const buffer = this.buffer("expert pairs", bytes, "scratch");
+    const reads = [routing.ids];
+    const described = { name: "expert pairs", reads, writes: [buffer], work: () => NO_WORK };
+    const bound = boundOperation(described, expertPairs(this.#core, routing, buffer));
+    return { ...bound, routing, buffer };
+  }
+
   sampler(options: SamplerOptions): Sampler {
-    const { run, buffers } = createSampler(this.core, this, options);
+    const { run, buffers } = createSampler(this.#core, this, options);
     return {
       encode: (pass, outputs, needs) => {
         (pass as Call[]).push(() => run(outputs, needs));
@@ -273,7 +297,7 @@ export class CpuDevice extends CpuOperations implements Device {
   [Symbol.dispose](): void {
     for (const buffer of [...this.#purposes.keys()]) this.free(buffer);
     this.allocated.clear();
-    if (!this.#isShare) void this.core.close();
+    if (!this.#isShare) void this.#core.close();
   }
 
   #count(purpose: string, bytes: number): void {

@@ -42,7 +42,7 @@ export function embed(
   table: CpuMatrix,
   step: StepRows,
   x: FloatRows,
-  options: EmbedOptions,
+  options: EmbedOptions = {},
 ) {
   const { by = "step" } = options;
   const lookUp = table instanceof WeightMatrix

@@ -1,13 +1,13 @@
 // The CPU's description as a device: number of threads, kind of dot product, size of the memory and
 // its bandwidth.
 
-import type { DeviceOptions, DeviceProfile } from "../device.ts";
+import type { DeviceProfile, DeviceSettings } from "../device.ts";
 import type { DotProduct } from "./dot_product.ts";
 import { joinsVectors } from "./engine_features.ts";
 import { defaultThreads } from "./threads.ts";
 
 /** How to open a CPU device. Threads: 1 is the host's alone; see {@linkcode defaultThreads}. */
-export type CpuOptions = Pick<DeviceOptions, "threads" | "maxBindingSize">;
+export type CpuOptions = Pick<DeviceSettings, "threads" | "maxBindingSize">;
 
 /** Bytes of the working memory for models: 4 GiB less what the device itself needs. */
 const MOST_BYTES = 2 ** 32 - 2 ** 17;

@@ -10,8 +10,25 @@ import { cpu } from "./memory.ts";
 import { workModule } from "./modules.ts";
 import { addGatedNorm, GATED_NORM_ARGUMENTS, NORM_ARGUMENTS } from "./norm.ts";
 
-/** y = norm(x), or y += norm(x). */
+/** y = norm(x), or y += norm(x), and then a norm of y if there is a next one. */
 export function norm(
+  core: CpuCore,
+  x: FloatRows,
+  y: Activation,
+  norm: Norm,
+  options: NormOptions = {},
+) {
+  const { next } = options;
+  const run = oneNorm(core, x, y, norm, options);
+  if (!next) return run;
+  const runNext = oneNorm(core, y as FloatRows, next.y, next.norm, {});
+  return (rows: number) => {
+    run(rows);
+    runNext(rows);
+  };
+}
+
+function oneNorm(
   core: CpuCore,
   x: FloatRows,
   y: Activation,

@@ -2,10 +2,10 @@
 // scales and biases of rows, accumulation and partial bands (bands.ts). The gate of a pair and int8
 // groups are computed from complete rows.
 
-import { type Activation, GROUP, isQuantized } from "../ops/activation.ts";
+import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import type { ActivationFunction } from "../ops/activation_function.ts";
 import type { ExpertLinearOptions } from "../ops/experts.ts";
-import type { LinearOptions } from "../ops/linear.ts";
+import type { LinearOptions, StackedMatrix } from "../ops/linear.ts";
 import { activationBytes } from "./activations.ts";
 import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./bands.ts";
 import type { BoundKernel, CpuCore, KernelCall } from "./core.ts";
@@ -148,7 +148,7 @@ export function linear(
   matrix: WeightMatrix,
   x: Activation,
   y: Activation,
-  options: LinearOptions,
+  options: LinearOptions = {},
 ): (rows: number) => void {
   const product = new Product(core, matrix, x);
   expectRows(core, matrix, y);
@@ -159,6 +159,20 @@ export function linear(
     const to = { address: target.address + 4 * first, stride: 4 * y.stride };
     return product.calls(work, to, { accumulate, activation }, quantizing(core, target, y, rows));
   });
+}
+
+/** y = x W^T, or y += x W^T, by several matrices, each at its columns of y. */
+export function stackedLinear(
+  core: CpuCore,
+  parts: readonly StackedMatrix<WeightMatrix>[],
+  x: Activation,
+  y: FloatRows,
+  options: { accumulate?: boolean } = {},
+): (rows: number) => void {
+  const runs = parts.map(({ matrix, first }) => linear(core, matrix, x, y, { ...options, first }));
+  return (rows) => {
+    for (const run of runs) run(rows);
+  };
 }
 
 /** y[pair] = x[pair / share] W^T of the pair's expert. */

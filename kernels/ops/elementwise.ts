@@ -4,26 +4,24 @@
 import type { FloatRows } from "./activation.ts";
 import { gateReference } from "./activation_function.ts";
 
-/** The new value of y, given x and the factor. */
-export type ElementwiseOperation =
-  /** x * factor */
-  | "copy"
-  /** y + x * factor */
-  | "add"
-  /** y * x */
-  | "multiply"
-  /** y * factor */
-  | "scale"
-  /** y * sigmoid(x) */
-  | "sigmoid_gate"
-  /** gelu(y) * x */
-  | "gelu_gate"
-  /** factor * tanh(y / factor) */
-  | "softcap"
-  /** max(y, factor) */
-  | "at_least"
-  /** min(y, factor) */
-  | "at_most";
+/** Each operation by its plain reference for one value: the new y, given y, x and the factor. */
+const OPERATIONS = {
+  copy: (_y, x, factor) => x * factor,
+  add: (y, x, factor) => y + x * factor,
+  multiply: (y, x) => y * x,
+  scale: (y, _x, factor) => y * factor,
+  sigmoid_gate: (y, x) => y / (1 + Math.exp(-x)),
+  gelu_gate: (y, x) => gateReference("gelu", y, x),
+  softcap: (y, _x, factor) => factor * Math.tanh(y / factor),
+  at_least: (y, _x, factor) => Math.max(y, factor),
+  at_most: (y, _x, factor) => Math.min(y, factor),
+} satisfies Record<string, (y: number, x: number, factor: number) => number>;
+
+/** The name of an operation. */
+export type ElementwiseOperation = keyof typeof OPERATIONS;
+
+/** All operations. */
+export const ELEMENTWISE_OPERATIONS = Object.keys(OPERATIONS) as readonly ElementwiseOperation[];
 
 /** Columns of an activation: one vector in each row, or several of the same width. */
 export interface Columns {
@@ -58,24 +56,5 @@ export function elementwiseReference(
   x: number,
   factor: number,
 ): number {
-  switch (operation) {
-    case "copy":
-      return x * factor;
-    case "add":
-      return y + x * factor;
-    case "multiply":
-      return y * x;
-    case "scale":
-      return y * factor;
-    case "sigmoid_gate":
-      return y / (1 + Math.exp(-x));
-    case "gelu_gate":
-      return gateReference("gelu", y, x);
-    case "softcap":
-      return factor * Math.tanh(y / factor);
-    case "at_least":
-      return Math.max(y, factor);
-    case "at_most":
-      return Math.min(y, factor);
-  }
+  return OPERATIONS[operation](y, x, factor);
 }

@@ -4,7 +4,7 @@
 // over by an operation; nothing is transferred implicitly.
 
 import type { Commands, Device, PassTimes, Readback, Sampler } from "../device.ts";
-import { operands, withParts } from "../operands.ts";
+import { makeOn, type OperationMakers, operationMakers, withParts } from "../makers.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import type { ExpertPairs, Routing } from "../ops/experts.ts";
 import { type Half, SplitBuffer, SplitPart } from "./buffer.ts";
@@ -16,9 +16,6 @@ import {
   SplitRecorder,
   type Stretch,
 } from "./recorder.ts";
-
-/** Methods of a device that only make an operation. */
-type Maker = keyof typeof operands;
 
 /** Two devices as one. Disposing of it disposes of both. */
 export class SplitDevice implements Disposable {
@@ -155,15 +152,11 @@ export class SplitDevice implements Disposable {
   }
 
   /** The operations of one device on the buffers of both. */
-  #makersOf(half: Half): Pick<Device, Maker> {
-    const { device } = half;
-    const makers = Object.keys(operands).map((name) => {
-      const make = device[name as Maker] as (...given: unknown[]) => Operation;
-      const makeHere = (...given: unknown[]) =>
-        this.#bound(half, make.apply(device, given.map((operand) => this.#onHalf(operand, half))));
-      return [name, makeHere];
+  #makersOf(half: Half): OperationMakers {
+    return operationMakers((name, operands) => {
+      const own = operands.map((operand) => this.#onHalf(operand, half)) as typeof operands;
+      return this.#bound(half, makeOn(half.device, name, own));
     });
-    return Object.fromEntries(makers);
   }
 
   #bound(half: Half, operation: Operation): Operation {

@@ -1,42 +1,22 @@
 // The device interface on WebGPU: Deno's own, a browser's, or any other implementation. For each
-// operation it binds one class of this folder.
+// operation there is one class of this folder, in the table below.
 
 import type { Commands, Device, PassTimes, Readback, Recorder, Sampler } from "../device.ts";
+import {
+  describe,
+  type OperationMakers,
+  operationMakers,
+  type OperationName,
+  type OwnOperands,
+} from "../makers.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
-import type { Activation, FloatRows, QuantizedRows } from "../ops/activation.ts";
-import type { ActivateOptions } from "../ops/activation_function.ts";
-import type { AttentionOptions, AttentionTiling } from "../ops/attention.ts";
-import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
-import type { EmbedOptions, StepRows } from "../ops/embed.ts";
-import type {
-  CombineOptions,
-  ExpertLinearOptions,
-  ExpertPairsOptions,
-  RouteOptions,
-  Routing,
-} from "../ops/experts.ts";
-import type { AttentionState, HeadShape, LayerCache } from "../ops/kv_cache.ts";
-import type { LinearOptions, StackedMatrix } from "../ops/linear.ts";
+import type { FloatRows } from "../ops/activation.ts";
+import type { ExpertPairsOptions, Routing } from "../ops/experts.ts";
+import type { HeadShape } from "../ops/kv_cache.ts";
 import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
-import type { MixOptions } from "../ops/mix.ts";
-import type { Norm, NormOptions } from "../ops/norm.ts";
-import type {
-  ColumnRange,
-  ConvolutionOptions,
-  DeltaInputs,
-  DeltaShape,
-  DeltaWeights,
-  GatedNormOptions,
-  ScanInputs,
-  ScanShape,
-  ScanWeights,
-  StepSegments,
-} from "../ops/recurrent/mod.ts";
-import type { RotateOptions, RotateRowsOptions } from "../ops/rotate.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
 import type { Tuner } from "../tuning.ts";
-import { type Described, operands } from "../operands.ts";
 import { Activate } from "./activate.ts";
 import { Attention } from "./attention.ts";
 import { mostTileRows } from "./attention_shares.ts";
@@ -78,11 +58,71 @@ const F32 = 0;
  */
 const FIRST_DISPATCHES = 24;
 
+/** A bound operation of this folder. */
+interface Encodable {
+  prepare?(...most: number[]): void;
+  encode(pass: GPUComputePassEncoder, ...counts: number[]): void;
+}
+
+/** The class that binds an operation: its constructor takes the GPU and the operands. */
+type KernelClass<Operands extends readonly unknown[]> = new (
+  device: Gpu,
+  ...operands: Operands
+) => Encodable;
+
+const KERNELS: {
+  readonly [Name in OperationName]: KernelClass<
+    OwnOperands<Name, { matrix: GpuMatrix; pairs: GpuExpertPairs }>
+  >;
+} = {
+  embed: Embed,
+  norm: Normalize,
+  quantize: Quantize,
+  linear: Linear,
+  stackedLinear: StackedLinear,
+  activate: Activate,
+  elementwise: Elementwise,
+  rotate: Rotate,
+  rotateRows: RotateRows,
+  attention: Attention,
+  route: Route,
+  expertLinear: ExpertLinear,
+  combine: Combine,
+  mix: Mix,
+  matchMagnitude: MatchMagnitude,
+  sparsify: Sparsify,
+  convolution: CausalConvolution,
+  scan: SelectiveScan,
+  deltaRule: GatedDeltaRule,
+  gatedNorm: GatedNorm,
+};
+
+/** The methods that make operations, from the table. */
+export interface WebGpuDevice extends OperationMakers {}
+
 /** An open device on WebGPU. */
 export class WebGpuDevice extends Gpu implements Device {
   /** Buffers are memories of their own. */
   readonly workingMemory = undefined;
   #tuner: GpuTuner | undefined;
+
+  /** For {@linkcode Gpu.open} and others. */
+  constructor(...gpu: ConstructorParameters<typeof Gpu>) {
+    super(...gpu);
+    Object.assign(
+      this,
+      operationMakers((name, operands): Operation => {
+        // Matrices and pairs that a device is given are those that it made.
+        const Kernel = KERNELS[name] as KernelClass<readonly unknown[]>;
+        const kernel = new Kernel(this, ...operands);
+        return {
+          ...describe(name, operands),
+          prepare: (...most) => kernel.prepare?.(...most),
+          encode: (pass, ...counts) => kernel.encode(pass as GPUComputePassEncoder, ...counts),
+        };
+      }),
+    );
+  }
 
   override share(): WebGpuDevice {
     return new WebGpuDevice(this.gpu, this.profile, this.owner ?? this);
@@ -185,155 +225,8 @@ export class WebGpuDevice extends Gpu implements Device {
     return usualSplit(this.profile);
   }
 
-  embed(table: GpuMatrix, step: StepRows, x: FloatRows, options: EmbedOptions = {}): Operation {
-    return bound(operands.embed(table, step, x, options), new Embed(this, table, step, x, options));
-  }
-
-  norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
-    return bound(operands.norm(x, y, norm, options), new Normalize(this, x, y, norm, options));
-  }
-
-  quantize(x: FloatRows, y: QuantizedRows): Operation {
-    return bound(operands.quantize(x, y), new Quantize(this, x, y));
-  }
-
-  linear(
-    matrix: GpuMatrix,
-    x: Activation,
-    y: Activation,
-    options: LinearOptions = {},
-  ): Operation {
-    return bound(operands.linear(matrix, x, y, options), new Linear(this, matrix, x, y, options));
-  }
-
-  stackedLinear(
-    parts: readonly StackedMatrix<GpuMatrix>[],
-    x: Activation,
-    y: FloatRows,
-    options: { accumulate?: boolean } = {},
-  ): Operation {
-    const linear = new StackedLinear(this, parts, x, y, options);
-    return bound(operands.stackedLinear(parts, x, y, options), linear);
-  }
-
-  activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation {
-    return bound(operands.activate(x, y, options), new Activate(this, x, y, options));
-  }
-
-  elementwise(
-    operation: ElementwiseOperation,
-    y: Columns,
-    options: ElementwiseOptions = {},
-  ): Operation {
-    const elementwise = new Elementwise(this, operation, y, options);
-    return bound(operands.elementwise(operation, y, options), elementwise);
-  }
-
-  rotate(
-    qkv: FloatRows,
-    cache: LayerCache | undefined,
-    state: AttentionState,
-    options: RotateOptions,
-  ): Operation {
-    const rotate = new Rotate(this, qkv, cache, state, options);
-    return bound(operands.rotate(qkv, cache, state, options), rotate);
-  }
-
-  rotateRows(x: FloatRows, angles: Buffer, options: RotateRowsOptions): Operation {
-    return bound(operands.rotateRows(x, angles, options), new RotateRows(this, x, angles, options));
-  }
-
-  attention(
-    qkv: FloatRows,
-    cache: LayerCache,
-    state: AttentionState,
-    y: Activation,
-    options: AttentionOptions,
-    tiling: AttentionTiling,
-  ): Operation {
-    const attention = new Attention(this, qkv, cache, state, y, options, tiling);
-    return bound(operands.attention(qkv, cache, state, y, options, tiling), attention);
-  }
-
-  route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation {
-    return bound(operands.route(logits, routing), new Route(this, logits, routing, options));
-  }
-
   expertPairs(routing: Routing, rows: number, options: ExpertPairsOptions = {}): GpuExpertPairs {
     return new GpuExpertPairs(this, routing, rows, options);
-  }
-
-  expertLinear(
-    matrix: GpuMatrix,
-    chosen: GpuExpertPairs,
-    x: Activation,
-    y: Activation,
-    options: ExpertLinearOptions,
-  ): Operation {
-    const linear = new ExpertLinear(this, matrix, chosen, x, y, options);
-    return bound(operands.expertLinear(matrix, chosen, x, y, options), linear);
-  }
-
-  combine(
-    routing: Routing,
-    x: FloatRows,
-    y: FloatRows,
-    options: CombineOptions = {},
-  ): Operation {
-    const combine = new Combine(this, routing, x, y, options);
-    return bound(operands.combine(routing, x, y, options), combine);
-  }
-
-  mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation {
-    return bound(operands.mix(weights, x, y, options), new Mix(this, weights, x, y, options));
-  }
-
-  matchMagnitude(y: Columns, reference: Columns, options: { count?: number } = {}): Operation {
-    const match = new MatchMagnitude(this, y, reference, options);
-    return bound(operands.matchMagnitude(y, reference, options), match);
-  }
-
-  sparsify(x: FloatRows, factor: number): Operation {
-    return bound(operands.sparsify(x), new Sparsify(this, x, factor));
-  }
-
-  convolution(
-    x: ColumnRange,
-    y: FloatRows,
-    step: StepSegments,
-    state: Buffer,
-    options: ConvolutionOptions,
-  ): Operation {
-    const convolution = new CausalConvolution(this, x, y, step, state, options);
-    return bound(operands.convolution(x, y, step, state, options), convolution);
-  }
-
-  scan(
-    inputs: ScanInputs,
-    y: FloatRows,
-    step: StepSegments,
-    state: Buffer,
-    weights: ScanWeights,
-    shape: ScanShape,
-  ): Operation {
-    const scan = new SelectiveScan(this, inputs, y, step, state, weights, shape);
-    return bound(operands.scan(inputs, y, step, state, weights, shape), scan);
-  }
-
-  deltaRule(
-    inputs: DeltaInputs,
-    y: FloatRows,
-    step: StepSegments,
-    state: Buffer,
-    weights: DeltaWeights,
-    shape: DeltaShape,
-  ): Operation {
-    const rule = new GatedDeltaRule(this, inputs, y, step, state, weights, shape);
-    return bound(operands.deltaRule(inputs, y, step, state, weights, shape), rule);
-  }
-
-  gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {
-    return bound(operands.gatedNorm(x, y, options), new GatedNorm(this, x, y, options));
   }
 
   sampler(options: SamplerOptions): Sampler {
@@ -351,18 +244,4 @@ export class WebGpuDevice extends Gpu implements Device {
   readBandwidth(): Promise<number> {
     return readBandwidth(this);
   }
-}
-
-/** A bound operation of this folder. */
-interface Encodable {
-  prepare?(...most: number[]): void;
-  encode(pass: GPUComputePassEncoder, ...counts: number[]): void;
-}
-
-function bound(described: Described, operation: Encodable): Operation {
-  return {
-    ...described,
-    prepare: (...most) => operation.prepare?.(...most),
-    encode: (pass, ...counts) => operation.encode(pass as GPUComputePassEncoder, ...counts),
-  };
 }

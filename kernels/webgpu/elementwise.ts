@@ -3,15 +3,15 @@
 
 import source from "./elementwise.wgsl" with { type: "text" };
 import scalarsSource from "./scalars.wgsl" with { type: "text" };
-import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
+import {
+  type Columns,
+  ELEMENTWISE_OPERATIONS,
+  type ElementwiseOperation,
+  type ElementwiseOptions,
+} from "../ops/elementwise.ts";
 import { activationFunction } from "./activation_function.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
-
-const OPERATIONS: readonly ElementwiseOperation[] = [
-  ...["copy", "add", "multiply", "scale"] as const,
-  ...["sigmoid_gate", "gelu_gate", "softcap", "at_least", "at_most"] as const,
-];
 
 const WORKGROUP = 32;
 
@@ -38,7 +38,9 @@ export class Elementwise {
         WORKGROUP,
         HAS_X: x !== undefined,
         GATED: gate !== undefined,
-        ...Object.fromEntries(OPERATIONS.map((name) => [name.toUpperCase(), name === operation])),
+        ...Object.fromEntries(
+          ELEMENTWISE_OPERATIONS.map((name) => [name.toUpperCase(), name === operation]),
+        ),
         ...gelu?.constants,
       },
       snippets: gelu ? [gelu.snippet] : [scalarsSource],

@@ -3,9 +3,8 @@
 // device.ts binds them, kernel.ts dispatches.
 
 import { DeviceLostError, GpuError, GpuMemoryError } from "../errors.ts";
-import type { Capabilities, Commands, DeviceProfile } from "../device.ts";
+import type { Capabilities, Commands, DeviceProfile, DeviceSettings } from "../device.ts";
 import type { Buffer } from "../operation.ts";
-import type { DeviceOptions } from "../device.ts";
 import { createDryGpu } from "./dry_gpu.ts";
 import { Kernel, type KernelSource } from "./kernel.ts";
 import { adapterFacts } from "./adapter_facts.ts";
@@ -110,7 +109,7 @@ export class Gpu implements Disposable {
   /** Opens the best adapter. Errors: GpuError if there is none. */
   static async open<T extends Gpu>(
     this: new (gpu: GPUDevice, profile: GpuProfile, owner?: Gpu, patience?: number) => T,
-    options: DeviceOptions = {},
+    options: DeviceSettings = {},
   ): Promise<T> {
     const gpu = options.gpu as GPU | undefined ?? await implementation("webgpu");
     if (!gpu) throw new GpuError("Cannot open a GPU: this runtime has no WebGPU");
@@ -310,11 +309,14 @@ export class Gpu implements Disposable {
    * {@linkcode Gpu.prepare}, or when it is first used.
    */
   kernel(source: KernelSource): Kernel {
-    const key = JSON.stringify(
-      [source, ...source.joined ?? []].map((
-        { name, constants, source, snippets = [] },
-      ) => [name, constants, [source, ...snippets].map((text) => this.#idOf(text))]),
-    );
+    const key = JSON.stringify([source, ...source.joined ?? []].map(
+      ({ name, constants, extensions = [], source, snippets = [], parts = {} }) => [
+        ...[name, constants, extensions],
+        ...[[source, ...snippets], Object.entries(parts).flat()].map((texts) =>
+          texts.map((text) => this.#idOf(text))
+        ),
+      ],
+    ));
     let kernel = this.#kernels.get(key);
     if (!kernel) this.#kernels.set(key, kernel = new Kernel(this, source));
     return kernel;

@@ -93,7 +93,7 @@ Deno.test("chooseDevice() refuses names of no device with what may be said", asy
       GpuError,
       `Cannot open the device of QUERN_DEVICE, "${asked}": `,
     );
-    assert(error.message.includes('"auto", "webgpu", "dawn" or "cpu"'), error.message);
+    assert(error.message.includes('"auto", "cpu", "dawn" or "webgpu"'), error.message);
   }
 });
 

@@ -230,6 +230,13 @@ webGpuTest(
     const one = device.kernel({ ...source, snippets: ["const A = 1u;\n", "const B = 2u;\n"] });
     const other = device.kernel({ ...source, snippets: ["const A = 1u;\nconst B = 2u;\n", ""] });
     assert(one !== other && one.code !== other.code);
+    const inserting = { ...source, source: `${ADD}\n#insert PART` };
+    const [first, second] = ["const A = 1u;", "const A = 2u;"].map((PART) =>
+      device.kernel({ ...inserting, parts: { PART } })
+    );
+    assert(first !== second && first.code !== second.code, "parts");
+    assert(device.kernel({ ...source, extensions: [] }) === kernel);
+    assert(device.kernel({ ...source, extensions: ["f16"] }).code.includes("enable f16"));
   },
 );
 
