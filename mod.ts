@@ -74,6 +74,7 @@ export {
   ValueBudget,
   WorkerBusyError,
 } from "./engine/mod.ts";
+export { ANSWER_OPTIONS, LOAD_OPTIONS, OPTIONS, SAMPLING_OPTIONS } from "./engine/mod.ts";
 export type {
   BlockMemory,
   BlockStore,
@@ -124,6 +125,8 @@ export type {
   OperationInfo,
   OperationSum,
   OperationTrace,
+  OptionInfo,
+  OptionTypes,
   OutputFormat,
   PhaseProfile,
   ProcessOptions,

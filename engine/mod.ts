@@ -154,6 +154,14 @@ export type {
 export { IMAGE_PLACE, type PromptImage, type PromptItem } from "./prompt/mod.ts";
 export * from "./store/mod.ts";
 export { inSlices, nextTask, SharedRuns, TimeSlice, untilAborted } from "./async.ts";
+export {
+  ANSWER_OPTIONS,
+  LOAD_OPTIONS,
+  optionHelp,
+  OPTIONS,
+  SAMPLING_OPTIONS,
+  UNUSED_PARAMETERS,
+} from "./types/mod.ts";
 export type * from "./types/mod.ts";
 export { ImageError, usableProjector } from "./vision/mod.ts";
 export {

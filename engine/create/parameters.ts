@@ -2,33 +2,16 @@
 // checked, and merged. Their meaning is not known here.
 
 import { RequestError } from "../errors.ts";
+import { OPTIONS, type OptionTypes, UNUSED_PARAMETERS } from "../types/mod.ts";
 
 /** Parameters by name. */
 export type Parameters = Readonly<Record<string, unknown>>;
 
-type Kind = "number" | "integer" | "boolean" | "texts";
+type Kind = keyof OptionTypes;
 
-/**
- * Includes parameters without effect here, because another program may run a model of the store.
- */
-const KINDS: ReadonlyMap<string, Kind> = new Map([
-  ...kinds("number", "temperature", "top_p", "min_p", "typical_p", "repeat_penalty"),
-  ...kinds("number", "presence_penalty", "frequency_penalty", "mirostat_eta", "mirostat_tau"),
-  ...kinds("number", "tfs_z"),
-  ...kinds(
-    "integer",
-    "top_k",
-    "seed",
-    "num_predict",
-    "num_ctx",
-    "num_keep",
-    "num_batch",
-    "num_gpu",
-  ),
-  ...kinds("integer", "num_thread", "main_gpu", "repeat_last_n", "draft_num_predict", "mirostat"),
-  ...kinds("boolean", "use_mmap", "use_mlock", "low_vram", "f16_kv", "logits_all", "vocab_only"),
-  ...kinds("boolean", "numa", "penalize_newline", "open_objects"),
-  ...kinds("texts", "stop"),
+const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  ...Object.values(OPTIONS).map(({ name, type }) => [name, type] as const),
+  ...Object.entries(UNUSED_PARAMETERS),
 ]);
 
 /** The texts that Go accepts as booleans. */
@@ -59,6 +42,8 @@ export function isParameterValue(name: string, value: unknown): boolean {
       return Number.isInteger(value);
     case "boolean":
       return typeof value === "boolean";
+    case "text":
+      return typeof value === "string";
     case "texts":
       return Array.isArray(value) && value.every((text) => typeof text === "string");
     default:
@@ -84,10 +69,6 @@ export function mergeParameters(base: Parameters, others: Parameters): Record<st
   return merged;
 }
 
-function kinds(kind: Kind, ...names: string[]): [string, Kind][] {
-  return names.map((name) => [name, kind]);
-}
-
 function readKind(kind: Kind, text: string): unknown {
   switch (kind) {
     case "number":
@@ -98,6 +79,8 @@ function readKind(kind: Kind, text: string): unknown {
         : undefined;
     case "boolean":
       return BOOLEANS.get(text);
+    case "text":
+      return text;
     case "texts":
       return [text];
   }

@@ -2,7 +2,7 @@
 
 import type { ResolvedSampling } from "../../kernels/mod.ts";
 import { RequestError } from "../errors.ts";
-import type { SamplingOptions } from "../types/mod.ts";
+import { type OptionInfo, SAMPLING_OPTIONS, type SamplingOptions } from "../types/mod.ts";
 
 /**
  * The options with defaults filled in. Errors: RequestError naming an option that is out of range.
@@ -12,34 +12,37 @@ export function resolveSampling(
   contextLength: number,
   masked = false,
 ): ResolvedSampling {
-  const finite = (name: keyof SamplingOptions, fallback: number) => {
-    const value = options[name] ?? fallback;
-    if (Number.isFinite(value)) return value;
-    throw new RequestError(`Cannot sample: ${name} is ${value}, it must be a finite number`);
-  };
-  const least = (name: keyof SamplingOptions, fallback: number, minimum: number) => {
-    const value = finite(name, fallback);
-    if (value >= minimum) return value;
-    throw new RequestError(`Cannot sample: ${name} is ${value}, it must be at least ${minimum}`);
-  };
-  const repeatPenalty = least("repeatPenalty", 1, 0);
-  if (repeatPenalty === 0) throw new RequestError("Cannot sample: repeatPenalty is 0, it divides");
-  const lastN = Math.trunc(least("repeatLastN", 64, -1));
-  const seed = options.seed ?? -1;
+  const { seed = -1 } = options;
   if (!Number.isInteger(seed)) throw new RequestError(`Cannot sample: seed is ${seed}, not whole`);
+  const checked = Object.fromEntries(
+    Object.entries<OptionInfo>(SAMPLING_OPTIONS).map(([name, info]) => {
+      const value = options[name as keyof SamplingOptions] ?? info.default;
+      return [name, value === undefined ? undefined : check(name, value, info)];
+    }),
+  ) as { [Name in keyof SamplingOptions]-?: number };
+  if (checked.repeatPenalty === 0) {
+    throw new RequestError("Cannot sample: repeatPenalty is 0, it divides");
+  }
+  const lastN = Math.trunc(checked.repeatLastN);
   return {
-    temperature: least("temperature", 0.8, 0),
+    ...checked,
     // Negative values and 0 mean "all", as in Ollama.
-    topK: Math.min(2 ** 31, Math.max(0, Math.trunc(finite("topK", 40)))),
-    topP: Math.min(1, least("topP", 0.9, 0)),
-    minP: Math.min(1, least("minP", 0, 0)),
-    repeatPenalty,
-    presencePenalty: finite("presencePenalty", 0),
-    frequencyPenalty: finite("frequencyPenalty", 0),
+    topK: Math.min(2 ** 31, Math.max(0, Math.trunc(checked.topK))),
     repeatLastN: lastN < 0 ? contextLength : Math.min(lastN, contextLength),
     seed: seed < 0 ? randomSeed() : BigInt(seed),
     masked,
   };
+}
+
+/** A value within its bounds. Greater ones than the greatest count as that. */
+function check(name: string, value: number, { minimum, maximum = Infinity }: OptionInfo): number {
+  const state = !Number.isFinite(value)
+    ? "a finite number"
+    : minimum !== undefined && value < minimum
+    ? `at least ${minimum}`
+    : undefined;
+  if (state === undefined) return Math.min(value, maximum);
+  throw new RequestError(`Cannot sample: ${name} is ${value}, it must be ${state}`);
 }
 
 function randomSeed(): bigint {

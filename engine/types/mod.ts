@@ -3,4 +3,14 @@
 export type * from "./events.ts";
 export type * from "./load_options.ts";
 export type * from "./model.ts";
+export {
+  ANSWER_OPTIONS,
+  LOAD_OPTIONS,
+  optionHelp,
+  type OptionInfo,
+  OPTIONS,
+  type OptionTypes,
+  SAMPLING_OPTIONS,
+  UNUSED_PARAMETERS,
+} from "./options.ts";
 export type * from "./requests.ts";

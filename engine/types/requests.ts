@@ -2,28 +2,16 @@
 // Plain data that postMessage can send, except for signals.
 
 import type { GrammarRules } from "../grammar/mod.ts";
+import type { OptionTypes, SAMPLING_OPTIONS } from "./options.ts";
 
-/** How the next token is sampled. Order: penalties, top_k, top_p, min_p, temperature, draw. */
-export interface SamplingOptions {
-  /** 0 is greedy. Default 0.8. */
-  temperature?: number;
-  /** Keep the k most likely tokens; 0 keeps all. Default 40. */
-  topK?: number;
-  /** Keep the smallest set of tokens whose probability reaches p. Default 0.9. */
-  topP?: number;
-  /** Drop tokens less likely than p times the most likely one. Default 0. */
-  minP?: number;
-  /** Seed of the draws. The same seed gives the same text. Default: random. */
-  seed?: number;
-  /** Divides (positive) or multiplies (negative) the logits of recent tokens. Default 1. */
-  repeatPenalty?: number;
-  /** Number of recent tokens to which penalties apply; -1 means the whole window. Default 64. */
-  repeatLastN?: number;
-  /** Subtracted once from the logit of each recent token. Default 0. */
-  presencePenalty?: number;
-  /** Subtracted per occurrence from the logit of each recent token. Default 0. */
-  frequencyPenalty?: number;
-}
+/**
+ * How the next token is sampled: {@linkcode SAMPLING_OPTIONS} has the bounds, default and help of each
+ * option.
+ */
+export type SamplingOptions = {
+  -readonly [Name in keyof typeof SAMPLING_OPTIONS]?:
+    OptionTypes[(typeof SAMPLING_OPTIONS)[Name]["type"]];
+};
 
 /**
  * The format of an answer, which a token mask enforces. "json": any JSON object. schema: a document

@@ -5,6 +5,7 @@ import {
   type ChatMessage,
   type ChatRequest,
   type GenerateRequest,
+  OPTIONS,
   type OutputFormat,
   RequestError,
 } from "../../engine/mod.ts";
@@ -59,27 +60,13 @@ export function toGenerate(model: string, request: GenerateRequest): OllamaPost 
   return { path: "/api/generate", body };
 }
 
+type Options = typeof OPTIONS;
+
 function common(model: string, request: ChatRequest | GenerateRequest): Record<string, unknown> {
   const { logprobs, format } = request;
-  const options = given({
-    temperature: request.temperature,
-    top_k: request.topK,
-    top_p: request.topP,
-    min_p: request.minP,
-    seed: request.seed,
-    num_ctx: request.contextLength,
-    num_gpu: request.gpuLayers,
-    num_batch: request.prefillChunk,
-    num_predict: request.maxTokens,
-    stop: request.stop,
-    repeat_penalty: request.repeatPenalty,
-    repeat_last_n: request.repeatLastN,
-    draft_num_predict: request.draftTokens,
-    think_budget: request.thinkBudget,
-    presence_penalty: request.presencePenalty,
-    frequency_penalty: request.frequencyPenalty,
-    open_objects: request.openObjects,
-  });
+  const options = given(Object.fromEntries(
+    Object.entries(OPTIONS).map(([name, option]) => [option.name, request[name as keyof Options]]),
+  ));
   return {
     model,
     stream: true,

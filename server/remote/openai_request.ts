@@ -7,6 +7,8 @@ import {
   type ChatRequest,
   continuesFinalMessage,
   type GenerateRequest,
+  type OptionInfo,
+  OPTIONS,
   type OutputFormat,
   RequestError,
   type ToolCall,
@@ -108,18 +110,11 @@ function common(
     model,
     stream: true,
     stream_options: { include_usage: true },
-    ...given({
-      temperature: request.temperature,
-      top_p: request.topP,
-      top_k: request.topK,
-      min_p: request.minP,
-      seed: request.seed,
-      max_tokens: request.maxTokens,
-      stop: request.stop,
-      presence_penalty: request.presencePenalty,
-      frequency_penalty: request.frequencyPenalty,
-      repetition_penalty: request.repeatPenalty,
-    }),
+    ...given(Object.fromEntries(
+      Object.entries<OptionInfo>(OPTIONS).flatMap(([name, { openai, name: own }]) =>
+        openai === "" ? [] : [[openai ?? own, request[name as keyof typeof OPTIONS]]]
+      ),
+    )),
     ...(request.format !== undefined && toFormat(request.format, program)),
   };
 }

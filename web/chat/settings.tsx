@@ -5,7 +5,7 @@ import { chosenModel, show } from "../api/models.ts";
 import { useEffect, useState } from "preact/hooks";
 import { text } from "../strings.ts";
 import { Field, IconButton, Notice } from "../ui/controls.tsx";
-import { OPTION_FIELDS, type OptionField } from "./option_list.ts";
+import { loadOptionFields, type OptionField, optionFields } from "./option_list.ts";
 import { current, update } from "./store.ts";
 import { type ChatSettings, NO_SETTINGS } from "./tree.ts";
 
@@ -148,6 +148,7 @@ function Options({ settings: { options }, set }: {
   set: (change: Partial<ChatSettings>) => void;
 }) {
   const own = useOwnDefaults();
+  useEffect(() => void loadOptionFields().catch(() => {}), []);
   const change = (name: string, value: number | string[] | undefined) => {
     const { [name]: _, ...others } = options;
     set({ options: value === undefined ? others : { ...others, [name]: value } });
@@ -155,7 +156,7 @@ function Options({ settings: { options }, set }: {
   return (
     <fieldset class="options">
       <legend>{text.settings.options}</legend>
-      {OPTION_FIELDS.map((field) => (
+      {optionFields.value.map((field) => (
         <Field
           key={field.name}
           label={field.label}

@@ -11,65 +11,56 @@ import {
   text,
   texts,
 } from "../body/schema.ts";
-import type {
-  AskedLoad,
-  FormatOptions,
-  LimitOptions,
-  ProgressEvent,
-  ReportOptions,
-  SamplingOptions,
+import {
+  type AskedLoad,
+  type FormatOptions,
+  type LimitOptions,
+  LOAD_OPTIONS,
+  optionHelp,
+  type OptionInfo,
+  OPTIONS,
+  type ProgressEvent,
+  type ReportOptions,
+  type SamplingOptions,
 } from "../../../engine/mod.ts";
 import { parseDuration } from "../../settings/quantities.ts";
 import type { promptProgress } from "./openapi/answer_parts.ts";
 import { HttpError } from "../errors.ts";
 import { unreadInOptions } from "./unread_members.ts";
 
-const OPEN_OBJECTS =
-  "Let objects have keys, and values types, of which their schema says nothing, as JSON Schema has " +
-  "it. Default false: only keys that it declares or allows, and objects where it declares some.";
+/** The schemas of options by their types. */
+const TYPES = { number, integer, boolean: flag, text, texts } as const;
+
+type Options = typeof OPTIONS;
+
+/** The members of the options in the engine's table. */
+type OptionMembers = {
+  readonly [Name in keyof Options as Options[Name]["name"]]: (typeof TYPES)[Options[Name]["type"]];
+};
+
+const tableMembers = Object.fromEntries(
+  Object.values<OptionInfo>(OPTIONS).map((option) => [
+    option.name,
+    { ...TYPES[option.type], description: optionHelp(option) },
+  ]),
+) as object as OptionMembers;
 
 /** `options`, which the other APIs take too. */
 export const options = optional(
   closed({
-    temperature: number,
-    top_k: integer,
-    top_p: number,
-    min_p: number,
-    seed: integer,
-    num_predict: integer,
+    ...unreadInOptions,
+    ...tableMembers,
     draft: {
       ...text,
       description:
         "Name of a draft model: a smaller model with the same vocabulary, which guesses " +
         "the next tokens; empty: none. A model loaded with another one is loaded again.",
     },
-    draft_num_predict: integer,
-    think_budget: {
-      ...integer,
-      description: "Most tokens of thinking: then its end is put in, and the answer follows.",
-    },
-    num_ctx: integer,
-    num_gpu: {
-      ...integer,
-      description: "Layers on the GPU, the head counted as one; below 0, as many as fit.",
-    },
-    num_batch: {
-      ...integer,
-      description: "Most tokens of a prompt that are read in a step; 0 and below: the device's.",
-    },
-    repeat_penalty: number,
-    repeat_last_n: integer,
-    presence_penalty: number,
-    frequency_penalty: number,
-    stop: texts,
-    ignore_eos: { ...flag, description: "Go on where the model ends, up to num_predict." },
-    open_objects: { ...flag, description: OPEN_OBJECTS },
-    ...unreadInOptions,
   }),
 );
 
 /** `open_objects`, which may also stand beside a format, in every API. */
-export const openObjects = { ...flag, description: OPEN_OBJECTS } as const;
+export const openObjects = tableMembers.open_objects;
 
 /** `return_progress` of streams, as llama-server has it. */
 export const returnProgress = {
@@ -97,24 +88,12 @@ export type OllamaOptions = NonNullable<BodyOf<typeof options>>;
 /** The options that the engine takes, under its names. */
 export type EngineOptions = SamplingOptions & LimitOptions & FormatOptions & ReportOptions;
 
-/** Engine's name of each option that is passed on as it is. */
-const ENGINE_NAMES: Record<string, keyof EngineOptions> = {
-  temperature: "temperature",
-  top_k: "topK",
-  top_p: "topP",
-  min_p: "minP",
-  seed: "seed",
-  num_predict: "maxTokens",
-  draft_num_predict: "draftTokens",
-  think_budget: "thinkBudget",
-  repeat_penalty: "repeatPenalty",
-  repeat_last_n: "repeatLastN",
-  presence_penalty: "presencePenalty",
-  frequency_penalty: "frequencyPenalty",
-  stop: "stop",
-  ignore_eos: "ignoreEnd",
-  open_objects: "openObjects",
-} as const;
+/** The options that are passed on as they are: each name with the engine's. */
+const ENGINE_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries(OPTIONS)
+    .filter(([name]) => !Object.hasOwn(LOAD_OPTIONS, name))
+    .map(([engineName, { name }]) => [name, engineName]),
+);
 
 /** The smallest window that Ollama loads a model with. */
 const SMALLEST_WINDOW = 4;
@@ -126,11 +105,14 @@ export interface Loading extends AskedLoad {
 }
 
 /** Options of the load of a model. */
-export const LOAD_NAMES: readonly string[] = ["num_ctx", "num_gpu", "num_batch", "draft"];
+export const LOAD_NAMES: readonly string[] = [
+  ...Object.values(LOAD_OPTIONS).map(({ name }) => name),
+  "draft",
+];
 
 /** Whether an option of that name changes anything here. */
 export function hasEffect(name: string): boolean {
-  return LOAD_NAMES.includes(name) || Object.hasOwn(ENGINE_NAMES, name);
+  return LOAD_NAMES.includes(name) || ENGINE_NAMES.has(name);
 }
 
 /**
@@ -147,7 +129,7 @@ export function readOptions(
   const { num_ctx: window, num_gpu: gpuLayers, num_batch: batch, draft, ...others } = options ?? {};
   const engine: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(others)) {
-    const engineName = ENGINE_NAMES[name];
+    const engineName = ENGINE_NAMES.get(name);
     if (engineName && value !== null && value !== undefined) engine[engineName] = value;
   }
   if (engine.seed === -1) delete engine.seed;

@@ -3,8 +3,14 @@
 // those that mean something else in one place, by the schema that they stand in. Descriptions that a
 // schema has itself go before these.
 
+import { optionHelp, type OptionInfo, OPTIONS } from "../../../../engine/mod.ts";
+
 /** Descriptions by `member`, or by `Schema.member`, where Schema is the name of a component. */
 export const GLOSSARY: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.values<OptionInfo>(OPTIONS).map((option) => [option.name, optionHelp(option)]),
+  ),
+
   // Requests: what answers, and how.
   model: 'Name of the model, "NAME:TAG"; without a tag, "latest".',
   stream: "Whether the answer comes in pieces. Default true.",
@@ -48,24 +54,6 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   dimensions:
     "Length of the vectors, for models that were trained to be cut. Default: the model's.",
   encoding_format: '"float", or "base64" of floats of 32 bits. Default "float".',
-
-  // Options.
-  temperature: "How freely tokens are drawn: 0 always takes the likeliest. Default 0.8, " +
-    "in the APIs of OpenAI and Anthropic 1.",
-  top_k: "Only this many of the likeliest tokens may come; 0: all. Default 40.",
-  top_p: "Only the likeliest tokens that together reach this probability may come. Default 0.9, " +
-    "in the APIs of OpenAI and Anthropic 1.",
-  min_p: "Tokens less likely than this share of the likeliest are dropped. Default 0.",
-  seed: "The same seed gives the same answer. Default: a random one.",
-  num_predict: "Most tokens of the answer; -1: up to its end. Default -1.",
-  draft_num_predict: "Most tokens of a draft, which speeds an answer up and never changes it; " +
-    "0: no drafts. Default: what pays.",
-  num_ctx: "The context window in tokens. Default: OLLAMA_CONTEXT_LENGTH, or as many as fit.",
-  repeat_penalty: "Above 1, makes tokens that came lately less likely. Default 1.",
-  repeat_last_n: "How many of the last tokens the penalties see; -1: the whole window. Default 64.",
-  presence_penalty: "Taken once from the logit of each token that came lately. Default 0.",
-  frequency_penalty: "Taken from a token's logit for each time that it came lately. Default 0.",
-  stop: "Texts that end the answer where they would come. Default: the model's own.",
 
   // Requests of OpenAI's and Anthropic's APIs.
   stream_options: "What a stream tells besides the answer.",

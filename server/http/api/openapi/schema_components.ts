@@ -2,6 +2,7 @@
 // reference takes its place; definitions of a schema (`$defs`) become components as well. That a request
 // may have other members which ask for nothing is not told: clients have no reason to send them.
 
+import { type OptionInfo, OPTIONS } from "../../../../engine/mod.ts";
 import { nothing } from "../../body/schema.ts";
 import { GLOSSARY } from "./glossary.ts";
 import type { NamedSchema } from "./operation.ts";
@@ -67,8 +68,22 @@ export class SchemaComponents {
 /** Keywords that contain values, and no schemas. */
 const VALUES = ["const", "enum", "default", "examples"];
 
-/** A schema whose members have the descriptions of the glossary where they have none of their own. */
-function withDescriptions(schema: Members, component: string): Members {
+/** What forms that set options show of them: titles, bounds, and what holds without them, by name. */
+const FORMS: ReadonlyMap<string, object> = new Map(
+  Object.values<OptionInfo>(OPTIONS).filter(({ title }) => title !== undefined).map((
+    { name, title, help, minimum, maximum, standard, default: value },
+  ) => [name, {
+    title,
+    "x-form": { help, minimum, maximum, standard: `${value ?? standard}` },
+  }]),
+);
+
+/**
+ * A schema whose members have the descriptions of the glossary where they have none of their own.
+ *
+ * @param areOptions whether its members are options of a request
+ */
+function withDescriptions(schema: Members, component: string, areOptions = false): Members {
   const descend = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(descend);
     if (typeof value !== "object" || value === null) return value;
@@ -81,7 +96,9 @@ function withDescriptions(schema: Members, component: string): Members {
       const members = Object.entries(value as Record<string, Members>).map(([name, member]) => {
         const description = GLOSSARY[`${component}.${name}`] ?? GLOSSARY[name];
         const isClear = "description" in member || "const" in member || description === undefined;
-        return [name, { ...withDescriptions(member, component), ...(!isClear && { description }) }];
+        const described = withDescriptions(member, component, name === "options");
+        const form = areOptions ? FORMS.get(name) : undefined;
+        return [name, { ...form, ...described, ...(!isClear && { description }) }];
       });
       return [key, Object.fromEntries(members)];
     }),
