@@ -77,9 +77,17 @@ export class HeaderCache {
    *
    * @param whole computes the digest of other files
    */
-  digest(file: Stamped, whole: () => Promise<string>): Promise<string> {
+  async digest(file: Stamped, whole: () => Promise<string>): Promise<string> {
     const isWhole = file.size <= FULL_DIGEST_BYTES && !parseShardName(file.path);
-    return this.#factsOf(file).digest ??= isWhole ? whole() : digestOfHead(file);
+    const facts = this.#factsOf(file);
+    facts.digest ??= isWhole ? whole() : digestOfHead(file);
+    try {
+      return await facts.digest;
+    } catch (error) {
+      // As with the header.
+      delete facts.digest;
+      throw error;
+    }
   }
 
   #factsOf(file: Stamped): Facts {

@@ -90,13 +90,18 @@ export function statusOf(error: unknown): ContentfulStatusCode {
 /** Most characters of a sentence about an error, which may quote what a client has sent. */
 const MAX_SENTENCE = 4096;
 
+/** A quoted absolute path, as messages about a model's files have it, and the file's own name. */
+const QUOTED_PATH = /"(?:\/|[A-Za-z]:[\\/])(?:[^"]*[\\/])?([^"\\/]+)"/g;
+
 /**
  * The sentence by which a client is told of an error: its message, but of the system's errors
- * neither paths nor numbers. For the log there is messageOf().
+ * neither paths nor numbers, and of a model's files no folders. For the log there is messageOf().
  */
 export function sentenceOf(error: unknown): string {
   const sentence = systemFault(error)?.sentence ?? messageOf(error);
-  return bounded(sentence.replaceAll(/ \(os error \d+\)/g, ""), MAX_SENTENCE);
+  const isOfFile = FAULTS_OF_FILES.some((fault) => error instanceof fault);
+  const told = isOfFile ? sentence.replaceAll(QUOTED_PATH, '"$1"') : sentence;
+  return bounded(told.replaceAll(/ \(os error \d+\)/g, ""), MAX_SENTENCE);
 }
 
 /**

@@ -48,6 +48,8 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): ChatTra
   }
   refuseServerTools(body);
   const { engine, think: asked, around } = readWishes(body, info, {
+    // As Anthropic has it; it cuts nothing off either, unless it is asked to.
+    defaults: { temperature: 1, top_p: 1 },
     formats: {
       "output_config.format": body.output_config?.format,
       output_format: body.output_format,

@@ -30,7 +30,8 @@ function turnsOf(members: object): ChatMessage[] {
 const text = (text: string) => ({ type: "text", text });
 
 Deno.test("limits and sampling go to the engine, and null is not given", () => {
-  const rest = { messages: [{ role: "user", content: "Hi" }], truncate: false };
+  const defaults = { temperature: 1, topP: 1 };
+  const rest = { messages: [{ role: "user", content: "Hi" }], truncate: false, ...defaults };
   assertEquals(requestOf({}), { ...rest, maxTokens: 9 } as ChatRequest);
   const given = { temperature: 0, top_p: 0.5, top_k: 3, stop_sequences: ["a", "b"] };
   const engine = { temperature: 0, topP: 0.5, topK: 3, stop: ["a", "b"] };
@@ -50,6 +51,11 @@ Deno.test("limits and sampling go to the engine, and null is not given", () => {
     context_management: { edits: [] },
   };
   assertEquals(requestOf(nothing), { ...rest, maxTokens: 9 } as ChatRequest);
+});
+
+Deno.test("a model's own temperature goes before that of this API", () => {
+  const { temperature, topP } = requestOf({ options: { temperature: 0.3 } });
+  assertEquals([temperature, topP], [0.3, 1]);
 });
 
 Deno.test("options and keep_alive reach what this API has no words for, and give way to its own", () => {

@@ -1,6 +1,6 @@
 // What clients do wrong and what goes wrong before the first token: status and sentence of each.
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   ChatTemplateError,
   ContextLengthError,
@@ -283,4 +283,28 @@ Deno.test("a body over the limit gets 413, with and without Content-Length", asy
     assertStringIncludes((await response.json()).error, "larger than 100 bytes");
   }
   assertEquals(lines.length, 3);
+});
+
+Deno.test("errors of a model's files name them without their folders", async () => {
+  const cases: [Error, string][] = [
+    [new GgufError("/home/me/models/a b.gguf", "magic", "not GGUF"), '"a b.gguf": magic'],
+    [new GgufError("C:\\models\\a.gguf", "magic", "not GGUF"), '"a.gguf": magic'],
+    [
+      new UnsupportedModelError('Cannot load "/a.gguf": it has "rope/yarn"'),
+      'Cannot load "a.gguf": it has "rope/yarn"',
+    ],
+  ];
+  for (const [error, sentence] of cases) {
+    const { post } = createTestApp({ script: failsAfter([], error) });
+    for (
+      const [path, body] of [["/api/chat", {}], ["/v1/chat/completions", {}], ["/v1/messages", {
+        max_tokens: 9,
+      }]] as const
+    ) {
+      const response = await post(path, { model: "tiny", messages, stream: false, ...body });
+      const text = JSON.stringify(await response.json());
+      assertStringIncludes(text, JSON.stringify(sentence).slice(1, -1));
+      assert(!text.includes("models"), text);
+    }
+  }
 });
