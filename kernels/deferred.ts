@@ -3,7 +3,14 @@
 // the memory is there.
 
 import type { Device } from "./device.ts";
-import { describe, makeOn, type OperationMakers, operationMakers, withParts } from "./makers.ts";
+import {
+  describe,
+  makeOn,
+  type MakersOf,
+  type OperationCall,
+  operationMakers,
+  withParts,
+} from "./makers.ts";
 import type { Described } from "./operands.ts";
 import type { Buffer, FloatRows, Operation, Pass, Work, WorkCounts } from "./operation.ts";
 
@@ -14,24 +21,26 @@ export abstract class Placeholder implements Buffer {
 }
 
 /**
- * The operations of a device on placeholders.
+ * The operations of a device on placeholders, which stay data until they are bound.
  * @param memoryOf the memory of a placeholder, asked for when an operation is bound
  */
 export function deferred(
   device: Device,
   memoryOf: (placeholder: Placeholder) => Buffer,
-): OperationMakers {
+): MakersOf<DeferredOperation> {
   const memoryIn = <T>(operand: T): T =>
     withParts(operand, (part) => part instanceof Placeholder ? memoryOf(part) : undefined);
   return operationMakers((name, operands) =>
     new DeferredOperation(
       describe(name, operands),
+      { operation: name, operands } as OperationCall,
       () => makeOn(device, name, operands.map(memoryIn) as typeof operands),
     )
   );
 }
 
-class DeferredOperation implements Operation {
+/** An operation that is bound when its operands have memory. */
+export class DeferredOperation implements Operation {
   readonly name: string;
   readonly reads: readonly Buffer[];
   readonly writes: readonly Buffer[];
@@ -40,7 +49,15 @@ class DeferredOperation implements Operation {
   readonly #make: () => Operation;
   #bound: Operation | undefined;
 
-  constructor({ name, reads, writes, output, work }: Described, make: () => Operation) {
+  /**
+   * @param call the operation as data
+   * @param make binds it
+   */
+  constructor(
+    { name, reads, writes, output, work }: Described,
+    readonly call: OperationCall,
+    make: () => Operation,
+  ) {
     this.name = name;
     this.reads = reads;
     this.writes = writes;

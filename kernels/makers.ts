@@ -14,10 +14,18 @@ export type OperationName = keyof typeof operands;
 /** The operands of an operation, in order. */
 export type OperandsOf<Name extends OperationName> = Parameters<typeof operands[Name]>;
 
-/** The methods of a device that make operations. */
-export type OperationMakers = {
-  readonly [Name in OperationName]: (...operands: OperandsOf<Name>) => Operation;
+/** An operation as data. */
+export type OperationCall = {
+  [Name in OperationName]: { readonly operation: Name; readonly operands: OperandsOf<Name> };
+}[OperationName];
+
+/** A method for each operation, which makes something of its operands. */
+export type MakersOf<Made> = {
+  readonly [Name in OperationName]: (...operands: OperandsOf<Name>) => Made;
 };
+
+/** The methods of a device that make operations. */
+export type OperationMakers = MakersOf<Operation>;
 
 /** The classes of the operands that a device makes itself. */
 export interface OwnClasses {
@@ -50,23 +58,23 @@ export function describe<Name extends OperationName>(
 }
 
 /** Calls the method of an operation. */
-export function makeOn<Name extends OperationName>(
-  device: OperationMakers,
+export function makeOn<Name extends OperationName, Made>(
+  makers: MakersOf<Made>,
   name: Name,
   given: OperandsOf<Name>,
-): Operation {
-  const make = device[name] as (...given: OperandsOf<Name>) => Operation;
-  return make.apply(device, given);
+): Made {
+  const make = makers[name] as (...given: OperandsOf<Name>) => Made;
+  return make.apply(makers, given);
 }
 
 /** The methods for all operations, each of which calls `make` with its name and its operands. */
-export function operationMakers(
-  make: <Name extends OperationName>(name: Name, operands: OperandsOf<Name>) => Operation,
-): OperationMakers {
+export function operationMakers<Made>(
+  make: <Name extends OperationName>(name: Name, operands: OperandsOf<Name>) => Made,
+): MakersOf<Made> {
   const makers = (Object.keys(operands) as OperationName[]).map((name) =>
     [name, (...given: OperandsOf<typeof name>) => make(name, given)] as const
   );
-  return Object.fromEntries(makers) as OperationMakers;
+  return Object.fromEntries(makers) as MakersOf<Made>;
 }
 
 /**

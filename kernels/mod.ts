@@ -1,7 +1,7 @@
 // The part of the kernels layer that the engine uses: the interface of devices, what their
 // operations take and mean, and how a device is opened.
 
-export { deferred, Placeholder } from "./deferred.ts";
+export * from "./deferred.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
 export {
@@ -12,7 +12,15 @@ export {
   type DeviceOptions,
 } from "./choice.ts";
 export { refuseCpuThread, startCpuThread, startCpuThreadsBy } from "./cpu/thread.ts";
-export type { OperandsOf, OperationMakers, OperationName } from "./makers.ts";
+export {
+  makeOn,
+  type MakersOf,
+  type OperandsOf,
+  type OperationCall,
+  type OperationMakers,
+  type OperationName,
+  withParts,
+} from "./makers.ts";
 export * from "./open.ts";
 export type {
   Allocator,

@@ -10,7 +10,6 @@ import {
   type EmbedOptions,
   type FloatRows,
   GROUP,
-  isQuantized,
   type Matrix,
   type Norm,
   padTo,
@@ -36,22 +35,6 @@ export interface Reader {
   readonly readsFloats?: boolean;
 }
 
-/** A product that was added to whole rows, with which a norm of these rows can be taken. */
-interface RowSum {
-  readonly operation: StepOperation;
-  readonly matrix: Matrix;
-  readonly x: Activation;
-  readonly y: FloatRows;
-}
-
-/** A norm that was added to whole rows, with which a norm of these rows can be taken. */
-interface NormSum {
-  readonly operation: StepOperation;
-  readonly x: FloatRows;
-  readonly y: FloatRows;
-  readonly norm: Norm;
-}
-
 /** A model's forward step, built once and replayed. */
 export class Network extends OperationList {
   readonly images = new ImageRows(
@@ -60,10 +43,6 @@ export class Network extends OperationList {
     this.options.bidirectionalImages,
   );
   #finalStates: FloatRows | undefined;
-  /** The latest such product. */
-  #sum: RowSum | undefined;
-  /** The latest norm that was added to whole rows. */
-  #normSum: NormSum | undefined;
 
   /** The hidden states of a step before the head: [rows, width]. Undefined where they are not kept. */
   get finalStates(): FloatRows | undefined {
@@ -82,76 +61,12 @@ export class Network extends OperationList {
 
   /** The norm of every row, for the matrices that read it. `label` is its meaning in the model. */
   norm(x: FloatRows, norm: Norm, readers: Reader | readonly Reader[], label = "normed"): Input {
-    return this.#fusedNorm(x, norm, readers, label) ?? this.produce(
+    return this.produce(
       label,
       x.columns,
       readers,
-      (y) => this.#nextNorm(x, y, norm) ?? overRows(this.make.norm(x, y, norm)),
+      (y) => overRows(this.make.norm(x, y, norm)),
     );
-  }
-
-  /**
-   * The norm of rows to which the operation before this one added a norm, as at the end of a block in
-   * Gemma: that operation computes it, too, and this one only where steps are observed.
-   */
-  #nextNorm(x: FloatRows, y: Activation, norm: Norm): StepOperation | undefined {
-    const sum = this.#normSum;
-    if (!sum || sum.operation !== this.last || sum.y !== x) return undefined;
-    if (norm.kind !== "rms" || norm.bias || !norm.weight) return undefined;
-    if (sum.operation.device !== this.device) return undefined;
-    const alone = this.make.norm(sum.x, x, sum.norm, { accumulate: true });
-    const both = this.make.norm(sum.x, x, sum.norm, { accumulate: true, next: { norm, y } });
-    this.replaceLast({
-      ...overRows(both),
-      encodeAlone: (pass, step) => alone.encode(pass, step.rows),
-    });
-    const own = this.make.norm(x, y, norm);
-    return {
-      ...overRows(own),
-      encode: () => {},
-      encodeAlone: (pass, step) => own.encode(pass, step.rows),
-    };
-  }
-
-  /**
-   * The norm of rows to which the operation before this one added a product: in steps of few rows, that
-   * product computes it too, if the device and the readers can do that.
-   */
-  #fusedNorm(
-    x: FloatRows,
-    norm: Norm,
-    readers: Reader | readonly Reader[],
-    label: string,
-  ): Input | undefined {
-    const sum = this.#sum;
-    if (!sum || sum.operation !== this.last || sum.y !== x) return undefined;
-    if (norm.kind !== "rms" || norm.bias || !norm.weight) return undefined;
-    const { device } = sum.operation;
-    const most = device === this.device ? this.device.mostFusedNormRows(sum.matrix) : 0;
-    const { integer, float } = this.#formsFor(readers);
-    if (most === 0 || [readers].flat().some(({ readsFloats }) => readsFloats)) return undefined;
-    const { columns } = x;
-    const y = this.normedScratch(label, columns, norm.epsilon, integer && !float);
-    const { matrix, x: input } = sum;
-    const options = { accumulate: true };
-    const alone = this.make.linear(matrix, input, x, options);
-    const both = this.make.linear(matrix, input, x, { ...options, norm: { norm, y } });
-    this.replaceLast({
-      ...overRows(both),
-      encodeAlone: (pass, step) => alone.encode(pass, step.rows),
-    });
-    const own = this.make.norm(x, y, norm);
-    this.add({
-      ...overRows(own),
-      encode: (pass, step) => step.rows > most && own.encode(pass, step.rows),
-      encodeAlone: (pass, step) => own.encode(pass, step.rows),
-    });
-    if (isQuantized(y)) return { columns, quantized: y };
-    if (!integer) return { columns, floats: y };
-    const rows = this.quantizedScratch(label, columns);
-    const quantized = { ...rows, deferredEpsilon: norm.epsilon };
-    this.addRows(this.make.quantize(y, quantized));
-    return { columns, floats: y, quantized };
   }
 
   /** Appends an operation that writes new rows, in the forms that their readers take. */
@@ -189,8 +104,7 @@ export class Network extends OperationList {
 
   /** y = norm(x), also in place; or y += norm(x). */
   normInto(x: FloatRows, y: FloatRows, norm: Norm, { accumulate = false } = {}): void {
-    const operation = this.addRows(this.make.norm(x, y, norm, { accumulate }));
-    if (accumulate && x.columns === y.columns) this.#normSum = { operation, x, y, norm };
+    this.addRows(this.make.norm(x, y, norm, { accumulate }));
   }
 
   /** The norm of vectors within each row, such as heads, in place. */
@@ -225,12 +139,11 @@ export class Network extends OperationList {
     const forms = Map.groupBy(stack.parts, ({ matrix }) => this.formOf(x, matrix));
     for (const [form, parts] of forms) {
       const [{ matrix, first }] = parts;
-      const operation = this.addRows(
+      this.addRows(
         parts.length === 1
           ? this.make.linear(matrix, form, y, { accumulate, first })
           : this.make.stackedLinear(parts, form, y, { accumulate }),
       );
-      if (accumulate && matrix.rows === y.columns) this.#sum = { operation, matrix, x: form, y };
     }
     for (const { down, up, first } of stack.adapters) {
       const low = this.scratch("low rank", down.rows, rows);

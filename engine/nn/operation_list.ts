@@ -4,21 +4,27 @@
 // operations.
 
 import {
-  type Activation,
   type Allocator,
   deferred,
+  type DeferredOperation,
   type Device,
   type FloatRows,
-  type Operation,
-  type OperationMakers,
+  type MakersOf,
   type Pass,
   type QuantizedRows,
 } from "../../kernels/mod.ts";
 import type { Placement } from "../weights/mod.ts";
+import { fuse } from "./fuse.ts";
 import { type HandOverMaker, withHandOvers } from "./hand_overs.ts";
 import { type MemoryOptions, StepMemory } from "./memory.ts";
 import { Scratch } from "./scratch.ts";
-import { overRows, type StepOperation, type StepShape, type StepState } from "./step.ts";
+import {
+  overRows,
+  type StepLimits,
+  type StepOperation,
+  type StepShape,
+  type StepState,
+} from "./step.ts";
 
 /** The options of a network. */
 export interface NetworkOptions extends MemoryOptions {
@@ -57,7 +63,7 @@ export abstract class OperationList {
   #device: Device;
   #recording = this.#operations;
   readonly #scratch: Scratch;
-  readonly #makers = new Map<Device, OperationMakers>();
+  readonly #makers = new Map<Device, MakersOf<DeferredOperation>>();
   readonly #outer: OuterNetwork | undefined;
   readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: StepOperation[] }> = {
     logits: { operations: [] },
@@ -78,8 +84,11 @@ export abstract class OperationList {
   }
 
   /** The constructors of operations on the current device, which take values, too. */
-  get make(): OperationMakers {
-    const device = this.#device;
+  get make(): MakersOf<DeferredOperation> {
+    return this.#makersOf(this.#device);
+  }
+
+  #makersOf(device: Device): MakersOf<DeferredOperation> {
     let makers = this.#makers.get(device);
     makers ??= deferred(device, (value) => this.#scratch.memoryOf(value));
     this.#makers.set(device, makers);
@@ -109,19 +118,6 @@ export abstract class OperationList {
     return this.#scratch.quantized(label, rows, columns);
   }
 
-  /** New rows that live within a step, of which linear() may divide by the root mean square of a norm. */
-  normedScratch(
-    label: string,
-    columns: number,
-    deferredEpsilon: number,
-    quantized: boolean,
-  ): Activation {
-    const { rows } = this.options.limits;
-    return quantized
-      ? { ...this.quantizedScratch(label, columns), deferredEpsilon }
-      : this.#scratch.floatsWithSquares(label, rows, columns, deferredEpsilon);
-  }
-
   /** An allocator of other values that live within a step. */
   get scratchAllocator(): Allocator {
     return this.#scratch.allocator();
@@ -143,6 +139,7 @@ export abstract class OperationList {
    */
   place(): void {
     if (this.#scratch.isPlaced) return;
+    this.#fuse();
     this.#handOver();
     const { hidden, logits } = this.#outputs;
     // The operations for logits include those for the hidden state, except for transfers between
@@ -234,41 +231,30 @@ export abstract class OperationList {
     return own;
   }
 
-  /** The operation that was added last, also by a network that contains this one. */
-  protected get last(): StepOperation | undefined {
-    return this.#outer ? this.#outer.network.last : this.#recording.at(-1);
-  }
-
-  /** Replaces the operation that was added last by one of the same layer and device. */
-  protected replaceLast(operation: StepOperation): void {
-    if (this.#outer) {
-      return this.#outer.network.replaceLast(this.#within(this.#outer, operation));
-    }
-    const { layer, device, outputName } = this.#recording.pop()!;
-    this.#recording.push({ layer, device, outputName, ...operation } as StepOperation);
-  }
-
   /** An operation of this network among those of the outer one. */
   #within({ shapeOf }: OuterNetwork, operation: StepOperation): StepOperation {
     const { limits } = this.options;
-    const { encodeAlone } = operation;
-    return {
-      ...operation,
-      prepare: () => operation.prepare?.(limits),
-      encode: (pass, step) => operation.encode(pass, shapeOf(step)),
-      ...(encodeAlone && { encodeAlone: (pass, step) => encodeAlone(pass, shapeOf(step)) }),
-      work: (step) => operation.work(shapeOf(step)),
-    };
+    return within(operation, { shapeOf, limitsOf: () => limits });
   }
 
   /** Appends an operation over all rows of a step. */
-  addRows(operation: Operation): StepOperation {
+  addRows(operation: Parameters<typeof overRows>[0]): StepOperation {
     return this.add(overRows(operation));
   }
 
   /** The operations of a step, in order. */
   operations(output: OutputKind): readonly StepOperation[] {
     return [...this.#operations, ...this.#outputs[output].operations];
+  }
+
+  /** Fuses operations that follow each other, when all are there. */
+  #fuse(): void {
+    const { hidden, logits } = this.#outputs;
+    const others = [...hidden.operations, ...logits.operations];
+    this.#operations = this.#recording = fuse(this.#operations, others, {
+      makersOf: (device) => this.#makersOf(device),
+      scratch: this.#scratch,
+    });
   }
 
   /** Adds the transfers between devices, when all operations are there. */
@@ -304,14 +290,30 @@ export abstract class OperationList {
 
 /** The operation over the rows that need an output, instead of all rows. */
 function overOutputs(operation: StepOperation): StepOperation {
-  const { prepare, encode, encodeAlone, work } = operation;
+  const shapes: Shapes = {
+    shapeOf: (step) => ({ ...step, rows: step.outputs }),
+    limitsOf: (limits) => ({ ...limits, rows: limits.outputs }),
+  };
+  return { ...within(operation, shapes), isOverOutputs: true };
+}
+
+interface Shapes {
+  readonly shapeOf: (step: StepShape) => StepShape;
+  readonly limitsOf: (limits: StepLimits) => StepLimits;
+}
+
+/** An operation of steps whose shapes follow from those of other steps. */
+function within(operation: StepOperation, { shapeOf, limitsOf }: Shapes): StepOperation {
+  const { over, prepare, encode, work } = operation;
   return {
     ...operation,
-    isOverOutputs: true,
-    ...(encodeAlone &&
-      { encodeAlone: (pass, step) => encodeAlone(pass, { ...step, rows: step.outputs }) }),
-    prepare: (most) => prepare?.({ ...most, rows: most.outputs }),
-    encode: (pass, step) => encode(pass, { ...step, rows: step.outputs }),
-    work: (step) => work({ ...step, rows: step.outputs }),
+    over: over && {
+      call: over.call,
+      shapeOf: (step) => over.shapeOf(shapeOf(step)),
+      limitsOf: (limits) => over.limitsOf(limitsOf(limits)),
+    },
+    prepare: (limits) => prepare?.(limitsOf(limits)),
+    encode: (pass, step) => encode(pass, shapeOf(step)),
+    work: (step) => work(shapeOf(step)),
   };
 }

@@ -74,18 +74,14 @@ export class Scratch {
     return floatRows(this.allocator(padding), label, rows, columns);
   }
 
-  /** A new value: rows of f32 with sums of squares. See {@linkcode FloatRows.squares}. */
-  floatsWithSquares(
-    label: string,
-    rows: number,
-    columns: number,
-    deferredEpsilon: number,
-  ): FloatRows {
+  /** A new value: rows like others, of f32, with sums of squares. See {@linkcode FloatRows.squares}. */
+  withSquares({ columns, stride, floats }: FloatRows, deferredEpsilon: number): FloatRows {
+    const rows = floats.size / (4 * stride);
     // The sums, which nothing else may overwrite where they are padded, are at a place that depends on
     // the number of rows.
     const isPadded = columns % (4 * GROUP) !== 0;
     const allocator = this.allocator(isPadded ? `squares ${rows} of ${columns}` : "");
-    return floatRows(allocator, label, rows, columns, { deferredEpsilon });
+    return floatRows(allocator, floats.label, rows, columns, { deferredEpsilon });
   }
 
   /** A new value: rows of int8 groups. See {@linkcode QuantizedRows}. */
@@ -105,6 +101,11 @@ export class Scratch {
   /** Lets a value live to the end of the step, so that the host can read it. */
   keep(value: Buffer): void {
     this.#kept.add(value);
+  }
+
+  /** Whether a buffer is a value that lives no longer than its last reader in the list. */
+  isPassing(buffer: Buffer): boolean {
+    return buffer instanceof ScratchValue && !this.#kept.has(buffer);
   }
 
   /** Whether the values have their memory. */

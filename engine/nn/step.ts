@@ -8,6 +8,7 @@ import {
   type Device,
   type FloatRows,
   type Operation,
+  type OperationCall,
   padTo,
   type Pass,
   PLAN_ROW,
@@ -58,6 +59,8 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
   readonly isOverOutputs?: boolean;
   /** The device that runs it. The network sets it. */
   readonly device?: Device;
+  /** The operation as data, if it runs over rows of a step; fuse.ts reads it. */
+  readonly over?: OverRows | undefined;
   /** Prepares all variants that steps within these limits can need; see `Operation.prepare`. */
   readonly prepare?: (most: StepLimits) => void;
   /** Encodes it within a step of which all operations are encoded. */
@@ -71,11 +74,33 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
   readonly work: (step: StepShape) => Work;
 }
 
-/** An operation over all rows of a step. */
-export function overRows(operation: Operation): StepOperation {
+/** An operation over rows of a step, as data. */
+export interface OverRows extends RowShapes {
+  readonly call: OperationCall;
+}
+
+/** The shape of what an operation runs in, such as a network in another one. */
+export interface RowShapes {
+  readonly shapeOf: (step: StepShape) => StepShape;
+  readonly limitsOf: (limits: StepLimits) => Pick<StepLimits, "rows">;
+}
+
+const ALL_ROWS: RowShapes = { shapeOf: (step) => step, limitsOf: (limits) => limits };
+
+/** An operation over all rows of a step, or of the shapes that follow from it. */
+export function overRows(
+  operation: Operation & { readonly call?: OperationCall },
+  { shapeOf, limitsOf }: RowShapes = ALL_ROWS,
+): StepOperation {
+  const { call } = operation;
   return {
-    ...stepOperation(operation, (pass, step) => operation.encode(pass, step.rows)),
-    prepare: ({ rows }) => operation.prepare?.(rows),
+    ...stepOperation(
+      operation,
+      (pass, step) => operation.encode(pass, shapeOf(step).rows),
+      (step) => countsOf(shapeOf(step)),
+    ),
+    over: call && { call, shapeOf, limitsOf },
+    prepare: (limits) => operation.prepare?.(limitsOf(limits).rows),
   };
 }
 

@@ -60,7 +60,7 @@ Deno.test("padded sums of squares share memory with their like alone", () => {
   const values = shapes.map(([rows, columns], i) =>
     i === 4
       ? scratch.floats("x", rows, columns).floats
-      : scratch.floatsWithSquares("x", rows, columns, 1e-5).floats
+      : scratch.withSquares(scratch.floats("x", rows, columns), 1e-5).floats
   );
   scratch.place(values.map((value) => operation("write", [], [value])));
   const [padded, whole, like, other, floats] = values.map((value) => scratch.memoryOf(value));
