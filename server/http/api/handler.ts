@@ -41,6 +41,8 @@ export type Task =
 export interface Translation extends Loading {
   /** One per choice of the answer. */
   tasks: Task[];
+  /** How many choices in a row have the same prompt, which is counted once. Default 1. */
+  answersPerPrompt?: number;
   /** Most tokens of thinking that the body asks for, where the server enforces that. */
   thinkingBudget?: number;
   /** What is done in another way than the body asks, a sentence each. */
@@ -195,7 +197,7 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
     signal,
     run: (loaded, aborted) => {
       const signals = { signal: aborted, answerNow };
-      return told(runAll(loaded, translation.tasks, signals, endpoint.adapt), translation);
+      return told(runAll(loaded, translation, signals, endpoint.adapt), translation);
     },
   }).catch((error) => {
     request[Symbol.dispose]();
@@ -249,12 +251,12 @@ function enforceThinkingBudget(tasks: readonly Task[], asked: number | undefined
 
 function runAll(
   model: ChatModel,
-  tasks: readonly Task[],
+  { tasks, answersPerPrompt }: Translation,
   signals: Signals,
   adapt: Endpoint<RequestBody, unknown>["adapt"],
 ): AsyncIterable<ChatEvent> {
   const [first, ...others] = tasks.map((task) => () => run(model, task, signals, adapt));
-  return others.length === 0 ? first!() : mergeChoices([first!, ...others]);
+  return others.length === 0 ? first!() : mergeChoices([first!, ...others], answersPerPrompt);
 }
 
 function run(

@@ -12,9 +12,11 @@ export type IndexedEvent = ChatEvent & { choice?: number };
  * that the last one has those of the whole. If one fails, the others end too.
  *
  * @param starts begin a continuation each
+ * @param perPrompt how many in a row have the same prompt, whose tokens count once
  */
 export async function* mergeChoices(
   starts: readonly (() => AsyncIterable<ChatEvent>)[],
+  perPrompt = 1,
 ): AsyncGenerator<IndexedEvent> {
   const sources: AsyncIterator<ChatEvent>[] = [];
   const next = (choice: number) => {
@@ -35,13 +37,24 @@ export async function* mergeChoices(
       if (done) continue;
       // It goes to the end of the map, so that the one that has waited longest comes first.
       pending.set(choice, next(choice));
-      if (value.type !== "done") yield { ...value, choice };
-      else yield { ...value, choice, usage: usage = add(usage, value.usage) };
+      if (value.type !== "done") {
+        yield { ...value, choice };
+        continue;
+      }
+      const own = choice % perPrompt === 0 ? value.usage : withoutPrompt(value.usage);
+      yield { ...value, choice, usage: usage = add(usage, own) };
     }
   } finally {
     await Promise.allSettled(sources.map((source) => source.return?.()));
     await Promise.allSettled(pending.values());
   }
+}
+
+/** The counts of an answer to a prompt that another one counts. */
+function withoutPrompt(
+  { fromMemoryTokens: _memory, fromDiskTokens: _disk, ...usage }: Usage,
+): Usage {
+  return { ...usage, promptTokens: 0, cachedTokens: 0 };
 }
 
 /** The sum of the counts, and the longest of the times, since all run at once. */

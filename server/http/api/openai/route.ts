@@ -22,7 +22,11 @@ import {
 const chat: Endpoint<ChatBody, CompletionRecord<ChatChunk>> = {
   validate: createValidator(openAiChatSchema),
   translate: translateChat,
-  encoder: (head, body) => new ChatEncoder(head, body.stream_options?.include_usage ?? false),
+  encoder: (head, body, { tasks }) =>
+    new ChatEncoder(head, {
+      choices: tasks.length,
+      tellsUsage: body.stream_options?.include_usage ?? false,
+    }),
   stream: sseResponse,
   failure: withParam,
 };

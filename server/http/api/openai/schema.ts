@@ -35,7 +35,6 @@ const common = {
   model: text,
   stream: flag,
   stream_options: streamOptions,
-  n: integer,
   logit_bias: { type: ["object", "null"] },
   verbosity: only(["medium"], "say in the instructions how long an answer is to be"),
 } as const;
@@ -47,6 +46,7 @@ export type OpenAiBody = BodyOf<typeof request>;
 
 /** Members of both kinds of completions. */
 const completion = {
+  n: integer,
   metadata: { description: "Accepted and without effect." },
   store: { description: "Accepted and without effect: completions are not kept." },
 } as const;

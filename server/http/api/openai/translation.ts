@@ -6,6 +6,7 @@ import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
 import type { ResponseFormat } from "../formats.ts";
 import { readWishes, type Wishes } from "../wishes.ts";
 import type { Given } from "../../body/schema.ts";
+import type { Task, Translation } from "../handler.ts";
 import { refusal } from "./errors.ts";
 import type { OpenAiBody } from "./schema.ts";
 
@@ -20,12 +21,47 @@ export function readCommon(
   info: ModelInfo,
   formats: Record<string, ResponseFormat | undefined> = {},
 ): Wishes {
-  const { n, logit_bias: bias } = body;
-  if (n != null && n !== 1) throw refusal("n must be 1: one answer per request", "n");
+  const { logit_bias: bias } = body;
   if (bias && Object.keys(bias).length > 0) {
     throw refusal("logit_bias: not available yet", "logit_bias");
   }
   return readWishes(body, info, { defaults: { temperature: 1, top_p: 1 }, formats });
+}
+
+/** Most answers of one request. */
+const MOST_ANSWERS = 256;
+
+/**
+ * The tasks of several answers to each prompt, those to one prompt in a row. A seed is that of the
+ * first; the others have the next ones, so that they differ.
+ *
+ * @param count `n` of the body
+ * @param tasks one for each prompt
+ * @throws {HttpError} 400 if that is out of range
+ */
+export function readAnswers(
+  count: Given<number>,
+  tasks: readonly Task[],
+): Pick<Translation, "tasks" | "answersPerPrompt"> {
+  const answersPerPrompt = count ?? 1;
+  if (answersPerPrompt < 1) throw refusal("n must be at least 1", "n");
+  if (answersPerPrompt * tasks.length > MOST_ANSWERS) {
+    throw refusal(`n: at most ${MOST_ANSWERS} answers per request, to all prompts together`, "n");
+  }
+  const indices = Array.from({ length: answersPerPrompt }, (_, index) => index);
+  return {
+    tasks: tasks.flatMap((task) => indices.map((index) => withLaterSeed(task, index))),
+    answersPerPrompt,
+  };
+}
+
+function withLaterSeed(task: Task, index: number): Task {
+  const { seed } = task.request;
+  if (index === 0 || seed === undefined || seed < 0) return task;
+  const later = { seed: seed + index };
+  return task.kind === "chat"
+    ? { ...task, request: { ...task.request, ...later } }
+    : { ...task, request: { ...task.request, ...later } };
 }
 
 /**

@@ -62,8 +62,9 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   max_completion_tokens: "Most tokens of the answer; goes before max_tokens.",
   max_output_tokens: "Most tokens of the answer. Default: up to its end.",
   max_tool_calls: "Always null: there is no such limit.",
-  n: "How many answers; only 1 can be had. Default 1.",
-  best_of: "Of how many answers the best is taken; only 1 can be had. Default 1.",
+  n: "How many answers to each prompt, side by side; seeds of the later ones follow that of the " +
+    "first. Default 1.",
+  best_of: "Of how many answers the best n are taken; only all n can be had. Default n.",
   echo: "Put the prompt before the answer; not with logprobs. Default false.",
   logit_bias: "Refused, unless it is empty.",
   functions: "Refused: the older form of tools.",

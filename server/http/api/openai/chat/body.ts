@@ -11,7 +11,7 @@ import {
 import { imageReader } from "../../images.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../errors.ts";
-import { readAlternatives, readCommon } from "../translation.ts";
+import { readAlternatives, readAnswers, readCommon } from "../translation.ts";
 import type { Translation } from "../../handler.ts";
 import type { ChatBody, WireMessage } from "../schema.ts";
 import { readTools, refuseOtherTools } from "../../tool_choice.ts";
@@ -45,7 +45,7 @@ export function translateChat(body: ChatBody, info: ModelInfo): Translation {
     truncate: body.truncate ?? false,
     ...(body.return_progress && body.stream && { progress: true }),
   };
-  return { ...around, tasks: [{ kind: "chat", request }] };
+  return { ...around, ...readAnswers(body.n, [{ kind: "chat", request }]) };
 }
 
 function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {

@@ -24,54 +24,97 @@ import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
 import { type Deviations, toDeviations } from "../../deviations.ts";
 import { toProgress } from "../../options.ts";
 
+/** One of the answers so far. */
+class Choice {
+  /** The calls that are whole, and the one that is not yet. */
+  readonly calls: ToolCall[] = [];
+  call: ToolCall | undefined;
+  callCount = 0;
+  isBegun = false;
+  text = "";
+  reasoning = "";
+  /** Log-probabilities of the text, where they are wanted. */
+  logprobs: ChatLogprobs | undefined;
+  done: DoneEvent | undefined;
+
+  /** @param index its place among the answers */
+  constructor(readonly index: number) {}
+
+  /** Why it has ended. */
+  get reason(): ChatFinish {
+    const { reason } = this.done!;
+    return reason === "stop" && this.calls.length > 0 ? "tool_calls" : reason;
+  }
+
+  /** The whole answer. */
+  whole(): ChatCompletion["choices"][number] {
+    const { index, calls } = this;
+    return {
+      index,
+      message: {
+        role: "assistant",
+        content: this.text === "" && calls.length > 0 ? null : this.text,
+        refusal: null,
+        ...(this.reasoning && { reasoning: this.reasoning }),
+        ...(calls.length > 0 && { tool_calls: calls }),
+      },
+      logprobs: this.logprobs ?? null,
+      finish_reason: this.reason,
+    };
+  }
+}
+
+/** How chat completions are written. */
+export interface ChatOptions {
+  /** Number of answers. */
+  choices: number;
+  /** Whether a stream ends with the counts. */
+  tellsUsage: boolean;
+}
+
 /** A chat completion. */
 export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
   readonly #head: Pick<ChatChunk, "id" | "created" | "model" | "system_fingerprint">;
   readonly #tellsUsage: boolean;
-  /** The calls that are whole, and the one that is not yet. */
-  readonly #calls: ToolCall[] = [];
-  #call: ToolCall | undefined;
-  #callCount = 0;
-  #isBegun = false;
-  #text = "";
-  #reasoning = "";
-  /** Log-probabilities of the text, where they are wanted. */
-  #logprobs: ChatLogprobs | undefined;
+  readonly #choices: readonly Choice[];
+  /** The last end of an answer. Each has the counts of all answers that have ended so far. */
   #done: DoneEvent | undefined;
 
-  /** @param tellsUsage whether a stream ends with the counts */
-  constructor({ id, model, now }: AnswerHead, tellsUsage: boolean) {
+  constructor({ id, model, now }: AnswerHead, { choices, tellsUsage }: ChatOptions) {
     const fixed = { created: toSeconds(now()), model, system_fingerprint: SYSTEM_FINGERPRINT };
     this.#head = { id: `chatcmpl-${id}`, ...fixed };
     this.#tellsUsage = tellsUsage;
+    this.#choices = Array.from({ length: choices }, (_, index) => new Choice(index));
   }
 
   add(event: ChoiceEvent): CompletionEvent<ChatChunk>[] {
+    const choice = this.#choices[event.choice ?? 0]!;
+    const { index } = choice;
     switch (event.type) {
       case "start":
-        return [this.#chunk({})];
+        return [this.#chunk(choice, {})];
       case "progress":
-        return [this.#event([{ index: 0, delta: {}, finish_reason: null }], toProgress(event))];
+        return [this.#event([{ index, delta: {}, finish_reason: null }], toProgress(event))];
       case "text":
-        this.#text += event.text;
-        return [this.#chunk({ content: event.text }, null, this.#tell(event.logprobs))];
+        choice.text += event.text;
+        return [this.#chunk(choice, { content: event.text }, null, tell(choice, event.logprobs))];
       case "thinking":
-        this.#reasoning += event.text;
-        return [this.#chunk({ reasoning: event.text })];
+        choice.reasoning += event.text;
+        return [this.#chunk(choice, { reasoning: event.text })];
       case "callStart":
-        return [this.#beginCall(event)];
+        return [this.#beginCall(choice, event)];
       case "callArguments":
-        return [this.#addArguments(event.json)];
+        return [this.#addArguments(choice, event.json)];
       case "callEnd": {
-        const call = this.#call!;
-        this.#calls.push(call);
+        const call = choice.call!;
+        choice.calls.push(call);
         // The arguments of a call that came as a whole were not told in pieces.
         if (call.function.arguments) return [];
-        return [this.#addArguments(JSON.stringify(event.arguments))];
+        return [this.#addArguments(choice, JSON.stringify(event.arguments))];
       }
       case "done":
-        this.#done = event;
-        return this.#end(event);
+        choice.done = this.#done = event;
+        return this.#end(choice, event);
     }
   }
 
@@ -81,64 +124,50 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
 
   whole(): ChatCompletion {
     const done = this.#done!;
-    const calls = this.#calls;
-    const message: ChatCompletion["choices"][number]["message"] = {
-      role: "assistant",
-      content: this.#text === "" && calls.length > 0 ? null : this.#text,
-      refusal: null,
-      ...(this.#reasoning && { reasoning: this.#reasoning }),
-      ...(calls.length > 0 && { tool_calls: calls }),
-    };
+    const notes = new Set(this.#choices.flatMap((choice) => choice.done?.notes ?? []));
     return {
       ...this.#head,
       object: "chat.completion",
-      choices: [{
-        index: 0,
-        message,
-        logprobs: this.#logprobs ?? null,
-        finish_reason: this.#reasonOf(done),
-      }],
+      choices: this.#choices.map((choice) => choice.whole()),
       usage: toUsage(done.usage),
-      ...toDeviations(done),
+      ...toDeviations({ ...done, ...(notes.size > 0 && { notes: [...notes] }) }),
     };
   }
 
-  #beginCall({ id, name }: { id: string; name: string }): CompletionEvent<ChatChunk> {
+  #beginCall(
+    choice: Choice,
+    { id, name }: { id: string; name: string },
+  ): CompletionEvent<ChatChunk> {
     const call: ToolCall = {
-      index: this.#callCount++,
+      index: choice.callCount++,
       id,
       type: "function",
       function: { name, arguments: "" },
     };
-    this.#call = call;
-    return this.#chunk({ tool_calls: [structuredClone(call)] });
+    choice.call = call;
+    return this.#chunk(choice, { tool_calls: [structuredClone(call)] });
   }
 
-  #addArguments(json: string): CompletionEvent<ChatChunk> {
-    const call = this.#call!;
+  #addArguments(choice: Choice, json: string): CompletionEvent<ChatChunk> {
+    const call = choice.call!;
     call.function.arguments += json;
-    return this.#chunk({ tool_calls: [{ index: call.index, function: { arguments: json } }] });
-  }
-
-  /** The member with the log-probabilities of text. OpenAI has none for thinking and calls. */
-  #tell(logprobs: readonly TokenLogprob[] | undefined): { logprobs?: ChatLogprobs } {
-    if (!logprobs) return {};
-    const content = toLogprobs(logprobs);
-    this.#logprobs ??= { content: [], refusal: null };
-    this.#logprobs.content.push(...content);
-    return { logprobs: { content, refusal: null } };
+    return this.#chunk(choice, {
+      tool_calls: [{ index: call.index, function: { arguments: json } }],
+    });
   }
 
   #chunk(
+    choice: Choice,
     delta: ChatDelta,
     finish: ChatFinish | null = null,
     told: { logprobs?: ChatLogprobs } = {},
     extras: Deviations = {},
   ): CompletionEvent<ChatChunk> {
-    const beginning: ChatDelta = this.#isBegun ? {} : { role: "assistant", content: "" };
-    this.#isBegun = true;
+    const { index, isBegun } = choice;
+    const beginning: ChatDelta = isBegun ? {} : { role: "assistant", content: "" };
+    choice.isBegun = true;
     const whole = { ...beginning, ...delta };
-    return this.#event([{ index: 0, delta: whole, ...told, finish_reason: finish }], extras);
+    return this.#event([{ index, delta: whole, ...told, finish_reason: finish }], extras);
   }
 
   #event(
@@ -155,16 +184,22 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
     return { data };
   }
 
-  #end(done: DoneEvent): CompletionEvent<ChatChunk>[] {
+  #end(choice: Choice, done: DoneEvent): CompletionEvent<ChatChunk>[] {
+    const last = this.#chunk(choice, {}, choice.reason, {}, toDeviations(done));
+    if (this.#choices.some((one) => one.done === undefined)) return [last];
     const usage = { usage: toUsage(done.usage) };
-    return [
-      this.#chunk({}, this.#reasonOf(done), {}, toDeviations(done)),
-      ...(this.#tellsUsage ? [this.#event([], usage)] : []),
-      { data: "[DONE]" },
-    ];
+    return [last, ...(this.#tellsUsage ? [this.#event([], usage)] : []), { data: "[DONE]" }];
   }
+}
 
-  #reasonOf({ reason }: DoneEvent): ChatFinish {
-    return reason === "stop" && this.#calls.length > 0 ? "tool_calls" : reason;
-  }
+/** The member with the log-probabilities of text. OpenAI has none for thinking and calls. */
+function tell(
+  choice: Choice,
+  logprobs: readonly TokenLogprob[] | undefined,
+): { logprobs?: ChatLogprobs } {
+  if (!logprobs) return {};
+  const content = toLogprobs(logprobs);
+  choice.logprobs ??= { content: [], refusal: null };
+  choice.logprobs.content.push(...content);
+  return { logprobs: { content, refusal: null } };
 }

@@ -6,7 +6,7 @@
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import type { EngineOptions } from "../../options.ts";
 import { refusal } from "../errors.ts";
-import { readAlternatives, readCommon } from "../translation.ts";
+import { readAlternatives, readAnswers, readCommon } from "../translation.ts";
 import type { Task, Translation } from "../../handler.ts";
 import type { CompletionBody } from "../schema.ts";
 
@@ -30,12 +30,13 @@ export function translateCompletion(body: CompletionBody, info: ModelInfo): Tran
   const { logprobs } = body;
   const engine = { ...common, ...readAlternatives(logprobs != null, logprobs, "logprobs") };
   const tasks = prompts.map((prompt) => toTask(prompt, body, info, engine));
-  return { ...around, tasks };
+  return { ...around, ...readAnswers(body.n, tasks) };
 }
 
-/** The texts that `echo` gives out before the continuations. */
-export function echoedPrompts({ prompt, echo }: CompletionBody): string[] {
-  return echo ? readPrompts(prompt) as string[] : [];
+/** The texts that `echo` gives out before the continuations, one for each of these. */
+export function echoedPrompts({ prompt, echo, n }: CompletionBody): string[] {
+  if (!echo) return [];
+  return (readPrompts(prompt) as string[]).flatMap((text) => Array<string>(n ?? 1).fill(text));
 }
 
 function refuse(body: CompletionBody, info: ModelInfo, prompts: Prompt[]): void {
@@ -44,8 +45,8 @@ function refuse(body: CompletionBody, info: ModelInfo, prompts: Prompt[]): void 
   if (body.suffix && !info.fillsInMiddle) {
     throw refusal(`"${model}" does not support insert`, "suffix");
   }
-  if (body.best_of != null && body.best_of !== 1) {
-    throw refusal("best_of must be 1: one answer per prompt", "best_of");
+  if (body.best_of != null && body.best_of !== (body.n ?? 1)) {
+    throw refusal("best_of must be the same as n: all answers are given", "best_of");
   }
   if (body.echo && body.logprobs != null) {
     throw refusal("echo: log-probabilities of prompts are not available", "echo");

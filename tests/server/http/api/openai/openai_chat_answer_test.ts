@@ -142,3 +142,22 @@ Deno.test("a client that cancels a stream ends the generation", async () => {
   await reader.cancel();
   await until(() => ended && manager.running().length === 0);
 });
+
+Deno.test("calls and thinking of several answers stay apart in whole answers and streams", async () => {
+  const { post } = createTestApp({ ...able, script: thinksAndCalls });
+  const ask = { model: "tiny", messages, n: 2 };
+  const { choices } = await (await post(path, ask)).json();
+  assertEquals(choices.length, 2);
+  assertEquals(choices[1], { ...choices[0], index: 1 });
+  assertEquals(choices[0].message.tool_calls.length, 2);
+
+  const events = await readEvents(await post(path, { ...ask, stream: true }));
+  assertEquals(events.filter(({ data }) => data === "[DONE]").length, 1);
+  assertEquals(events.at(-1)!.data, "[DONE]");
+  const pieces = events.slice(0, -1).flatMap(({ data }) => data.choices);
+  const ofChoice = (index: number) =>
+    pieces.filter((piece) => piece.index === index).map((piece) => ({ ...piece, index: 0 }));
+  assertEquals(ofChoice(0), ofChoice(1));
+  assertEquals(ofChoice(1)[0]!.delta.role, "assistant");
+  assertEquals(ofChoice(1).at(-1)!.finish_reason, "tool_calls");
+});

@@ -151,7 +151,7 @@ Deno.test("the openai client gets errors with their class, code and member", asy
     client.chat.completions.create({ model: "tiny", messages, ...members });
   const unknown = await assertRejects(ask({ model: "nope" }), NotFoundError, "'nope' not found");
   assertEquals(unknown.code, "model_not_found");
-  const refused = await assertRejects(ask({ n: 3 }), BadRequestError, "n must be 1");
+  const refused = await assertRejects(ask({ n: 0 }), BadRequestError, "n must be at least 1");
   assertEquals([refused.param, refused.type], ["n", "invalid_request_error"]);
 });
 

@@ -198,6 +198,49 @@ Deno.test("completions continue texts and token ids side by side as each alone",
   assertEquals(ids.usage!.completion_tokens, 12);
 });
 
+Deno.test("several answers to a prompt are those to one seed after the other, and count it once", async () => {
+  const ask = { ...sampling, max_completion_tokens: 12, messages };
+  const singles = await Promise.all(
+    [7, 8, 9].map((seed) => client.chat.completions.create({ ...ask, seed })),
+  );
+  const texts = singles.map(({ choices }) => choices[0]!.message.content);
+  assert(new Set(texts).size > 1, "seeds change nothing");
+  const { choices, usage } = await client.chat.completions.create({ ...ask, n: 3 });
+  assertEquals(choices.map(({ index }) => index), [0, 1, 2]);
+  assertEquals(choices.map(({ message }) => message.content), texts);
+  const made = singles.reduce((sum, one) => sum + one.usage!.completion_tokens, 0);
+  const read = singles[0]!.usage!.prompt_tokens;
+  assertEquals([usage!.prompt_tokens, usage!.completion_tokens], [read, made]);
+  assertEquals(usage!.total_tokens, read + made);
+
+  const stream = client.chat.completions.stream({
+    ...ask,
+    n: 3,
+    stream_options: { include_usage: true },
+  });
+  const streamed = (await stream.finalChatCompletion()).choices;
+  assertEquals(streamed.map(({ message }) => message.content), texts);
+  assertEquals((await stream.totalUsage()).total_tokens, read + made);
+});
+
+Deno.test("several answers to several prompts stand in the order of the prompts", async () => {
+  const ask = { model, temperature: 1, seed: 7, max_tokens: 6, prompt: ["One", "Two"] };
+  const alone = (seed: number, prompt: string) =>
+    client.completions.create({ ...ask, seed, prompt, echo: true });
+  const singles = [
+    await alone(7, "One"),
+    await alone(8, "One"),
+    await alone(7, "Two"),
+    await alone(8, "Two"),
+  ];
+  const both = await client.completions.create({ ...ask, n: 2, best_of: 2, echo: true });
+  assertEquals(both.choices.map(({ text }) => text), singles.map((one) => one.choices[0]!.text));
+  const sum = (of: "prompt_tokens" | "completion_tokens", some: typeof singles) =>
+    some.reduce((total, one) => total + one.usage![of], 0);
+  assertEquals(both.usage!.prompt_tokens, sum("prompt_tokens", [singles[0]!, singles[2]!]));
+  assertEquals(both.usage!.completion_tokens, sum("completion_tokens", singles));
+});
+
 Deno.test("what cannot be enforced or does not fit is refused before an answer begins", async () => {
   const pattern = { type: "object", properties: { a: { type: "string", pattern: "(" } } };
   const refuse = (members: object) =>
