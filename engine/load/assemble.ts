@@ -21,6 +21,7 @@ import {
   hasBidirectionalImages,
   type LoadedVision,
   loadVision,
+  provedEncoder,
 } from "../vision/mod.ts";
 import type { Placement } from "../weights/mod.ts";
 
@@ -195,6 +196,7 @@ export async function assemble(
   const parts: readonly ProvedPart[] = [
     { file: gguf, prove: () => prove({ ...built, device, isEncoder: encoder }, buildTwin) },
     ...drafting ? [drafting.network] : [],
+    ...found && vision ? [provedEncoder(found.file, vision.encoder)] : [],
   ];
   network.place();
   await proof?.restore();

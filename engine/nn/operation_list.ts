@@ -304,7 +304,7 @@ interface Shapes {
 
 /** An operation of steps whose shapes follow from those of other steps. */
 function within(operation: StepOperation, { shapeOf, limitsOf }: Shapes): StepOperation {
-  const { over, prepare, encode, work } = operation;
+  const { over, prepare, encode, work, rowsOf = ({ rows }: StepShape) => rows } = operation;
   return {
     ...operation,
     over: over && {
@@ -312,6 +312,7 @@ function within(operation: StepOperation, { shapeOf, limitsOf }: Shapes): StepOp
       shapeOf: (step) => over.shapeOf(shapeOf(step)),
       limitsOf: (limits) => over.limitsOf(limitsOf(limits)),
     },
+    rowsOf: (step) => rowsOf(shapeOf(step)),
     prepare: (limits) => prepare?.(limitsOf(limits)),
     encode: (pass, step) => encode(pass, shapeOf(step)),
     work: (step) => work(shapeOf(step)),

@@ -57,6 +57,8 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
   readonly layer?: number | undefined;
   /** Whether its rows are only those whose output is wanted. */
   readonly isOverOutputs?: boolean;
+  /** Rows that it writes in a step. Missing: all rows of the step. */
+  readonly rowsOf?: (step: StepShape) => number;
   /** The device that runs it. The network sets it. */
   readonly device?: Device;
   /** The operation as data, if it runs over rows of a step; fuse.ts reads it. */

@@ -33,3 +33,17 @@ export function compare(actual: Float32Array, expected: Float32Array): Distance 
   if (power === 0) return { error: Infinity, greatest: Infinity };
   return { error: noise / power, greatest: greatest / Math.sqrt(power / expected.length) };
 }
+
+/** Whether values are no further off than they may be. */
+export function isWithin(distance: Distance, bound: Distance): boolean {
+  return distance.error <= bound.error && distance.greatest <= bound.greatest;
+}
+
+/** A sentence about a distance. */
+export function describe({ error, greatest }: Distance): string {
+  return Number.isFinite(error)
+    ? `off by ${error.toPrecision(2)} of the power, and by up to ${
+      greatest.toPrecision(2)
+    } times the mean value`
+    : "values are not finite";
+}

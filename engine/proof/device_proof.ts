@@ -4,7 +4,7 @@
 
 import type { Device } from "../../kernels/mod.ts";
 import { type DeviceFault, ProofFile, type ProofOptions } from "../tuning/mod.ts";
-import type { Proof } from "./prove.ts";
+import type { Proof } from "./judgement.ts";
 
 /** A model to prove its device by. */
 export interface ProvableModel {

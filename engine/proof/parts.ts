@@ -1,7 +1,7 @@
 // The parts of a model that are proved beside it: what drafts for it, and its encoder of images.
 
 import type { GgufFile } from "../gguf/mod.ts";
-import type { Proof } from "./prove.ts";
+import type { Proof } from "./judgement.ts";
 
 /** A part of a model. */
 export interface ProvedPart {

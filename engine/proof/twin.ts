@@ -5,15 +5,18 @@
 import { type Device, openDevice, openDryDevice } from "../../kernels/mod.ts";
 import { type GgufFile, noTensorBytes, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import type { ChooseTokens, StepLimits } from "../nn/mod.ts";
-import { layerOf, type Placement } from "../weights/mod.ts";
+import type { Placement } from "../weights/mod.ts";
 import type { ProvedLayers } from "./layers.ts";
 import type { ProvedNetwork } from "./subject.ts";
+
+/** Opens the bytes of a file's tensors. */
+export type OpenTensors = (gguf: GgufFile) => Promise<TensorBytes>;
 
 /** The options by which a twin is built, besides those of its model. */
 export interface TwinOptions {
   readonly limits: StepLimits;
   readonly cacheBlocks: number;
-  readonly openTensors: (gguf: GgufFile) => Promise<TensorBytes>;
+  readonly openTensors: OpenTensors;
   readonly chooseTokens: ChooseTokens;
 }
 
@@ -22,6 +25,39 @@ export type BuildTwin = (
   placement: Placement,
   options: TwinOptions,
 ) => Promise<ProvedNetwork>;
+
+/** Where a twin's tensors are, and how they are read. */
+export interface TwinPlacement {
+  readonly placementOn: (device: Device) => Placement;
+  readonly openTensors: OpenTensors;
+}
+
+/** The placement of some layers on a device; the others are on a dry one, without weights. */
+export function placeSome(layers: ProvedLayers): TwinPlacement {
+  const isWanted = (tensor: string) => {
+    const [, layer] = /^(?:v\.)?blk\.(\d+)\./.exec(tensor) ?? [];
+    return layer === undefined || layers.has(Number(layer));
+  };
+  return {
+    placementOn(device) {
+      const dry = openDryDevice(device.profile);
+      return {
+        top: device,
+        deviceOf: (tensor) => isWanted(tensor) ? device : dry,
+        handOver: () => ({ encode() {} }),
+      };
+    },
+    async openTensors(gguf) {
+      const reader = await TensorReader.open(gguf);
+      const sourceOf = (name: string): TensorBytes => isWanted(name) ? reader : noTensorBytes;
+      return {
+        chunks: (tensor, ...rest) => sourceOf(tensor.name).chunks(tensor, ...rest),
+        read: (tensor, ...rest) => sourceOf(tensor.name).read(tensor, ...rest),
+        [Symbol.dispose]: () => reader.close(),
+      };
+    },
+  };
+}
 
 /** A model's layers on the CPU. Disposing of it frees all its memory. */
 export interface Twin extends ProvedNetwork, Disposable {
@@ -36,34 +72,12 @@ export async function openTwin(
 ): Promise<Twin> {
   const device = await openDevice({ kind: "cpu" });
   try {
-    const dry = openDryDevice(device.profile);
-    const isWanted = (tensor: string) => {
-      const layer = layerOf(tensor);
-      return layer < 0 || layers.has(layer);
-    };
-    const placement: Placement = {
-      top: device,
-      deviceOf: (tensor) => isWanted(tensor) ? device : dry,
-      handOver: () => ({ encode() {} }),
-    };
-    const built = await build(placement, {
-      ...options,
-      openTensors: async (gguf) => onlySome(await TensorReader.open(gguf), isWanted),
-    });
+    const { placementOn, openTensors } = placeSome(layers);
+    const built = await build(placementOn(device), { ...options, openTensors });
     await built.network.prepare();
     return { ...built, device, [Symbol.dispose]: () => device[Symbol.dispose]() };
   } catch (error) {
     device[Symbol.dispose]();
     throw error;
   }
-}
-
-/** The bytes of some tensors; those of the others are zeros. */
-function onlySome(reader: TensorReader, isWanted: (name: string) => boolean): TensorBytes {
-  const sourceOf = (name: string): TensorBytes => isWanted(name) ? reader : noTensorBytes;
-  return {
-    chunks: (tensor, ...rest) => sourceOf(tensor.name).chunks(tensor, ...rest),
-    read: (tensor, ...rest) => sourceOf(tensor.name).read(tensor, ...rest),
-    [Symbol.dispose]: () => reader.close(),
-  };
 }

@@ -20,8 +20,9 @@ export class TwinSteps {
     columns: readonly number[] = [],
   ) {
     this.#device = device;
-    this.#operations = operations;
-    this.#keys = outputKeys(operations);
+    // What layers on the dry device would get.
+    this.#operations = operations.filter(({ name }) => name !== "hand over");
+    this.#keys = outputKeys(this.#operations);
     this.#columns = columns;
   }
 

@@ -23,8 +23,8 @@ export function outputKeys(operations: readonly StepOperation[]): Map<StepOperat
 }
 
 /** Rows that an operation writes in a step. */
-export function rowsOf({ isOverOutputs }: StepOperation, { rows, outputs }: StepShape): number {
-  return isOverOutputs ? outputs : rows;
+export function rowsOf({ rowsOf }: StepOperation, step: StepShape): number {
+  return rowsOf?.(step) ?? step.rows;
 }
 
 /** Rows without their padding. */

@@ -7,8 +7,9 @@ import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from ".
 import { nextTask } from "../async.ts";
 import { isCancelled, throwIfCancelled } from "../cancellation.ts";
 import { RowReadback } from "../nn/mod.ts";
+import type { EncoderStep } from "../proof/mod.ts";
 import type { LoadProgress } from "../types/mod.ts";
-import { wholeOn } from "../weights/mod.ts";
+import { type Placement, wholeOn } from "../weights/mod.ts";
 import { ImageBuilder } from "./network/builder.ts";
 import type { BuiltEncoder, VisionFamily } from "./network/family.ts";
 import { readMerge } from "./preprocess/mod.ts";
@@ -30,6 +31,8 @@ export interface ImageEncoderOptions {
   most?: number;
   /** Opens the source of the weights. Default: the file. */
   openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
+  /** Where its weights and operations are, by the device that it is loaded on. Default: all there. */
+  placementOn?: (device: Device) => Placement;
   onProgress?: (progress: LoadProgress) => void;
   signal?: AbortSignal;
 }
@@ -50,6 +53,7 @@ interface Parts {
   readonly family: VisionFamily;
   readonly config: VisionConfig;
   readonly weights: VisionWeights;
+  readonly placementOn: (device: Device) => Placement;
   readonly exact: boolean;
   readonly most: number;
   readonly hasClassToken: boolean;
@@ -88,7 +92,7 @@ export class ImageEncoder implements Disposable {
     options: ImageEncoderOptions = {},
   ): Promise<ImageEncoder> {
     const { gguf, family } = readEncoderHeader(file);
-    const { exact = true, most = MOST_PATCHES } = options;
+    const { exact = true, most = MOST_PATCHES, placementOn = wholeOn } = options;
     const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
     const config = new VisionConfig(new MetadataReader(gguf), gguf.path, "clip.vision");
     checkEncoder(gguf, config);
@@ -97,9 +101,9 @@ export class ImageEncoder implements Disposable {
     using resources = new DisposableStack();
     const own = resources.use(device.share());
     using reader = await openTensors(gguf);
-    const weights = new VisionWeights(wholeOn(own), gguf, reader, options);
+    const weights = new VisionWeights(placementOn(own), gguf, reader, options);
     const hasClassToken = family.classToken?.(gguf, config) ?? false;
-    const parts = { family, config, weights, exact, most, hasClassToken };
+    const parts = { family, config, weights, placementOn, exact, most, hasClassToken };
     const network = await buildNetwork(parts, options.patches ?? Math.min(usual, most));
     network.image.checkAllTaken(family.readsSomeLayers ?? false);
     resources.move();
@@ -109,6 +113,16 @@ export class ImageEncoder implements Disposable {
   /** The encoder's family. */
   get family(): VisionFamily {
     return this.#parts.family;
+  }
+
+  /** Most patches of an image. */
+  get most(): number {
+    return this.#network?.image.onlyPatches ?? this.#parts.most;
+  }
+
+  /** How it divides images into patches. */
+  get layout(): PatchLayout {
+    return layoutOf(this.#parts);
   }
 
   /** The numbers of the file. */
@@ -129,7 +143,7 @@ export class ImageEncoder implements Disposable {
 
   /** Tokens of an image. Its sides must be multiples of a token's side. */
   tokensOf({ width, height }: ImageSize): number {
-    const { patchSize, merge } = layoutOf(this.#parts);
+    const { patchSize, merge } = this.layout;
     const lines = height / (patchSize * merge);
     return lines * width / (patchSize * merge) + (this.#breaksLines ? lines - 1 : 0);
   }
@@ -149,6 +163,16 @@ export class ImageEncoder implements Disposable {
     return encoded;
   }
 
+  /**
+   * Writes an image, and gives the operations that encode it, to run one by one. Nothing else may be
+   * encoded meanwhile. It may have fewer patches than the images that the encoder is for. Errors: those
+   * of encode().
+   */
+  async operationsFor(pixels: Float32Array, size: ImageSize): Promise<EncoderStep> {
+    const { device, image, grid } = await this.#write(pixels, size);
+    return { device, operations: image.network.operations("hidden"), shape: image.stepOf(grid) };
+  }
+
   /** Frees all memory. Only allowed while no image is being encoded. */
   [Symbol.dispose](): void {
     this.#network?.device[Symbol.dispose]();
@@ -161,18 +185,13 @@ export class ImageEncoder implements Disposable {
     signal: AbortSignal | undefined,
   ): Promise<Float32Array> {
     throwIfCancelled(signal);
-    const { family } = this.#parts;
-    const grid = new PatchGrid(size, layoutOf(this.#parts));
-    const expected = 3 * size.width * size.height;
-    if (pixels.length !== expected) {
-      throw new RangeError(`Cannot encode ${pixels.length} values: the image has ${expected}`);
+    const { grid, device, image, built, readback } = await this.#write(pixels, size);
+    if (grid.patches !== (image.onlyPatches ?? grid.patches)) {
+      throw new RangeError(
+        `Cannot encode an image of ${grid.columns} x ${grid.rows} patches: ` +
+          `this encoder takes ${image.onlyPatches}`,
+      );
     }
-    const { device, image, built, readback } = await this.#networkFor(grid);
-    device.check();
-    const { scale = 1, offset = 0 } = family.pixels ?? {};
-    const scaled = family.pixels ? pixels.map((value) => scale * value + offset) : pixels;
-    const rows = grid.patches + image.options.extraRows;
-    device.write(image.pixels.floats, 0, grid.cut(scaled, rows));
     let commands = device.record();
     for (const encode of image.parts(grid)) {
       commands.pass(encode);
@@ -188,6 +207,24 @@ export class ImageEncoder implements Disposable {
     device.submit(commands.finish());
     const embeddings = await readback.read(grid.tokens);
     return built.finish?.(embeddings, grid) ?? embeddings;
+  }
+
+  /** Writes an image for the network that encodes it. */
+  async #write(pixels: Float32Array, size: ImageSize): Promise<BuiltNetwork & { grid: PatchGrid }> {
+    const { family } = this.#parts;
+    const grid = new PatchGrid(size, this.layout);
+    const expected = 3 * size.width * size.height;
+    if (pixels.length !== expected) {
+      throw new RangeError(`Cannot encode ${pixels.length} values: the image has ${expected}`);
+    }
+    const network = await this.#networkFor(grid);
+    const { device, image } = network;
+    device.check();
+    const { scale = 1, offset = 0 } = family.pixels ?? {};
+    const scaled = family.pixels ? pixels.map((value) => scale * value + offset) : pixels;
+    const rows = grid.patches + image.options.extraRows;
+    device.write(image.pixels.floats, 0, grid.cut(scaled, rows));
+    return { ...network, grid };
   }
 
   /** A network that is large enough for the image, prepared for its shape. */
@@ -226,13 +263,14 @@ function layoutOf({ family, config }: Parts): PatchLayout {
 
 /** Builds the network for images of up to this number of patches. */
 async function buildNetwork(parts: Parts, patches: number): Promise<BuiltNetwork> {
-  const { family, config, weights, exact, hasClassToken } = parts;
+  const { family, config, weights, placementOn, exact, hasClassToken } = parts;
   const { merge } = layoutOf(parts);
   const extraRows = hasClassToken ? 1 : 0;
   using resources = new DisposableStack();
   const device = resources.use(weights.placement.top.share());
   const network = await device.scoped(`build an image encoder for ${patches} patches`, async () => {
-    const image = new ImageBuilder(device, weights, config, { exact, patches, merge, extraRows });
+    const sizes = { exact, patches, merge, extraRows };
+    const image = new ImageBuilder(placementOn(device), weights, config, sizes);
     const built = await family.build(image);
     const readback = new RowReadback(device, "embeddings", image.finish(built.output), patches);
     await image.network.prepare();

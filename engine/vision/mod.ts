@@ -15,4 +15,5 @@ export {
   usableProjector,
   visionWarnings,
 } from "./load_vision.ts";
+export { provedEncoder } from "./proved_encoder.ts";
 export { readVision, type Vision, visionFault } from "./vision.ts";

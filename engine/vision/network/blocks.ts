@@ -12,9 +12,10 @@ import type { ImageBuilder, RowValues } from "./builder.ts";
  * the last position, as `classToken` says. Errors: GgufError.
  */
 export function learnedPositions(
-  { top, weights, config }: ImageBuilder,
+  image: ImageBuilder,
   { classToken }: { classToken?: "first" | "last" } = {},
 ): RowValues {
+  const { top, weights, config } = image;
   const { width, usualPatches } = config;
   const said = usualPatches && usualPatches + (classToken ? 1 : 0);
   const places = top.size(said, [["v.position_embd.weight", 1]]);
@@ -23,15 +24,10 @@ export function learnedPositions(
   const bias = weights.has("v.patch_embd.bias")
     ? weights.values("v.patch_embd.bias", [width])
     : undefined;
+  image.onlyPatches = places - (classToken ? 1 : 0);
   const isFirst = classToken === "first";
   const positionOf = (row: number) => table.subarray(row * width, (row + 1) * width);
   return (grid, rows) => {
-    if (rows * width !== table.length) {
-      throw new RangeError(
-        `Cannot encode an image of ${grid.columns} x ${grid.rows} patches: ` +
-          `this encoder takes ${table.length / width - (rows - grid.patches)}`,
-      );
-    }
     const values = new Float32Array(rows * width);
     for (let row = 0; row < grid.patches; row++) {
       const place = grid.ys[row] * grid.columns + grid.xs[row];

@@ -20,7 +20,7 @@ import { loadPatchEmbedding, type PatchEmbeddingConfig } from "./patch_embedding
 import type { PatchGrid } from "./patch_grid.ts";
 import { type GridRope, gridRotations } from "./rotary.ts";
 import type { VisionConfig } from "./config.ts";
-import { layerOf, OF_TILES, wholeOn } from "../../weights/mod.ts";
+import { layerOf, OF_TILES, type Placement, wholeOn } from "../../weights/mod.ts";
 import type { VisionWeights } from "./weights.ts";
 import { Windows, type WindowSizes } from "./windows.ts";
 
@@ -57,22 +57,27 @@ export class ImageBuilder {
   readonly top: Layer;
   /** The pixels of the patches: [rows, 3 * patchSize^2]. */
   readonly pixels: FloatRows;
+  /** Patches of the images that it is for; undefined: of any number. */
+  onlyPatches: number | undefined;
   readonly #whole: Windows;
   readonly #rows: number;
   #layers = 0;
+  /** The device that runs it. */
+  readonly device: Device;
   readonly #inputs: ((grid: PatchGrid, rows: number) => void)[] = [];
 
   constructor(
-    readonly device: Device,
+    placement: Placement,
     readonly weights: VisionWeights,
     readonly config: VisionConfig,
     readonly options: ImageBuilderOptions,
   ) {
+    this.device = placement.top;
     this.#rows = options.patches + options.extraRows;
     const sizes = { largest: this.#rows, smallest: this.#rows };
     this.#whole = this.windows(sizes, () => 0);
     this.network = new DividedNetwork(
-      wholeOn(device),
+      placement,
       this.#whole.state,
       this.#optionsFor(this.#rows),
     );
@@ -90,8 +95,10 @@ export class ImageBuilder {
     this.#layers = count;
     for (let i = 0; i < count; i++) {
       this.network.divide();
+      this.network.beginLayer(i);
       yield new Layer(this.network, this.weights, this.config, i, `v.blk.${i}.`);
     }
+    this.network.beginLayer();
   }
 
   /**
@@ -218,9 +225,9 @@ export class ImageBuilder {
     for (const write of this.#inputs) write(grid, grid.patches + this.options.extraRows);
   }
 
-  /** Records the network, part by part. The image has to be prepared, and its pixels written. */
-  parts(grid: PatchGrid): Iterable<(pass: Pass) => void> {
-    const step: StepShape = {
+  /** The shape of an image's step. The image has to be prepared. */
+  stepOf(grid: PatchGrid): StepShape {
+    return {
       rows: grid.patches + this.options.extraRows,
       imageRows: 0,
       sequences: 1,
@@ -230,7 +237,11 @@ export class ImageBuilder {
       prefillTiles: this.#whole.tiles,
       prefillContext: this.#whole.longest,
     };
-    return this.network.parts(step);
+  }
+
+  /** Records the network, part by part. The image has to be prepared, and its pixels written. */
+  parts(grid: PatchGrid): Iterable<(pass: Pass) => void> {
+    return this.network.parts(this.stepOf(grid));
   }
 
   #optionsFor(rows: number): NetworkOptions {

@@ -21,10 +21,17 @@ export interface Lie {
 }
 
 /** Opens it. */
-export async function lyingDevice({ spoil = {}, read, sample }: Lie): Promise<Device> {
-  const device = await CpuDevice.open({ threads: 1 });
+export async function lyingDevice(lie: Lie): Promise<Device> {
+  return withLie(await CpuDevice.open({ threads: 1 }), lie);
+}
+
+function withLie(device: CpuDevice, lie: Lie): Device {
+  const { spoil = {}, read, sample } = lie;
   const { core } = device as unknown as { core: { flush(): void } };
-  const own: Record<string, unknown> = { identity: "a device that lies" };
+  const own: Record<string, unknown> = {
+    identity: "a device that lies",
+    share: () => withLie(device.share(), lie),
+  };
   for (const [method, change] of Object.entries(spoil)) {
     const make = device[method as "linear"].bind(device) as (...given: unknown[]) => Operation;
     own[method] = (...given: unknown[]) => {

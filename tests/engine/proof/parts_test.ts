@@ -1,9 +1,16 @@
-// The proof of a device by what drafts for a model: a wrong kernel there makes its answers slow.
+// The proof of a device by what drafts for a model, where a wrong kernel makes answers slow, and by encoders
+// of images.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { writeAgreeing } from "../generate/agreeing_head.ts";
+import { readGguf } from "../../../engine/gguf/mod.ts";
+import type { DeviceFault } from "../../../engine/tuning/mod.ts";
+import { loadImageEncoder, provedEncoder } from "../../../engine/vision/mod.ts";
+import { conformanceTest, DATA } from "../../conformance/logits.ts";
+import { share } from "../../share.ts";
+import { FIXTURES } from "../vision/fixtures.ts";
 import { WIDTH } from "../reference/model.ts";
 import { qwen3Next } from "../reference/qwen3_next.ts";
 import { faultsOf } from "./faults.ts";
@@ -40,5 +47,29 @@ Deno.test("a device is caught by a draft model, and is right without a lie", asy
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+conformanceTest(
+  "a device can be proved by image encoders, which are right without a lie",
+  async () => {
+    const step = share(9, 1);
+    for (const [name] of FIXTURES.filter((_, i) => i % step === 0)) {
+      const path = new URL(`vision/${name}/mmproj.gguf`, DATA);
+      assertEquals(await encoderFaults(path, {}), [], name);
+      const [fault] = await encoderFaults(path, { attention: reverseLast });
+      assert(/^attention of layer 0 /.test(fault?.what ?? ""), `${name}: ${fault?.what}`);
+    }
+  },
+);
+
+/** What a device computes wrongly of an image encoder. */
+async function encoderFaults(
+  path: URL,
+  spoil: NonNullable<Lie["spoil"]>,
+): Promise<readonly DeviceFault[]> {
+  const file = await readGguf(path);
+  using device = await lyingDevice({ spoil });
+  using encoder = await loadImageEncoder(file, device);
+  return (await provedEncoder(file, encoder).prove()).faults;
+}
 
 const reverseLast: NonNullable<Lie["spoil"]>[string] = ({ rows }) => void rows.at(-1)!.reverse();
