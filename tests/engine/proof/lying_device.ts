@@ -27,7 +27,11 @@ export async function lyingDevice(lie: Lie): Promise<Device> {
 
 function withLie(device: CpuDevice, lie: Lie): Device {
   const { spoil = {}, read, sample } = lie;
-  const { core } = device as unknown as { core: { flush(): void } };
+  // What was collected runs before a copy.
+  const scrap = device.buffer("scrap", 4, "scratch");
+  const recorder = device.record();
+  recorder.copy(scrap, 0, scrap, 0, 4);
+  const flush = recorder.finish() as unknown as readonly (() => void)[];
   const own: Record<string, unknown> = {
     identity: "a device that lies",
     share: () => withLie(device.share(), lie),
@@ -38,8 +42,7 @@ function withLie(device: CpuDevice, lie: Lie): Device {
       const operation = make(...given);
       const spoiled: Operation["encode"] = (pass, ...counts) => {
         operation.encode(pass, ...counts);
-        (pass as (() => void)[]).push(() => {
-          core.flush();
+        (pass as (() => void)[]).push(...flush, () => {
           const { output } = operation;
           if (output) change({ rows: rowsOf(output, counts[0]) });
         });
@@ -61,8 +64,7 @@ function withLie(device: CpuDevice, lie: Lie): Device {
       return {
         encode(pass: Parameters<typeof sampler.encode>[0], outputs: number, needs: never) {
           sampler.encode(pass, outputs, needs);
-          (pass as (() => void)[]).push(() => {
-            core.flush();
+          (pass as (() => void)[]).push(...flush, () => {
             sample((sampled as CpuBuffer).words.subarray(0, outputs));
           });
         },
