@@ -11,7 +11,7 @@ import { assert } from "@std/assert";
 import { share } from "../../share.ts";
 
 const LETTERS = "abcd";
-const DRAWS = share(480, 1200);
+const DRAWS = share(320, 1200);
 const TEMPERATURE = 0.7;
 
 /** What chi-square of 15 degrees of freedom exceeds in one test of 100,000. */

@@ -1,6 +1,6 @@
 // Answers of 200 prompts with drafts and without, greedy and drawn from a seed, of any text, of a schema
 // and with tools: each the same, token by token, whether the drafts come from the text alone or from a
-// draft model as well. Everyday's share is three; QUERN_SWEEP runs all.
+// draft model as well. Everyday's share is two; QUERN_SWEEP runs all.
 
 import {
   type ChatEvent,
@@ -13,7 +13,7 @@ import { writeBlurred } from "../../../bench/blurred_model.ts";
 import { assert, assertEquals } from "@std/assert";
 import { share } from "../../share.ts";
 
-const PROMPTS = share(3, 200);
+const PROMPTS = share(2, 200);
 
 const path = new URL("../../../engine/box/quern-tiny.gguf", import.meta.url);
 const draft = `${folder}/blurred.gguf`;
