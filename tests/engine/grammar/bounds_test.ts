@@ -146,8 +146,6 @@ Deno.test("formats that differ in the text of a number only are not taken for on
 });
 
 Deno.test("a schema of more schemas than compile in a few seconds is refused by their number", () => {
-  for (const count of [70_000, share(150_000, 500_000)]) {
-    const schema = { type: "object", properties: properties(count, TEXT) };
-    assertThrows(() => compileSchema(schema, tokenizer), SchemaError, "more than");
-  }
+  const schema = { type: "object", properties: properties(share(70_000, 500_000), TEXT) };
+  assertThrows(() => compileSchema(schema, tokenizer), SchemaError, "more than");
 });
