@@ -47,6 +47,9 @@ export * from "./ops/recurrent/mod.ts";
 export * from "./ops/rope_tables.ts";
 export * from "./ops/rotate.ts";
 export {
+  FILTER_OPTIONS,
+  type FilterOption,
+  type FilterOptionInfos,
   hasPenalties,
   NO_TOKEN,
   packSampling,

@@ -1,6 +1,8 @@
 // The options of requests, each declared once: its names, type, bounds, default and help. The types of
 // requests, the sampler's checks, the bodies of all APIs and their descriptions, the parameters of
-// Modelfiles, the command line and the page read them here.
+// Modelfiles, the command line and the page read them here. Those of the sampler's filters are declared there.
+
+import { FILTER_OPTIONS } from "../../kernels/mod.ts";
 
 /** Types of options, by name. */
 export interface OptionTypes {
@@ -66,15 +68,7 @@ export const SAMPLING_OPTIONS = {
     title: "Top p",
     help: "Only the likeliest tokens that together reach this probability may come.",
   },
-  minP: {
-    name: "min_p",
-    type: "number",
-    default: 0,
-    minimum: 0,
-    maximum: 1,
-    title: "Min p",
-    help: "Tokens less likely than this share of the likeliest are dropped.",
-  },
+  ...FILTER_OPTIONS,
   seed: {
     name: "seed",
     type: "integer",

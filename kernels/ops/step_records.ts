@@ -3,6 +3,7 @@
 // definitions alone.
 
 import { RecordLayout } from "../record.ts";
+import { FILTER_FIELDS } from "./filters/list.ts";
 
 /** A row as the host plans it. */
 export const PLAN_ROW = new RecordLayout("PlanRow", {
@@ -55,12 +56,12 @@ export const SAMPLING = new RecordLayout("Sampling", {
   temperature: "f32",
   topK: "u32",
   topP: "f32",
-  minP: "f32",
   repeatPenalty: "f32",
   presencePenalty: "f32",
   frequencyPenalty: "f32",
   repeatLastN: "u32",
-  seed: "u64",
   /** 0 or 1. */
   masked: "u32",
+  seed: "u64",
+  ...FILTER_FIELDS,
 });

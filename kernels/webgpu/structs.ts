@@ -17,6 +17,7 @@ export function structs(...layouts: readonly RecordLayout<Fields>[]): string {
   }).join("");
 }
 
-function snakeCase(name: string): string {
+/** A name in snake_case. */
+export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

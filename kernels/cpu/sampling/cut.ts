@@ -247,7 +247,7 @@ export function findCut(
         f.set(measured, f64.add(measured, one));
       });
     });
-    f.do(work.i32.store(cut, token, 8), work.f32.store(cut, logit, 12));
+    f.do(work.i32.store(cut, token), work.f32.store(cut, logit, 4));
     if (kind === "count") {
       measure(above, "weight");
       f.set(at, found);

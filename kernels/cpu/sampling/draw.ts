@@ -7,6 +7,7 @@ import { SAMPLING, STEP_ROW } from "../../ops/step_records.ts";
 import { exponential } from "../elementwise.ts";
 import { lanes } from "../formats/scales.ts";
 import { loadLogits } from "./cut.ts";
+import { filtersIn } from "./filters.ts";
 import { addSamplerKernel, CUT_BYTES, DRAW_BYTES, outputsIn } from "./outputs.ts";
 import { gumbel, philox } from "./random.ts";
 import {
@@ -37,11 +38,9 @@ export function addDraw(module: ModuleBuilder, work: Memory): void {
         f.if(isStochastic(options), () => {
           const { greatest, token: best } = readSurveys(f, given, output);
           const cut = f.let(i32.add(given.cuts, i32.mul(output, CUT_BYTES)));
-          const [minimum, lastToken] = [
-            f.let(work.f64.load(cut)),
-            f.let(work.i32.load(cut, 8)),
-          ];
-          const cutLogit = f.let(work.f32.load(cut, 12));
+          const lastToken = f.let(work.i32.load(cut));
+          const cutLogit = f.let(work.f32.load(cut, 4));
+          const { keep } = filtersIn(f, work, { at: f.let(i32.add(cut, 8)), row, options });
           const temperature = f.let(option(options, "temperature"));
           const random = {
             position: f.let(work.i32.load(row, STEP_ROW.byte.position)),
@@ -67,12 +66,16 @@ export function addDraw(module: ModuleBuilder, work: Memory): void {
             f.set(counter, number);
             philox(f, { ...random, number: counter }, words);
           };
-          // The best token is always kept: no other wins without a better score. It is considered here
-          // for that alone, and counts where it stands.
-          draw(i32.shr_u(best, 2));
-          for (let lane = 0; lane < 4; lane++) {
-            f.if(i32.eq(i32.and(best, 3), lane), () => consider(best, greatest, words[lane]));
-          }
+          // Where the best token is kept, no other wins without a better score. It is considered here for
+          // that alone, and counts where it stands.
+          const isBestKept = f.let(i32.const(1));
+          keep(isBestKept, f.let(f64.const(0)));
+          f.if(isBestKept, () => {
+            draw(i32.shr_u(best, 2));
+            for (let lane = 0; lane < 4; lane++) {
+              f.if(i32.eq(i32.and(best, 3), lane), () => consider(best, greatest, words[lane]));
+            }
+          });
           const bound = f.let(f32.const(0));
           const setBound = () => f.set(bound, boundOf(f, score));
           setBound();
@@ -101,11 +104,9 @@ export function addDraw(module: ModuleBuilder, work: Memory): void {
                     const own = f.let(i32.add(token, lane));
                     const isLast = i32.and(f32.eq(logit, cutLogit), i32.le_u(own, lastToken));
                     const isIn = i32.or(f32.gt(logit, cutLogit), isLast);
-                    const isLikely = i32.or(
-                      f64.ge(f64.promote_f32(logit), minimum),
-                      f32.eq(logit, greatest),
-                    );
-                    f.if(i32.and(isIn, isLikely), () => {
+                    const kept = f.let(isIn);
+                    keep(kept, f.let(f64.sub(f64.promote_f32(logit), peak)));
+                    f.if(kept, () => {
                       consider(own, logit, words[lane]);
                       setBound();
                     });

@@ -4,7 +4,6 @@
 import { NO_TOKEN } from "../../ops/sampling/options.ts";
 import { SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import { lanes } from "../formats/scales.ts";
-import { logarithm } from "../elementwise.ts";
 import { forItems } from "../kernel.ts";
 import {
   addHistograms,
@@ -17,6 +16,7 @@ import {
   sumOfWeights,
 } from "./cut.ts";
 import { addDraw } from "./draw.ts";
+import { filtersIn } from "./filters.ts";
 import {
   addSamplerKernel,
   type Build,
@@ -180,19 +180,10 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
       const output = f.let(lane);
       const found = f.let(i32.add(given.found, i32.mul(i32.mul(lane, given.vocabulary), 8)));
       f.while(i32.lt_u(output, given.outputs), () => {
-        const { options, logits } = outputOf(f, given, output);
+        const { row, options, logits } = outputOf(f, given, output);
         const cut = f.let(i32.add(given.cuts, i32.mul(output, CUT_BYTES)));
         const { greatest, isNone } = readSurveys(f, given, output);
-        const least = f.let(f64.const(-Infinity));
-        const minP = f.let(option(options, "minP"));
-        f.if(f32.gt(minP, 0), () => {
-          f.set(least, f64.add(f64.promote_f32(greatest), logarithm(f, f64.promote_f32(minP))));
-        });
-        f.do(
-          work.f64.store(cut, least),
-          work.i32.store(cut, NO_TOKEN, 8),
-          work.f32.store(cut, -GREATEST_LOGIT, 12),
-        );
+        f.do(work.i32.store(cut, NO_TOKEN), work.f32.store(cut, -GREATEST_LOGIT, 4));
         const applies = i32.and(isStochastic(options), i32.and(isCut(options), i32.eqz(isNone)));
         f.if(applies, () => {
           const bytes = f.let(i32.mul(given.chunks, HISTOGRAM_BYTES));
@@ -214,6 +205,17 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
             const goal = f.let(f64.mul(f64.promote_f32(topP), total));
             findCut(f, work, bins, { kind: "weight", goal, total, cut });
           });
+        });
+        f.if(i32.and(isStochastic(options), i32.eqz(isNone)), () => {
+          const [lastToken, cutLogit] = [f.let(work.i32.load(cut)), f.let(work.f32.load(cut, 4))];
+          const at = f.let(i32.add(cut, 8));
+          const { prepare } = filtersIn(f, work, { at, row, options });
+          const { vocabulary } = given;
+          prepare({ logits, greatest, vocabulary }, (logit, token) =>
+            i32.or(
+              f32.gt(logit, cutLogit),
+              i32.and(f32.eq(logit, cutLogit), i32.le_u(token, lastToken)),
+            ));
         });
         f.increase(output, given.lanes);
       });

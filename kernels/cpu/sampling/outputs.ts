@@ -5,6 +5,7 @@ import { LEAST_TEMPERATURE, NO_TOKEN } from "../../ops/sampling/options.ts";
 import { SAMPLING, STEP_ROW } from "../../ops/step_records.ts";
 import { addKernel, type Arguments, forItems } from "../kernel.ts";
 import { NONE } from "./cut.ts";
+import { FILTER_BYTES } from "./filters.ts";
 import {
   type Expression,
   f32,
@@ -20,8 +21,8 @@ import {
 export const CHUNK = 16384;
 /** Bytes of a chunk's survey: (greatest logit, its token, whether a logit is NaN or +infinity). */
 export const SURVEY_BYTES = 16;
-/** Bytes of a cut: (least logit kept as a double, last token kept of those with this logit, the cut). */
-export const CUT_BYTES = 16;
+/** Bytes of a cut: (last token kept of those with the logit of the cut, this logit), then filters. */
+export const CUT_BYTES = 8 + FILTER_BYTES;
 /** Bytes of a chunk's draw: (score as a double, token). */
 export const DRAW_BYTES = 16;
 

@@ -11,16 +11,17 @@ export function gumbel(f: FunctionBuilder, word: Expression<"i32">): Expression<
   return f64.neg(logarithm(f, f64.neg(logarithm(f, share))));
 }
 
-/** The four random words of (position, number, 0, 0), as ops/sampling/philox.ts has them. */
+/** The four random words of (position, number, and two constants), as ops/sampling/philox.ts has them. */
 export function philox(
   f: FunctionBuilder,
   { position, number, low, high }: Record<"position" | "number" | "low" | "high", Local<"i32">>,
   [x, y, z, w]: readonly Local<"i32">[],
+  [third, last]: readonly [number, number] = [0, 0],
 ): void {
   f.set(x, position);
   f.set(y, number);
-  f.set(z, 0);
-  f.set(w, 0);
+  f.set(z, third);
+  f.set(w, last);
   const keys = [f.let(low), f.let(high)];
   const round = f.let(i32.const(0));
   const product = (word: Local<"i32">, factor: number) =>

@@ -3,17 +3,19 @@
 
 import type { Buffer } from "../../operation.ts";
 import { SAMPLING } from "../step_records.ts";
+import { type FilterOptionInfos, FILTERS_OFF } from "../filters/list.ts";
+
+/** The options of filters (filters/list.ts); those that are missing are off. */
+export type FilterOptions = { readonly [Name in keyof FilterOptionInfos]?: number };
 
 /** The options of one sequence. Every filter has a value that turns it off. */
-export interface SamplingOptions {
+export interface SamplingOptions extends FilterOptions {
   /** Divides the logits before the draw. 0 always chooses the most likely token. */
   readonly temperature: number;
   /** Keeps this many of the most likely tokens; 0 keeps all. */
   readonly topK: number;
   /** Keeps the fewest most likely tokens whose probabilities sum to at least this; 1 keeps all. */
   readonly topP: number;
-  /** Keeps tokens with at least this fraction of the best one's probability; 0 keeps all. */
-  readonly minP: number;
   /** Divides a positive and multiplies a negative logit of a repeated token; 1 changes nothing. */
   readonly repeatPenalty: number;
   /** Subtracted from the logit of a repeated token; 0 changes nothing. */
@@ -39,6 +41,7 @@ export const LEAST_TEMPERATURE = 1e-6;
 export function packSampling(options: SamplingOptions): Uint32Array<ArrayBuffer> {
   const { temperature, masked } = options;
   return SAMPLING.pack([{
+    ...FILTERS_OFF,
     ...options,
     temperature: temperature < LEAST_TEMPERATURE ? 0 : temperature,
     masked: Number(masked),

@@ -3,7 +3,9 @@
 
 import { NO_TOKEN } from "./options.ts";
 import { LEAST_TEMPERATURE, type SamplingOptions } from "./options.ts";
-import { gumbel } from "./philox.ts";
+import type { Arithmetic, Total } from "../filters/filter.ts";
+import { FILTERS, FILTERS_OFF } from "../filters/list.ts";
+import { gumbel, philox } from "./philox.ts";
 
 /** The inputs besides the logits and the options. */
 export interface SamplingInput {
@@ -32,7 +34,7 @@ interface Candidate {
 
 /**
  * Chooses a token as the kernels do: penalties and mask, then the best token at temperature 0, or
- * else top_k, top_p, min_p and a draw at the temperature. NO_TOKEN if a logit is NaN or +inf, or if
+ * else top_k, top_p, the filters and a draw at the temperature. NO_TOKEN if a logit is NaN or +inf, or if
  * no token is allowed.
  */
 export function sampleReference(
@@ -62,10 +64,15 @@ export function sampleReference(
     const reached = shares.findIndex((share) => share >= options.topP);
     if (reached >= 0) candidates = candidates.slice(0, reached + 1);
   }
-  if (options.minP > 0) {
-    const least = candidates[0].logit + Math.log(options.minP);
-    for (const { logit } of candidates.slice(1)) margin = Math.min(margin, Math.abs(logit - least));
-    candidates = candidates.filter(({ logit }) => logit >= least || logit === candidates[0].logit);
+  if (greedy) return { token: candidates[0].id, margin };
+  const greatest = candidates[0].logit;
+  for (const [index, filter] of FILTERS.entries()) {
+    const m = new Numbers({ ...FILTERS_OFF, ...options }, input.position, index);
+    if (!filter.isOn(m)) continue;
+    const totals: number[] = [];
+    for (const total of filter.totals) totals.push(totalOf(total, m, candidates, greatest, totals));
+    candidates = candidates.filter(({ logit }) => filter.keeps(m, logit - greatest, totals));
+    margin = Math.min(margin, m.margin);
   }
   if (candidates.length === 1) return { token: candidates[0].id, margin };
   return draw(candidates, options, input.position, margin);
@@ -107,6 +114,44 @@ function allowedCandidates(
   return candidates.sort((a, b) => b.logit - a.logit || a.id - b.id);
 }
 
+/** Arithmetic of doubles, which notes how close its comparisons were. */
+class Numbers implements Arithmetic<number, boolean> {
+  /** The least difference of two numbers that were compared and differ. */
+  margin = Infinity;
+
+  constructor(
+    private readonly options: SamplingOptions & typeof FILTERS_OFF,
+    private readonly position: number,
+    private readonly filter: number,
+  ) {}
+
+  constant = (value: number) => value;
+  option = (name: string) => Math.fround(this.options[name as keyof typeof FILTERS_OFF]);
+  random = () => philox([this.position, 0, 1, this.filter], this.options.seed)[0] / 2 ** 32;
+  multiply = (a: number, b: number) => a * b;
+  ln = (value: number) => Math.log(value);
+  not = (condition: boolean) => !condition;
+  atLeast(a: number, b: number): boolean {
+    if (a !== b) this.margin = Math.min(this.margin, Math.abs(a - b));
+    return a >= b;
+  }
+}
+
+function totalOf(
+  total: Total,
+  m: Numbers,
+  candidates: readonly Candidate[],
+  greatest: number,
+  before: readonly number[],
+): number {
+  if (total.kind === "value") return total.of(m, before);
+  const chosen = candidates.map(({ logit }) => logit - greatest)
+    .filter((relative) => total.of(m, relative, before));
+  return total.kind === "least"
+    ? chosen.reduce((least, relative) => Math.min(least, relative), 0)
+    : chosen.reduce((sum, relative) => sum + Math.exp(relative), 0);
+}
+
 /** For each candidate, the probability of it and all before it. */
 function cumulativeShares(candidates: readonly Candidate[]): number[] {
   const weights = candidates.map(({ logit }) => Math.exp(logit - candidates[0].logit));
@@ -125,9 +170,10 @@ function draw(
   position: number,
   margin: number,
 ): Choice {
+  const greatest = candidates[0].logit;
   const scores = candidates.map(({ id, logit }) => ({
     id,
-    score: (logit - candidates[0].logit) / temperature + gumbel(seed, position, id),
+    score: (logit - greatest) / temperature + gumbel(seed, position, id),
   }));
   scores.sort((a, b) => b.score - a.score || a.id - b.id);
   return { token: scores[0].id, margin: Math.min(margin, scores[0].score - scores[1].score) };

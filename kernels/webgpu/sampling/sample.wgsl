@@ -1,6 +1,7 @@
 // Chooses a token per output: the best one or, where STOCHASTIC and the temperature is above 0, a
-// draw after top_k, top_p (at temperature 1), min_p and temperature, in this order. Every filter
-// keeps a beginning of the ordered entries of candidates.wgsl, and moves `last`, the last one kept. All
+// draw after top_k, top_p (at temperature 1), the filters of ops/filters and temperature, in this
+// order. top_k and top_p keep a beginning of the ordered entries of candidates.wgsl, and move `last`, the
+// last one kept; filters, made by filters.ts, may drop any token of these. All
 // sums are of integers, and nothing else depends on the order in which invocations run, so that a draw
 // can be repeated bit by bit. Where a logit is NaN or +inf, or no token is allowed, NONE is sampled; the
 // slot then gets token 0, for the steps that run before the host has read this.
@@ -64,21 +65,20 @@ fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: 
       last = all;
     }
   }
-  if (options.min_p > 0.0) {
-    let least = key_of(bitcast<u32>(logit_of(best.x) + ln(options.min_p)));
-    let distance = best.x - min(least, best.x);
-    if (distance < last.x) {
-      last = vec2(distance, NONE);
-    }
-  }
+  prepare_filters(options, place, last, position, thread);
 
   // Gumbel-max: the greatest of logit / temperature + gumbel is a draw from the softmax.
   var chosen = best.y;
   var score = gumbel_of(chosen, position, options.seed);
+  if (!filters_keep(options, 0.0)) {
+    chosen = NONE;
+    score = -0x1p127;
+  }
   for (var at = thread; at < place.size; at += WORKGROUP) {
     let item = entry(place, at);
-    let scaled = relative_logit(item.x, best.x) / options.temperature;
-    if (is_kept(item, last) && scaled + MAX_GUMBEL >= score) {
+    let relative = relative_logit(item.x, best.x);
+    let scaled = relative / options.temperature;
+    if (is_kept(item, last) && scaled + MAX_GUMBEL >= score && filters_keep(options, relative)) {
       let other = scaled + gumbel_of(item.y, position, options.seed);
       if (other > score || (other == score && item.y < chosen)) {
         score = other;

@@ -11,10 +11,12 @@ import surveyShader from "./survey.wgsl" with { type: "text" };
 import type { Sampler } from "../../device.ts";
 import type { Pass } from "../../operation.ts";
 import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/options.ts";
+import { FILTERS } from "../../ops/filters/list.ts";
 import { SAMPLING, SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
 import { structs } from "../structs.ts";
+import { filtersSnippet } from "./filters.ts";
 
 const WORKGROUP = 256;
 
@@ -79,7 +81,13 @@ export class GpuSampler implements Sampler {
         name: "sample",
         source: sampleShader,
         constants: { WORKGROUP, STRIP, CAPACITY, STOCHASTIC: true },
-        snippets: [...snippets, philoxSnippet, candidatesSnippet, selectSnippet],
+        snippets: [
+          ...snippets,
+          philoxSnippet,
+          candidatesSnippet,
+          selectSnippet,
+          filtersSnippet(FILTERS),
+        ],
       }).bind({ ...results, logits, sampling }, params),
     };
   }

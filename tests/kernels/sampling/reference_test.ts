@@ -12,6 +12,7 @@ import {
 } from "../../../kernels/ops/sampling/mod.ts";
 import { philox } from "../../../kernels/ops/sampling/philox.ts";
 import { GREEDY, maskOf, PLAIN } from "./cases.ts";
+import { FILTERS_OFF } from "../../../kernels/ops/filters/list.ts";
 
 /** Logits whose softmax has these probabilities. */
 function logitsOf(...probabilities: number[]): Float32Array {
@@ -137,7 +138,7 @@ Deno.test("sampleReference() draws with the frequencies of the softmax at the te
   assertEquals(chiSquare < 13.8, true, `chi-square ${chiSquare} of 2 degrees, counts ${counts}`);
 });
 
-Deno.test("packSampling() lays the options out in 12 words", () => {
+Deno.test("packSampling() lays the options out, those of filters last and off where they are missing", () => {
   const packed = packSampling({
     temperature: 0.5,
     topK: 40,
@@ -152,10 +153,16 @@ Deno.test("packSampling() lays the options out in 12 words", () => {
   });
   const floats = new Float32Array(packed.buffer);
   const words = new Uint32Array(packed.buffer);
-  assertEquals([packed.byteLength, SAMPLING.bytes], [48, 48]);
-  assertEquals([floats[0], words[1], floats[2], floats[3]], [0.5, 40, 0.75, 0.25]);
-  assertEquals([floats[4], floats[5], floats[6], words[7]], [1.5, 2, -3, 64]);
-  assertEquals([...words.subarray(8)], [0x9abcdef0, 0x12345678, 1, 0]);
+  assertEquals(packed.byteLength, SAMPLING.bytes);
+  assertEquals([floats[0], words[1], floats[2], floats[3]], [0.5, 40, 0.75, 1.5]);
+  assertEquals([floats[4], floats[5], words[6]], [2, -3, 64]);
+  assertEquals([...words.subarray(7, 10)], [1, 0x9abcdef0, 0x12345678]);
+  assertEquals(floats[SAMPLING.word.minP], 0.25);
+  const { minP: _, ...others } = PLAIN;
+  for (const [name, value] of Object.entries(FILTERS_OFF)) {
+    const at = SAMPLING.word[name as keyof typeof FILTERS_OFF];
+    assertEquals(new Float32Array(packSampling(others).buffer)[at], Math.fround(value));
+  }
 });
 
 Deno.test("hasPenalties() tells whether a penalty would change a logit", () => {

@@ -1,0 +1,20 @@
+// min_p: drops tokens with less than a fraction of the likeliest one's probability.
+
+import type { Filter } from "./filter.ts";
+
+export const minP = {
+  options: {
+    minP: {
+      name: "min_p",
+      type: "number",
+      default: 0,
+      minimum: 0,
+      maximum: 1,
+      title: "Min p",
+      help: "Tokens less likely than this share of the likeliest are dropped.",
+    },
+  },
+  isOn: (m) => m.not(m.atLeast(m.constant(0), m.option("minP"))),
+  totals: [],
+  keeps: (m, relative) => m.atLeast(relative, m.ln(m.option("minP"))),
+} as const satisfies Filter;
