@@ -16,7 +16,7 @@ export interface LanguageTools {
   readonly characters: Distances;
   /** In bytes, for each way of writing. */
   readonly bytes: Readonly<Record<Writing, Distances>>;
-  /** In characters, for texts without line separators. */
+  /** In characters. */
   readonly openEnds: OpenEnds;
 }
 

@@ -59,7 +59,7 @@ export class Languages {
         json: new Distances(expressions, derivatives, "json"),
         plain: new Distances(expressions, derivatives, "plain"),
       },
-      openEnds: new OpenEnds(expressions, { withoutSeparators: true }),
+      openEnds: new OpenEnds(expressions),
     };
     this.#states = new StringStates(this.#tools, "json");
     this.#plainStates = new StringStates(this.#tools, "plain");

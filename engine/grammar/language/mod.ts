@@ -2,6 +2,7 @@
 // as automata over bytes. See languages.ts.
 
 export { hasCharacter } from "./character_set.ts";
+export { BEYOND_ASCII, classesOf, classOf, EVERY_CLASS, ROUGH } from "./character_classes.ts";
 export { LanguageError, PatternError } from "./errors.ts";
 export { type LanguageId, Languages } from "./languages.ts";
 export type { CountedLanguage, Lengths } from "./members.ts";

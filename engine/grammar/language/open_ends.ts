@@ -2,44 +2,37 @@
 // completed. This module finds how much is missing at most, from the form of an expression alone.
 // So it may miss some languages, and the number may be too large.
 
-import { type CharacterSet, intersectSets, invertSet } from "./character_set.ts";
+import { type CharacterSet, intersectSets } from "./character_set.ts";
 import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import { PlainLengths } from "./plain_lengths.ts";
 
-/** The characters that a JSON string contains without escapes. */
-const PLAIN: CharacterSet = [0x20, 0x21, 0x23, 0x5b, 0x5d, 0xd7ff, 0xe000, 0x10ffff];
-
-/** Those of them that a dot in patterns does not match. */
-const SEPARATORS: CharacterSet = [0x2028, 0x2029];
-
-const WITHOUT_SEPARATORS = intersectSets(PLAIN, invertSet(SEPARATORS));
-
-/** The kind of texts. */
-export interface OpenEndsOptions {
-  /** Whether texts contain no line separators. They never contain characters that need escapes. */
-  readonly withoutSeparators: boolean;
-}
+/**
+ * The plain characters: those that a JSON string contains without escapes, except for U+2028 and
+ * U+2029, which a dot in patterns does not match.
+ */
+const PLAIN: CharacterSet = [
+  ...[0x20, 0x21, 0x23, 0x5b, 0x5d, 0x2027],
+  ...[0x202a, 0xd7ff, 0xe000, 0x10ffff],
+];
 
 /** The most characters that any plain text lacks to be in a language. */
 export class OpenEnds {
   readonly #expressions: Expressions;
-  readonly #alphabet: CharacterSet;
   /** The lengths of all texts, and of those that are plain themselves. */
   readonly #lengths: PlainLengths;
   readonly #plainLengths: PlainLengths;
   readonly #known: (number | undefined)[] = [];
   readonly #knownPlain: (number | undefined)[] = [];
-  /** By index of a set: whether it contains the whole alphabet. */
+  /** By index of a set: whether it contains all plain characters. */
   readonly #isWhole: (boolean | undefined)[] = [];
   readonly #isLasting: (boolean | undefined)[] = [];
 
   /** Open ends of the expressions of one store. */
-  constructor(expressions: Expressions, { withoutSeparators }: OpenEndsOptions) {
+  constructor(expressions: Expressions) {
     this.#expressions = expressions;
-    this.#alphabet = withoutSeparators ? WITHOUT_SEPARATORS : PLAIN;
     this.#lengths = new PlainLengths(expressions, {});
-    this.#plainLengths = new PlainLengths(expressions, { alphabet: this.#alphabet });
+    this.#plainLengths = new PlainLengths(expressions, { alphabet: PLAIN });
   }
 
   /** The most that any plain text lacks to be in the language of an expression; Infinity: unknown. */
@@ -147,13 +140,12 @@ export class OpenEnds {
     }
   }
 
-  /** Whether an expression is a set that contains the whole alphabet. */
+  /** Whether an expression is a set that contains all plain characters. */
   #takesAny(expression: Expression): boolean {
     const { sets, store } = this.#expressions;
     if (store.kinds[expression] !== Kind.Set) return false;
     const index = store.first[expression]!;
-    return this.#isWhole[index] ??=
-      intersectSets(this.#alphabet, sets[index]!).join() === this.#alphabet.join();
+    return this.#isWhole[index] ??= intersectSets(PLAIN, sets[index]!).join() === PLAIN.join();
   }
 }
 
@@ -161,34 +153,4 @@ export class OpenEnds {
 function isShort({ store }: Expressions, expression: Expression): boolean {
   return store.kinds[expression] === Kind.Not && !store.has(expression, Flag.Behind) &&
     store.max[store.first[expression]!]! < Infinity;
-}
-
-/** Whether no text of an expression contains a line separator, as far as its form shows. */
-export function isWithoutSeparators(expressions: Expressions, expression: Expression): boolean {
-  const { kinds, first } = expressions.store;
-  const known = new Map<Expression, boolean>();
-  const find = (at: Expression): boolean => {
-    let found = known.get(at);
-    if (found === undefined) known.set(at, found = look(at));
-    return found;
-  };
-  const look = (at: Expression): boolean => {
-    const kind = kinds[at]!;
-    switch (kind) {
-      case Kind.Set:
-        return intersectSets(expressions.sets[first[at]!]!, SEPARATORS).length === 0;
-      case Kind.And:
-        return expressions.items(at, kind).some(find);
-      case Kind.Concat:
-      case Kind.Or:
-        return expressions.items(at, kind).every(find);
-      case Kind.Not:
-        return false;
-      case Kind.Repeat:
-        return find(first[at]!);
-      default:
-        return true;
-    }
-  };
-  return find(expression);
 }

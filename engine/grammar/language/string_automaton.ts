@@ -8,8 +8,6 @@ import type { StringStates } from "./string_states.ts";
 export class StringAutomaton {
   /** The state before the first byte; 0 if the language is empty. */
   readonly start: number;
-  /** Whether no string contains U+2028 or U+2029, which a dot in patterns does not match. */
-  readonly isWithoutSeparators: boolean;
   readonly #states: StringStates;
 
   /**
@@ -18,7 +16,6 @@ export class StringAutomaton {
   constructor(states: StringStates, language: Expression) {
     this.#states = states;
     this.start = states.begin(language);
-    this.isWithoutSeparators = states.isWithoutSeparators(language);
   }
 
   /**
@@ -34,9 +31,20 @@ export class StringAutomaton {
     return this.#states.next(state);
   }
 
-  /** Whether some character leads from a state back to it. Errors: OutOfWork. */
-  mayRepeat(state: number): boolean {
-    return this.#states.mayRepeat(state);
+  /**
+   * The classes of characters that all lead from a state back to it (character_classes.ts). Errors:
+   * OutOfWork.
+   */
+  loops(state: number): number {
+    return this.#states.loops(state);
+  }
+
+  /**
+   * Whether some plain characters lead from a state back to it, and all others nowhere. Errors:
+   * OutOfWork.
+   */
+  isClosed(state: number): boolean {
+    return this.#states.isClosed(state);
   }
 
   /** Whether {@linkcode step} knows the answer already. */
@@ -59,11 +67,6 @@ export class StringAutomaton {
     return this.#states.shortest(state);
   }
 
-  /** A lower bound of the characters to acceptance, without a search. */
-  fewest(state: number): number {
-    return this.#states.fewest(state);
-  }
-
   /** The shortest continuation to acceptance, in bytes; empty if it takes too long to find. */
   completion(state: number): Uint8Array {
     return this.#states.completion(state);
@@ -75,13 +78,11 @@ export class StringAutomaton {
   }
 
   /**
-   * Most characters that a text lacks from a state on, after any characters without escapes;
-   * Infinity: unknown.
-   *
-   * @param isWithoutSeparators whether there are no line separators among these either
+   * Most characters that a text lacks from a state on, after any plain characters; Infinity:
+   * unknown.
    */
-  mostMissing(state: number, isWithoutSeparators = false): number {
-    return this.#states.mostMissing(state, isWithoutSeparators || this.isWithoutSeparators);
+  mostMissing(state: number): number {
+    return this.#states.mostMissing(state);
   }
 
   /** The state that corresponds to a state of the same language in another collection. */

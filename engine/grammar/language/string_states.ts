@@ -4,12 +4,12 @@
 // shortest end takes too long to find is not continued.
 
 import { ByteRows, UNKNOWN } from "./byte_rows.ts";
+import { classesBetween, EVERY_CLASS } from "./character_classes.ts";
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import { SHORT_ESCAPES, spell, type Writing } from "./json_escapes.ts";
-import { isWithoutSeparators, OpenEnds } from "./open_ends.ts";
 import {
   FIRST_LEAD,
   keyOf,
@@ -44,14 +44,12 @@ export class StringStates {
   readonly #partials: (PartialCharacter | undefined)[] = [undefined];
   readonly #byLanguage: number[] = [];
   readonly #byPartial = new Map<string | number, number>();
-  /** What texts lack that may contain line separators, in characters. */
-  readonly #openEnds: OpenEnds;
+  /** By state: the classes of characters that lead back to it. */
+  readonly #loops: (number | undefined)[] = [];
 
   constructor(tools: LanguageTools, writing: Writing) {
     this.#tools = tools;
     this.#writing = writing;
-    const { expressions } = tools;
-    this.#openEnds = new OpenEnds(expressions, { withoutSeparators: false });
     this.#rows.row(0).fill(0);
   }
 
@@ -59,11 +57,6 @@ export class StringStates {
   begin(language: Expression): number {
     this.#tools.bytes[this.#writing].of(language);
     return this.#boundary(language);
-  }
-
-  /** Whether no text of a language contains a line separator, as far as its form shows. */
-  isWithoutSeparators(language: Expression): boolean {
-    return isWithoutSeparators(this.#tools.expressions, language);
   }
 
   /** Whether so many states are kept that masks may add nothing. */
@@ -123,7 +116,7 @@ export class StringStates {
     const language = this.#languages[state]!;
     const partial = this.#partials[state];
     // Surrogates lead nowhere, and every other character can be written.
-    const targets = language >= 0 ? this.#targetsOf(language) : partial?.targets ?? [];
+    const targets = language >= 0 ? this.#transitionsOf(language).targets : partial?.targets ?? [];
     const isEscape = partial?.length === 0;
     const reached = [...new Set(targets)].flatMap((target) =>
       !isEscape ? this.#boundary(target) : this.isBoundary(target) ? target : this.next(target)
@@ -131,25 +124,44 @@ export class StringStates {
     return [...new Set(reached)].filter((next) => next !== 0);
   }
 
-  /** A lower bound of the characters to acceptance. */
-  fewest(state: number): number {
-    const language = this.#languages[state]!;
-    return language < 0 ? 0 : this.#tools.expressions.store.min[language]!;
+  /** The classes of characters that all lead from a state back to it. */
+  loops(state: number): number {
+    return this.#loops[state] ??= this.#findLoops(this.#languages[state]!);
   }
 
-  /** Whether some character leads from a state back to it. */
-  mayRepeat(state: number): boolean {
-    const language = this.#languages[state]!;
-    if (language < 0) return false;
-    return this.#targetsOf(language).includes(language);
+  #findLoops(language: number): number {
+    if (language < 0) return 0;
+    const { targets, classes } = this.#transitionsOf(language);
+    if (!targets.includes(language)) return 0;
+    return targets.reduce(
+      (loops, target, at) => target === language ? loops : loops & ~classes(at),
+      EVERY_CLASS,
+    );
   }
 
-  /** The languages after one more character. */
-  #targetsOf(language: Expression): readonly Expression[] {
+  /** Whether some plain characters lead from a state back to it, and all others nowhere. */
+  isClosed(state: number): boolean {
+    const loops = this.loops(state);
+    if (loops === 0) return false;
+    const language = this.#languages[state]!;
+    const { targets, classes } = this.#transitionsOf(language);
+    return targets.every((target, at) =>
+      target === language
+        ? (classes(at) & ~loops) === 0
+        : classes(at) === 0 || this.#boundary(target) === 0
+    );
+  }
+
+  /** The languages after one more character, and the classes of the characters that lead to each. */
+  #transitionsOf(language: Expression) {
     const { derivatives } = this.#tools;
-    const targets = inTime(() => derivatives.transitions(language).targets, () => []);
+    const { starts, targets } = inTime(
+      () => derivatives.transitions(language),
+      () => ({ starts: [], targets: [] }),
+    );
     derivatives.work.spend(SEGMENT_STEPS * targets.length);
-    return targets;
+    const classes = (at: number) => classesBetween(starts[at]!, (starts[at + 1] ?? 0x110000) - 1);
+    return { targets, classes };
   }
 
   /** Whether the text may end in `state`. */
@@ -324,14 +336,14 @@ export class StringStates {
     return this.#within({ length: 0, language: 0, low: 0, starts, targets });
   }
 
-  /**
-   * Most characters that a text lacks after any characters without escapes; with `isWithout`,
-   * without line separators too.
-   */
-  mostMissing(state: number, isWithout: boolean): number {
+  /** Most characters that a text lacks after any plain characters; Infinity: unknown. */
+  mostMissing(state: number): number {
     const language = this.#languages[state]!;
     if (language < 0) return Infinity;
-    return (isWithout ? this.#tools.openEnds : this.#openEnds).mostMissing(language);
+    const missing = this.#tools.openEnds.mostMissing(language);
+    return missing === Infinity && this.loops(state) === EVERY_CLASS
+      ? this.shortest(state)
+      : missing;
   }
 
   /** Fewest further bytes. */

@@ -11,7 +11,7 @@ import { settle } from "./frames/settling.ts";
 import { type Stack, Stacks, UNRESOLVED_STACK } from "./frames/stacks.ts";
 import { StackUnions } from "./frames/stack_unions.ts";
 import { Stepper } from "./frames/stepper.ts";
-import type { TextPlace } from "./texts/text_rules.ts";
+import type { TextPosition } from "./texts/text_rules.ts";
 import { WordAvoidance } from "./texts/word_avoidance.ts";
 import { NO_WORDS } from "./collections/word_sets.ts";
 
@@ -199,7 +199,7 @@ export class Machine {
   }
 
   /** The position within the text on top of a stack. */
-  textOf(stack: Stack): TextPlace {
+  textOf(stack: Stack): TextPosition {
     const { stacks } = this;
     const kind = stacks.kind(stack);
     if (kind === OTHER_KEY.kind) {
@@ -349,7 +349,7 @@ export class Machine {
       if (!this.isText(stack) && this.stacks.kind(stack) !== TEXT.kind) continue;
       const { text, state: at, characters, avoided } = this.textOf(stack);
       if (avoided !== NO_WORDS) continue;
-      const classes = text.loopsAt(at);
+      const classes = text.loops(at);
       const most = text.charactersLeft(at, characters);
       if (best.classes === 0) best = { classes, most, alone: this.stateOf([stack]) };
     }

@@ -4,12 +4,12 @@
 
 import type { Work } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
-import { placeOf, type TextRules } from "../texts/text_rules.ts";
+import { positionKey, type TextRules } from "../texts/text_rules.ts";
 
-/** Places that a search visits before it gives up. */
+/** Positions that a search visits before it gives up. */
 const MAX_VISITS = 10_000;
 
-/** Most characters of a path on which one byte is repeated, and most such paths from a place. */
+/** Most characters of a path on which one byte is repeated, and most such paths from a position. */
 const MAX_REPEATED = 256;
 const MAX_STRAIGHT = 4;
 
@@ -17,7 +17,7 @@ const MAX_STRAIGHT = 4;
 const MAX_LOOP_VISITS = 1000;
 
 /**
- * Steps of work for all transitions of a place, in a search for an end and in one for a path back.
+ * Steps of work for all transitions of a position, in a search for an end and in one for a path back.
  */
 const VISIT_STEPS = 60;
 
@@ -53,34 +53,34 @@ interface Known {
   readonly ends: (PlainEnd | undefined)[];
   /** By state within a character; null if it matters how the character ends. */
   readonly begun: (Begun | null | undefined)[];
-  /** The results of searches, for all places on their paths. */
-  readonly found: Places;
+  /** The results of searches, for all positions on their paths. */
+  readonly found: Positions;
 }
 
-/** A place that a search visits. */
-interface Place {
+/** A position that a search visits. */
+interface Position {
   readonly state: number;
   readonly characters: number;
   readonly avoided: WordSet;
 }
 
-interface Visit extends Place {
+interface Visit extends Position {
   readonly from: Visit | undefined;
 }
 
-/** Numbers by place. */
-class Places {
+/** Numbers by position. */
+class Positions {
   /** By the words to avoid, then by state and number of characters as one number. */
   readonly #byWords = new Map<WordSet, Map<number, number>>();
 
-  get({ state, characters, avoided }: Place): number | undefined {
-    return this.#byWords.get(avoided)?.get(placeOf(state, characters));
+  get({ state, characters, avoided }: Position): number | undefined {
+    return this.#byWords.get(avoided)?.get(positionKey(state, characters));
   }
 
-  set({ state, characters, avoided }: Place, value: number): void {
-    let places = this.#byWords.get(avoided);
-    if (!places) this.#byWords.set(avoided, places = new Map());
-    places.set(placeOf(state, characters), value);
+  set({ state, characters, avoided }: Position, value: number): void {
+    let positions = this.#byWords.get(avoided);
+    if (!positions) this.#byWords.set(avoided, positions = new Map());
+    positions.set(positionKey(state, characters), value);
   }
 }
 
@@ -134,7 +134,7 @@ export class TextEnds {
     if (text === this.#lastText) return this.#lastKnown;
     let known = this.#known.get(text);
     if (!known) {
-      known = { lengths: [], loops: [], ends: [], begun: [], found: new Places() };
+      known = { lengths: [], loops: [], ends: [], begun: [], found: new Positions() };
       this.#known.set(text, known);
     }
     this.#lastText = text;
@@ -190,7 +190,7 @@ export class TextEnds {
     return this.#words.hasEmpty(avoided) ? Infinity : padding + end.bytes.length;
   }
 
-  /** Searches breadth-first for a place from which a path back reaches the number of characters. */
+  /** Searches breadth-first for a position from which a path back reaches the number of characters. */
   #search(
     text: TextRules,
     known: Known,
@@ -212,7 +212,7 @@ export class TextEnds {
       const { state, characters } = straight;
       return keep(straight, this.#padded(text, known, state, characters, NO_WORDS));
     }
-    const visited = new Places();
+    const visited = new Positions();
     const queue = [start];
     for (const visit of queue) {
       const length = visit === start ? Infinity : found.get(visit) ??
@@ -226,10 +226,10 @@ export class TextEnds {
         const counted = text.charactersAt(next, visit.characters);
         if (!text.isFeasible(next, counted)) continue;
         const rest = this.#words.after(visit.avoided, byte);
-        const place = { state: next, characters: counted, avoided: rest, from: visit };
-        if (visited.get(place) !== undefined) continue;
-        visited.set(place, queue.length);
-        queue.push(place);
+        const position = { state: next, characters: counted, avoided: rest, from: visit };
+        if (visited.get(position) !== undefined) continue;
+        visited.set(position, queue.length);
+        queue.push(position);
       }
     }
     found.set(start, Infinity);
@@ -237,7 +237,7 @@ export class TextEnds {
   }
 
   /**
-   * A place from which a path back reaches the number of characters, on a path that repeats one
+   * A position from which a path back reaches the number of characters, on a path that repeats one
    * character. A pattern that depends on earlier characters has too many states to visit all;
    * repeating a character leads to one that depends on nothing.
    */

@@ -1,15 +1,9 @@
 // Tokens that bring the end of a document nearer, and may do so better than those that spell its
 // shortest end: another constant of a few, or more characters at once of a text that has to be long.
 
-import { unlessOutOfWork } from "../../language/mod.ts";
+import { BEYOND_ASCII, classesOf, EVERY_CLASS, unlessOutOfWork } from "../../language/mod.ts";
 import type { Completion } from "../completion.ts";
 import { DEAD, type Machine, type State, UNRESOLVED } from "../machine.ts";
-import {
-  BEYOND_ASCII,
-  classesOf,
-  EVERY_CLASS,
-  LINE_SEPARATORS,
-} from "../texts/character_classes.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
 
 /** Most bytes that may come in a state, and nodes that are visited, for all tokens to be tried. */
@@ -26,7 +20,7 @@ const NODE_STEPS = 0.2;
 const KINDS = [
   classesOf("abcdefghijklmnopqrstuvwxyz "),
   classesOf("0123456789"),
-  EVERY_CLASS & ~BEYOND_ASCII & ~LINE_SEPARATORS,
+  EVERY_CLASS & ~BEYOND_ASCII,
 ];
 
 /** A token, by its node, and the state after it. */
@@ -97,7 +91,7 @@ export class Leaps {
   #long(start: State, leaps: Map<State, Leap>): void {
     const cost = this.#completion.cost(start);
     for (const classes of KINDS) {
-      for (const token of this.#table.plain.ofEachLength(classes)) {
+      for (const token of this.#table.characters.ofEachLength(classes)) {
         const leap = this.#run(start, this.#table.bytesOf(token));
         if (!leap || this.#completion.cost(leap.next) >= cost) continue;
         leaps.set(leap.next, leap);

@@ -5,11 +5,11 @@
 import { DECLARED_KEY, NUMBER, OBJECT } from "../frames/layouts.ts";
 import type { Stack } from "../frames/stacks.ts";
 import type { Machine, State } from "../machine.ts";
-import type { TextPlace } from "../texts/text_rules.ts";
+import type { NumberAutomaton } from "../rules/rules.ts";
+import type { TextPosition } from "../texts/text_rules.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
-import { addKeys } from "./key_walk.ts";
-import { NumberWalk } from "./number_walk.ts";
 import { type TextMask, TextWalk } from "./text_walk.ts";
+import type { TrieWalk } from "./trie_walk.ts";
 
 /** The nodes where tokens leave a frame, and the state after it. */
 export interface Exits {
@@ -31,27 +31,18 @@ const QUOTE = 0x22;
 export class LocalMasks {
   readonly #machine: Machine;
   readonly #table: TokenTable;
+  readonly #walk: TrieWalk;
   readonly #texts: TextWalk;
-  readonly #numbers: NumberWalk;
   readonly #ofTexts = new Map<string, TextMask[]>();
   readonly #ofNumbers = new Map<string, LocalMask>();
   /** Called before a mask is made that will be kept. */
   readonly #reserve: () => void;
 
-  /** Whether {@linkcode add} has left out tokens because the budget was spent. Callers reset it. */
-  get isPartial(): boolean {
-    return this.#texts.isPartial || this.#numbers.isPartial;
-  }
-
-  set isPartial(isPartial: boolean) {
-    this.#texts.isPartial = this.#numbers.isPartial = isPartial;
-  }
-
-  constructor(machine: Machine, table: TokenTable, reserve: () => void) {
+  constructor(machine: Machine, walk: TrieWalk, reserve: () => void) {
     this.#machine = machine;
-    this.#table = table;
-    this.#texts = new TextWalk(table, machine);
-    this.#numbers = new NumberWalk(table, machine.rules.work);
+    this.#walk = walk;
+    this.#table = walk.table;
+    this.#texts = new TextWalk(walk, machine);
     this.#reserve = reserve;
   }
 
@@ -94,7 +85,8 @@ export class LocalMasks {
     const kind = stacks.kind(stack);
     if (kind === DECLARED_KEY.kind) return this.#addKeys(bits, node, stack);
     const nodes = kind === NUMBER.kind
-      ? this.#numbers.add(
+      ? addNumbers(
+        this.#walk,
         bits,
         node,
         rules.numbers[stacks.field(stack, NUMBER.rules)]!,
@@ -110,14 +102,14 @@ export class LocalMasks {
     this.#ofNumbers.clear();
   }
 
-  #ofText(place: TextPlace): TextMask {
-    const { text, state, characters, avoided } = place;
+  #ofText(position: TextPosition): TextMask {
+    const { text, state, characters, avoided } = position;
     const key = `${this.#machine.rules.texts.indexOf(text)},${state},${avoided}`;
     let masks = this.#ofTexts.get(key);
     let mask = masks?.find(({ fewest, most }) => fewest <= characters && characters <= most);
     if (!mask) {
       this.#reserve();
-      mask = this.#texts.whole(place);
+      mask = this.#texts.whole(position);
       if (mask.isPartial) return mask;
       masks = this.#ofTexts.get(key);
       if (!masks) this.#ofTexts.set(key, masks = []);
@@ -135,11 +127,10 @@ export class LocalMasks {
     if (!mask) {
       this.#reserve();
       const bits = new Uint32Array(Math.ceil(this.#table.size / 32));
-      const wasPartial = this.#numbers.isPartial;
-      this.#numbers.isPartial = false;
-      const exits = this.#numbers.add(bits, 0, rules.numbers[index]!, state);
-      const { isPartial } = this.#numbers;
-      this.#numbers.isPartial ||= wasPartial;
+      let exits: readonly number[] = [];
+      const isPartial = this.#walk.leavesOut(() => {
+        exits = addNumbers(this.#walk, bits, 0, rules.numbers[index]!, state);
+      });
       mask = { bits, exits, isPartial };
       if (!isPartial) this.#ofNumbers.set(key, mask);
     }
@@ -165,4 +156,89 @@ export class LocalMasks {
       },
     }));
   }
+}
+
+/**
+ * Sets the bits of the tokens below a node that stay within the number, whose state there is
+ * `state`. Returns the nodes at which it may end and other bytes follow.
+ */
+function addNumbers(
+  walk: TrieWalk,
+  bits: Uint32Array,
+  node: number,
+  automaton: NumberAutomaton,
+  state: number,
+): number[] {
+  const { table } = walk;
+  const { bytes, depths } = table;
+  const exits: number[] = [];
+  // By depth: the state, and the node as long as it is not among the exits.
+  const states: number[] = [];
+  const path: (number | undefined)[] = [];
+  states[depths[node]!] = state;
+  path[depths[node]!] = node;
+  walk.below(node, (child) => {
+    const depth = depths[child]!;
+    const before = states[depth - 1]!;
+    const next = automaton.step(before, bytes[child]!);
+    if (next === 0) {
+      const last = path[depth - 1];
+      if (last !== undefined && automaton.accepts(before)) {
+        path[depth - 1] = undefined;
+        exits.push(last);
+      }
+      return false;
+    }
+    table.addTokensAt(bits, child);
+    states[depth] = next;
+    path[depth] = child;
+    return true;
+  });
+  return exits;
+}
+
+/**
+ * A range of sorted keys. A key may come if the count in `choices` is greater after it than before.
+ */
+interface KeyRange {
+  readonly keys: readonly Uint8Array[];
+  readonly choices: Int32Array;
+  readonly first: number;
+  readonly end: number;
+  /** Bytes that all keys of the range share and that have come. */
+  readonly depth: number;
+}
+
+/** A quote that ends a key. */
+interface KeyExit {
+  readonly node: number;
+  /** The index of the key among the sorted ones. */
+  readonly key: number;
+}
+
+/** Sets the bits of the tokens below a node that stay within the keys. Returns the ends of keys. */
+function addKeys(
+  table: TokenTable,
+  bits: Uint32Array,
+  node: number,
+  { keys, choices, first, end, depth }: KeyRange,
+): KeyExit[] {
+  const { bytes, ends, firsts } = table;
+  const exits: KeyExit[] = [];
+  const walk = (from: number, low: number, high: number, at: number): void => {
+    const ended = keys[low]!.length === at ? low++ : -1;
+    const mayEnd = ended >= 0 && choices[ended + 1]! > choices[ended]!;
+    for (let child = from + 1; child < ends[from]!; child = ends[child]!) {
+      const byte = bytes[child]!;
+      if (byte === QUOTE && mayEnd) exits.push({ node: child, key: ended });
+      while (low < high && keys[low]![at]! < byte) low++;
+      const begin = low;
+      while (low < high && keys[low]![at] === byte) low++;
+      if (choices[low] === choices[begin]) continue;
+      table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
+      if (ends[child]! > child + 1) walk(child, begin, low, at + 1);
+    }
+  };
+  if (first < end) walk(node, first, end, depth);
+  return exits;
 }

@@ -3,11 +3,12 @@
 // Only tokens that end it and continue after it are walked in the context.
 
 import { expectOutOfWork } from "../../language/mod.ts";
+import type { Before, SpelledEnds } from "../ends/spelled_ends.ts";
 import type { Stack } from "../frames/stacks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "../machine.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
-import { EndWalk, type Goal } from "./end_walk.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
+import { TrieWalk } from "./trie_walk.ts";
 
 /** Bytes of masks that are kept. */
 const MAX_BYTES = 32 << 20;
@@ -18,11 +19,6 @@ const MAX_BYTES = 32 << 20;
  */
 const MANY_LOCALS = 32;
 
-/** Nodes that are counted at once, and the steps of work for them. */
-const COUNTED = 64;
-
-const COUNTED_STEPS = 8;
-
 /** The tokens that may come in a state. */
 export interface TokenMask {
   /** Bit t of word t >> 5 for token t. Read only. */
@@ -31,6 +27,17 @@ export interface TokenMask {
   readonly late: readonly number[];
   /** Whether some tokens are missing because the budget was spent. */
   readonly isPartial: boolean;
+}
+
+/** The tokens that are wanted: those whose end takes few tokens. */
+export interface Goal {
+  /** Tokens that may be missing after the token. */
+  readonly limit: number;
+  readonly ends: SpelledEnds;
+  /** The state at a node that depends on the text of a key or item. */
+  readonly reach: (node: number) => State;
+  /** The document up to a node. */
+  readonly before: (node: number) => Uint8Array;
 }
 
 /** By node at which tokens leave local frames: the possible states there. */
@@ -55,10 +62,8 @@ export class TokenMasks {
   /** By the first local mask and what comes after it, if there is nothing else. */
   readonly #byLocal = new Map<LocalMask, Map<State, TokenMask>>();
   readonly #locals: LocalMasks;
-  readonly #ends: EndWalk;
+  readonly #trie: TrieWalk;
   #kept = 0;
-  #steps = 0;
-  #isPartial = false;
   /** The states along the path of a walk, by depth. A nested walk only writes to greater depths. */
   readonly #path: Int32Array;
   /** By depth: the bytes of white space on the path that have not changed the state. */
@@ -68,11 +73,8 @@ export class TokenMasks {
     this.#machine = machine;
     this.#table = table;
     this.#words = Math.ceil(table.size / 32);
-    this.#locals = new LocalMasks(machine, table, () => this.#makeRoom());
-    this.#ends = new EndWalk(machine, table, {
-      isOver: () => this.#isOver(),
-      giveUp: (error) => this.#giveUp(error),
-    });
+    this.#trie = new TrieWalk(table, machine.rules.work);
+    this.#locals = new LocalMasks(machine, this.#trie, () => this.#makeRoom());
     this.#path = new Int32Array(table.longest + 1);
     this.#spaces = new Uint8Array(table.longest + 1);
   }
@@ -82,7 +84,7 @@ export class TokenMasks {
     const state = this.#machine.rounded(given, this.#table.longest);
     let mask = this.#byState.get(state);
     if (!mask) {
-      this.#isPartial = this.#locals.isPartial = false;
+      this.#trie.isPartial = false;
       mask = this.#make(state);
       if (!mask.isPartial) this.#byState.set(state, mask);
     }
@@ -91,7 +93,7 @@ export class TokenMasks {
 
   /** Whether tokens were left out of the last result because the budget was spent. */
   get isPartial(): boolean {
-    return this.#isPartial || this.#locals.isPartial;
+    return this.#trie.isPartial;
   }
 
   /**
@@ -105,7 +107,7 @@ export class TokenMasks {
     } catch (error) {
       expectOutOfWork(error);
     }
-    this.#ends.add(bits, state, goal);
+    addWithin(this.#trie, bits, this.#machine, state, goal);
     return bits;
   }
 
@@ -188,7 +190,7 @@ export class TokenMasks {
         const states = [...new Set(ways.map((after) => after()))];
         this.#walk(this.#machine.anyOf(states), node, bits, late);
       } catch (error) {
-        this.#giveUp(error);
+        this.#trie.giveUp(error);
       }
     }
   }
@@ -205,66 +207,42 @@ export class TokenMasks {
   #walkOthers(state: State, node: number, bits: Uint32Array, late: number[]): void {
     const machine = this.#machine;
     const table = this.#table;
-    const { bytes, depths, ends, firsts, classes, heights } = table;
+    const { bytes, depths, ends, characters } = table;
     const isGrammar = machine.rules.program !== undefined;
     const path = this.#path;
     const spaces = this.#spaces;
     path[depths[node]!] = state;
     spaces[depths[node]!] = 0;
-    const end = ends[node]!;
-    for (let child = node + 1; child < end;) {
-      if (this.#isOver()) return;
+    this.#trie.below(node, (child) => {
       const depth = depths[child]!;
       const byte = bytes[child]!;
-      const below = ends[child]!;
       const before = path[depth - 1]!;
-      try {
-        const most = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
-        const isSpace = most > 0;
-        const next = !isSpace
-          ? machine.step(before, byte)
-          : spaces[depth - 1]! < most
-          ? before
-          : DEAD;
-        if (next === DEAD || next === UNRESOLVED) {
-          if (next === UNRESOLVED) late.push(child);
-          child = below;
-          continue;
-        }
-        table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
-        const loop = isGrammar && below > child + 1 ? machine.loopOf(next) : NO_LOOP;
-        if ((classes[child]! & ~loop.classes) === 0 && heights[child]! <= loop.most) {
-          table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
-          child = below;
-        } else if (below > child + 1 && machine.split(next).locals.length > 0) {
-          this.#walk(next, child, bits, late);
-          child = below;
-        } else {
-          path[depth] = next;
-          spaces[depth] = isSpace ? spaces[depth - 1]! + 1 : 0;
-          child++;
-        }
-      } catch (error) {
-        this.#giveUp(error);
-        child = below;
+      const most = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
+      const isSpace = most > 0;
+      const next = !isSpace
+        ? machine.step(before, byte)
+        : spaces[depth - 1]! < most
+        ? before
+        : DEAD;
+      if (next === UNRESOLVED) late.push(child);
+      if (next === DEAD || next === UNRESOLVED) return false;
+      table.addTokensAt(bits, child);
+      if (ends[child]! === child + 1) return false;
+      const loop = isGrammar ? machine.loopOf(next) : NO_LOOP;
+      if (
+        (characters.below[child]! & ~loop.classes) === 0 && characters.heights[child]! <= loop.most
+      ) {
+        table.addTokensBelow(bits, child);
+        return false;
       }
-    }
-  }
-
-  /** Counts a visited node. Returns whether the walk ends there because the budget is spent. */
-  #isOver(): boolean {
-    if (++this.#steps % COUNTED !== 0) return false;
-    const { work } = this.#machine.rules;
-    work.spend(COUNTED_STEPS);
-    if (!work.isOverdrawn) return false;
-    this.#isPartial = true;
-    return true;
-  }
-
-  /** Leaves out what the budget was not enough for. */
-  #giveUp(error: unknown): void {
-    expectOutOfWork(error);
-    this.#isPartial = true;
+      if (machine.split(next).locals.length > 0) {
+        this.#walk(next, child, bits, late);
+        return false;
+      }
+      path[depth] = next;
+      spaces[depth] = isSpace ? spaces[depth - 1]! + 1 : 0;
+      return true;
+    });
   }
 
   #addEndTokens(bits: Uint32Array): void {
@@ -285,4 +263,40 @@ export class TokenMasks {
     this.#byLocal.clear();
     this.#locals.clear();
   }
+}
+
+/** Sets the bits of the tokens that fit in a state. */
+function addWithin(
+  walk: TrieWalk,
+  bits: Uint32Array,
+  machine: Machine,
+  state: State,
+  { limit, ends, reach, before }: Goal,
+): void {
+  const { table } = walk;
+  const { firsts, depths, characters } = table;
+  /** The states along the path, by depth. */
+  const path = [state];
+  walk.below(0, (node) => {
+    const depth = depths[node]!;
+    const above = path[depth - 1]!;
+    let next = machine.step(above, table.bytes[node]!);
+    if (next === UNRESOLVED) next = reach(node);
+    if (next === DEAD) return false;
+    path[depth] = next;
+    const isBulk = walk.isBulk(node);
+    const isToken = firsts[node]! < firsts[node + 1]!;
+    if (!isToken && !isBulk) return true;
+    const document: Before = () => before(node);
+    const fits = ends.fits(next, limit, document);
+    // Finding a loop takes too long for a few nodes.
+    const { classes, most, alone } = isBulk ? machine.loopOf(next) : NO_LOOP;
+    const isLoop = (characters.below[node]! & ~classes) === 0 &&
+      characters.heights[node]! <= most;
+    const takesAll = isLoop && fits && (alone === next || ends.fits(alone, limit, document));
+    if (fits) table.addTokensAt(bits, node);
+    if (takesAll) table.addTokensBelow(bits, node);
+    // Where further characters change nothing, they bring no end nearer either.
+    return !takesAll && !(isLoop && !fits && next === above);
+  });
 }

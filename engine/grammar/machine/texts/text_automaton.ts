@@ -18,23 +18,21 @@ export interface TextAutomaton {
    * a search.
    */
   next?(state: number): readonly number[];
-  /** Whether some character may lead from a state back to it. */
-  mayRepeat?(state: number): boolean;
+  /** The classes of characters that all lead from a state back to it. */
+  loops?(state: number): number;
+  /** Whether some plain characters lead from a state back to it, and all others nowhere. */
+  isClosed?(state: number): boolean;
   /** Fewest characters to acceptance; a character that has begun counts. */
   shortest(state: number): number;
-  /** A lower bound of the characters to acceptance, without a search. */
-  fewest?(state: number): number;
   /** Fewest bytes to acceptance. */
   completion(state: number): Uint8Array;
   /** The number of these bytes, found without spelling them out. */
   completionLength?(state: number): number;
-  /** Whether no string contains U+2028 or U+2029, which a dot in patterns does not match. */
-  readonly isWithoutSeparators?: boolean;
   /**
-   * Most characters that a text lacks from a state on, after any characters without escapes;
-   * Infinity: unknown. With the second argument, without line separators either.
+   * Most characters that a text lacks from a state on, after any plain characters; Infinity:
+   * unknown.
    */
-  mostMissing?(state: number, isWithoutSeparators: boolean): number;
+  mostMissing?(state: number): number;
   /** The state that corresponds to a state of another automaton of the same language. */
   adopt?(other: TextAutomaton, state: number): number;
 }

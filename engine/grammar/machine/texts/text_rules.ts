@@ -3,20 +3,9 @@
 
 import { Work } from "../../language/mod.ts";
 import type { WordSet } from "../collections/word_sets.ts";
-import {
-  ANY_SECOND,
-  continuationsOf,
-  EVERY_CLASS,
-  holdsSeparators,
-  isSeparator,
-  LINE_SEPARATORS,
-  secondBytesOf,
-} from "./character_classes.ts";
-import { CHARACTER_STEPS, ClassTargets } from "./class_targets.ts";
-import { CountRange } from "./count_range.ts";
 import type { TextAutomaton } from "./text_automaton.ts";
 
-/** Steps of work for a place that a search for a length visits. */
+/** Steps of work for a position that a search for a length visits. */
 const SEARCH_STEPS = 4;
 
 /** Steps of work for all characters that may follow a state. */
@@ -26,8 +15,41 @@ const SUCCESSOR_STEPS = 10;
 const BEYOND_STATES = 2 ** 26;
 
 /** A state after a number of characters, as one number. */
-export function placeOf(state: number, characters: number): number {
+export function positionKey(state: number, characters: number): number {
   return characters * BEYOND_STATES + state;
+}
+
+/**
+ * The numbers of characters for which all comparisons so far have the same results: a mask of a string
+ * that may have 60,000 more characters is also right for 59,000.
+ */
+export class CountRange {
+  /** How much smaller and greater the number may be. */
+  #down = Infinity;
+  #up = Infinity;
+
+  /** Whether `characters` is at most `limit`. */
+  isAtMost(characters: number, limit: number): boolean {
+    const isSo = characters <= limit;
+    if (isSo) this.#up = Math.min(this.#up, limit - characters);
+    else this.#down = Math.min(this.#down, characters - limit - 1);
+    return isSo;
+  }
+
+  /** Whether `characters` is at least `limit`. */
+  isAtLeast(characters: number, limit: number): boolean {
+    return !this.isAtMost(characters, limit - 1);
+  }
+
+  /** Notes that a result holds for one number only. */
+  narrow(): void {
+    this.#down = this.#up = 0;
+  }
+
+  /** The fewest and most characters, if the comparisons were made starting from `characters`. */
+  around(characters: number): readonly [fewest: number, most: number] {
+    return [characters - this.#down, characters + this.#up];
+  }
 }
 
 /** The strings of an automaton that have `min` to `max` characters. */
@@ -37,17 +59,9 @@ export class TextRules {
   readonly max: number;
   /** Whether the number of characters matters. */
   readonly isBounded: boolean;
-  /** The classes of all characters without escapes that a string may contain. */
-  readonly classes: number;
-  readonly #targets: ClassTargets;
   /** By state. */
   readonly #shortest: number[] = [];
-  /**
-   * By state: for all texts, and for those without line separators; within characters by state and
-   * byte.
-   */
-  readonly #missing: readonly [number[], number[]] = [[], []];
-  readonly #missingWithin = [new Map<number, number>(), new Map<number, number>()] as const;
+  readonly #missing: number[] = [];
   readonly #successors = new Map<number, readonly number[]>();
   /** By state and number of characters, for texts with an upper limit. */
   readonly #feasible = new Map<number, boolean>();
@@ -62,12 +76,10 @@ export class TextRules {
   /** @param work limits searches for strings of a number of characters */
   constructor(automaton: TextAutomaton, min = 0, max = Infinity, work = new Work()) {
     this.automaton = automaton;
-    this.#targets = new ClassTargets(automaton, work);
     this.#work = work;
     this.min = min;
     this.max = max;
     this.isBounded = min > 0 || max < Infinity;
-    this.classes = automaton.isWithoutSeparators ? EVERY_CLASS & ~LINE_SEPARATORS : EVERY_CLASS;
   }
 
   /** Whether any string has these first bytes. */
@@ -89,7 +101,10 @@ export class TextRules {
   /** Whether the string may end. */
   isComplete(state: number, characters: number, range?: CountRange): boolean {
     if (!this.automaton.isBoundary(state) || !this.automaton.accepts(state)) return false;
-    return range ? range.isAtLeast(characters, this.min) : characters >= this.min;
+    if (!this.isBounded) return true;
+    return range
+      ? range.isAtLeast(characters, this.min) && range.isAtMost(characters, this.max)
+      : characters >= this.min && characters <= this.max;
   }
 
   /**
@@ -138,7 +153,7 @@ export class TextRules {
 
   /** Whether a string in a state can get arbitrarily long, as far as is known without a search. */
   #goesOn(state: number): boolean {
-    return this.#repeats(state) || this.#openMissing(state) < Infinity;
+    return this.#repeats(state) || this.mostMissing(state) < Infinity;
   }
 
   /** Whether the string can end within limits that include an upper one. */
@@ -148,12 +163,12 @@ export class TextRules {
     const isLongEnough = characters >= this.min - shortest;
     if (!isLongEnough) {
       if (this.#repeats(state)) return true;
-      const missing = this.#openMissing(state);
+      const missing = this.mostMissing(state);
       if (missing < Infinity && range.isAtMost(characters, this.max - missing)) return true;
     }
     if (range.isAtLeast(characters, this.min - shortest)) return true;
     range.narrow();
-    const key = placeOf(state, characters);
+    const key = positionKey(state, characters);
     let feasible = this.#feasible.get(key);
     if (feasible === undefined) {
       feasible = this.#reaches(state, characters);
@@ -171,118 +186,19 @@ export class TextRules {
     return this.#shortest[state] ??= this.automaton.shortest(state);
   }
 
-  /** The classes whose every character leads from a state back to it. */
-  loopsAt(state: number): number {
-    return this.#targets.loopsAt(state);
+  /** The classes of characters that all lead from a state back to it. */
+  loops(state: number): number {
+    return this.automaton.loops?.(state) ?? 0;
   }
 
-  /**
-   * Whether there are characters that may come without escapes, and all of them lead back to a
-   * state.
-   */
+  /** Whether some plain characters lead from a state back to it, and all others nowhere. */
   isClosed(state: number): boolean {
-    return this.#targets.isClosed(state);
+    return this.automaton.isClosed?.(state) ?? false;
   }
 
-  /**
-   * The classes of which any text can be completed, once a byte has led to `state`: all classes,
-   * all except line separators, or 0 if some text cannot be completed or that is not known.
-   */
-  openClasses(state: number, byte: number): number {
-    if (this.mostMissing(state, byte) < Infinity) return this.classes;
-    const others = this.classes & ~LINE_SEPARATORS;
-    return others !== this.classes && this.mostMissing(state, byte, others) < Infinity ? others : 0;
-  }
-
-  /** Most characters that some text of any length lacks; Infinity: unknown. */
-  #openMissing(state: number): number {
-    if (!this.automaton.isBoundary(state)) return Infinity;
-    const classes = this.openClasses(state, 0);
-    return classes === 0 ? Infinity : this.mostMissing(state, 0, classes);
-  }
-
-  /**
-   * Most characters that any text of some classes lacks (all, or all except line separators) once a
-   * byte has led to `state`, beyond a character that has begun; Infinity if some text cannot be
-   * completed, or that is not known.
-   */
-  mostMissing(state: number, byte: number, classes = this.classes): number {
-    const kind = (classes & LINE_SEPARATORS) === 0 ? 1 : 0;
-    if (this.automaton.isBoundary(state)) {
-      return this.#missing[kind][state] ??= this.#missingAt(state, classes);
-    }
-    if (byte < 0x80) return Infinity;
-    const key = state * 256 + byte;
-    let missing = this.#missingWithin[kind].get(key);
-    if (missing === undefined) {
-      missing = this.#missingAfter(
-        state,
-        continuationsOf(byte),
-        secondBytesOf(byte),
-        byte,
-        classes,
-      );
-      this.#missingWithin[kind].set(key, missing);
-    }
-    return missing;
-  }
-
-  #missingAt(state: number, classes: number): number {
-    const isWithout = (classes & LINE_SEPARATORS) === 0;
-    const missing = this.automaton.mostMissing?.(state, isWithout) ?? Infinity;
-    if (missing < Infinity || (classes & ~this.loopsAt(state)) !== 0) return missing;
-    return this.automaton.shortest(state);
-  }
-
-  /** The same after all ends of a begun character. */
-  #missingAfter(
-    state: number,
-    left: number,
-    [low, high]: readonly [number, number],
-    begun: number,
-    classes: number,
-  ): number {
-    if (state === 0) return Infinity;
-    if (left === 0) return this.mostMissing(state, 0, classes);
-    this.#work.charge(CHARACTER_STEPS);
-    let most = 0;
-    let before = -1;
-    const isOpen = (classes & LINE_SEPARATORS) !== 0;
-    for (let byte = low; byte <= high && most < Infinity; byte++) {
-      if (!isOpen && isSeparator(begun, byte)) continue;
-      const next = this.automaton.step(state, byte);
-      const prefix = begun << 8 | byte;
-      const isSame = next === before && !holdsSeparators(prefix, left - 1);
-      if (!isSame) {
-        most = Math.max(most, this.#missingAfter(next, left - 1, ANY_SECOND, prefix, classes));
-      }
-      before = holdsSeparators(prefix, left - 1) ? -1 : next;
-    }
-    return most;
-  }
-
-  /** Whether any text of some classes with so many characters can be completed. */
-  takesAll(
-    state: number,
-    characters: number,
-    classes: number,
-    count: number,
-    range: CountRange,
-  ): boolean {
-    const loops = this.loopsAt(state);
-    if (loops !== 0) {
-      return (classes & ~loops) === 0 &&
-        range.isAtMost(count, this.charactersLeft(state, characters));
-    }
-    for (let left = count; left > 0; left--) {
-      const next = this.#targets.ofAll(state, classes);
-      if (next <= 0) return false;
-      if (next === state) return range.isAtMost(left, this.charactersLeft(state, characters));
-      state = next;
-      characters++;
-      if (!this.isFeasible(state, characters, range)) return false;
-    }
-    return true;
+  /** Most characters that any plain text lacks from a state on; Infinity: unknown. */
+  mostMissing(state: number): number {
+    return this.#missing[state] ??= this.automaton.mostMissing?.(state) ?? Infinity;
   }
 
   /** Whether some character leads back to a state, so that every greater number is reached. */
@@ -321,7 +237,7 @@ export class TextRules {
       if (shortest >= low) return true;
       isEndless = true;
       if (this.#repeats(state)) return true;
-      const missing = this.#openMissing(state);
+      const missing = this.mostMissing(state);
       if (missing < Infinity && count + missing <= high) return true;
       const before = onPath.get(state);
       if (before !== undefined) {
@@ -330,7 +246,7 @@ export class TextRules {
         if (shortest + Math.ceil((low - shortest) / period) * period <= high) return true;
       }
       isEndless = false;
-      const key = placeOf(state, count);
+      const key = positionKey(state, count);
       if (visited.has(key)) return false;
       visited.add(key);
       if (before === undefined) onPath.set(state, count);
@@ -346,9 +262,9 @@ export class TextRules {
         continue;
       }
       if (!enter(next.value)) continue;
-      // A document that follows this path asks at each place of it.
+      // A document that follows this path asks at each position of it.
       for (const { state } of path) {
-        if (high < Infinity) this.#feasible.set(placeOf(state, characters), true);
+        if (high < Infinity) this.#feasible.set(positionKey(state, characters), true);
         else this.#noteEnough(state, isEndless ? -Infinity : characters);
         characters = this.counted(characters);
       }
@@ -386,7 +302,7 @@ export class TextRules {
   }
 }
 
-/** A place on the path of a search, and the states that may follow. */
+/** A position on the path of a search, and the states that may follow. */
 interface Way {
   readonly state: number;
   /** Whether the state occurs for the first time on this path. */
@@ -394,8 +310,8 @@ interface Way {
   readonly next: Generator<number>;
 }
 
-/** A place in a text. */
-export interface TextPlace {
+/** A position in a text. */
+export interface TextPosition {
   readonly text: TextRules;
   readonly state: number;
   readonly characters: number;

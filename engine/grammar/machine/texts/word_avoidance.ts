@@ -9,10 +9,10 @@ import type { TextRules } from "./text_rules.ts";
 /** Longest path along words that is searched. Longer words count as unavoidable. */
 const MAX_DEPTH = 2000;
 
-/** Steps of work for all transitions of a place. */
+/** Steps of work for all transitions of a position. */
 const PLACE_STEPS = 20;
 
-/** Finds and caches which places in texts have strings left outside which sets. */
+/** Finds and caches which positions in texts have strings left outside which sets. */
 export class WordAvoidance {
   readonly #words: WordSets;
   readonly #work: Work;
@@ -23,7 +23,7 @@ export class WordAvoidance {
     this.#work = work;
   }
 
-  /** Whether a text, from a place on where it can be completed, has a string outside of the set. */
+  /** Whether a text, from a position on where it can be completed, has a string outside of the set. */
   isPossible(text: TextRules, state: number, characters: number, avoided: WordSet): boolean {
     return this.#search(text, state, characters, avoided, 0);
   }

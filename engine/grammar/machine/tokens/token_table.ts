@@ -1,17 +1,7 @@
 // The tokens of a vocabulary as a flat trie of their bytes, in depth-first order: a subtree is a
 // range of nodes, and its tokens are a range of the tokens sorted by their bytes.
 
-import {
-  BEYOND_ASCII,
-  CLASS_OF,
-  continuationsOf,
-  isSeparator,
-  LINE_SEPARATORS,
-  secondBytesOf,
-  UNSAFE,
-} from "../texts/character_classes.ts";
-import { PlainTokens } from "./plain_tokens.ts";
-import { findBreaks, type TextBreak } from "./text_breaks.ts";
+import { TokenCharacters } from "./token_characters.ts";
 
 /** The input of a table. */
 export interface TokenSource {
@@ -59,16 +49,8 @@ export class TokenTable {
    * the end. The tokens of the node itself are those before the next node's.
    */
   readonly firsts: Int32Array;
-  /** Classes of the bytes below each node. */
-  readonly classes: Int32Array;
-  /** Most characters below each node. */
-  readonly heights: Uint16Array;
-  /** The tokens that need no escape in a string. */
-  readonly plain: PlainTokens;
-  /** The places where tokens leave plain text. */
-  readonly breaks: readonly TextBreak[];
-  /** The nodes of these places that are line separators. */
-  readonly separators: ReadonlySet<number>;
+  /** The tokens as characters of strings. */
+  readonly characters: TokenCharacters;
   /** Control tokens by name. */
   readonly controls: ReadonlyMap<string, number>;
   /** By byte: its node below the root; -1 if no token begins with it. */
@@ -116,13 +98,13 @@ export class TokenTable {
     const path = [0];
     let nodes = 1;
     let previous: Uint8Array = new Uint8Array(0);
-    tokens.forEach(({ bytes: token }, place) => {
+    tokens.forEach(({ bytes: token }, index) => {
       const common = commonLength(previous, token);
       while (path.length > common + 1) ends[path.pop()!] = nodes;
       for (let depth = common; depth < token.length; depth++) {
         bytes[nodes] = token[depth]!;
         depths[nodes] = depth + 1;
-        firsts[nodes] = place;
+        firsts[nodes] = index;
         path.push(nodes++);
       }
       previous = token;
@@ -135,15 +117,8 @@ export class TokenTable {
     this.depths = depths.slice(0, nodes);
     this.ends = ends.slice(0, nodes);
     this.firsts = firsts.slice(0, nodes + 1);
-    this.classes = new Int32Array(nodes);
-    this.heights = new Uint16Array(nodes);
-    for (let node = nodes - 1; node >= 0; node--) this.#summarize(node);
     for (let node = 1; node < nodes; node = ends[node]!) this.#beginnings[bytes[node]!] = node;
-    this.plain = new PlainTokens(size, this.longest, tokens);
-    this.breaks = findBreaks(this);
-    this.separators = new Set(
-      this.breaks.filter(({ isSeparator }) => isSeparator).map(({ node }) => node),
-    );
+    this.characters = new TokenCharacters(this);
   }
 
   /** The bytes of a token. */
@@ -164,8 +139,8 @@ export class TokenTable {
   /** Sets the bits of a range of the sorted tokens. */
   addTokens(bits: Uint32Array, first: number, end: number): void {
     const { sorted } = this;
-    for (let place = first; place < end; place++) {
-      const token = sorted[place]!;
+    for (let index = first; index < end; index++) {
+      const token = sorted[index]!;
       bits[token >>> 5]! |= 1 << (token & 31);
     }
   }
@@ -175,13 +150,9 @@ export class TokenTable {
     this.addTokens(bits, this.firsts[node]!, this.firsts[node + 1]!);
   }
 
-  /** Clears the bits of a range of the sorted tokens. */
-  removeTokens(bits: Uint32Array, first: number, end: number): void {
-    const { sorted } = this;
-    for (let place = first; place < end; place++) {
-      const token = sorted[place]!;
-      bits[token >>> 5]! &= ~(1 << (token & 31));
-    }
+  /** Sets the bits of the tokens that end below a node. */
+  addTokensBelow(bits: Uint32Array, node: number): void {
+    this.addTokens(bits, this.firsts[node + 1]!, this.firsts[this.ends[node]!]!);
   }
 
   /** The node after one more byte; -1 if no token goes on with it. */
@@ -203,44 +174,6 @@ export class TokenTable {
   /** The bytes that lead to a node. */
   pathTo(node: number): Uint8Array {
     return this.#bytesOf(this.sorted[this.firsts[node]!]!).subarray(0, this.depths[node]!);
-  }
-
-  #summarize(node: number): void {
-    let classes = 0;
-    let height = 0;
-    for (let child = node + 1; child < this.ends[node]!; child = this.ends[child]!) {
-      const byte = this.bytes[child]!;
-      const continuations = continuationsOf(byte);
-      if (continuations === 0) classes |= CLASS_OF[byte]! | this.classes[child]!;
-      else if (continuations < 0) classes |= UNSAFE;
-      else {
-        classes |= BEYOND_ASCII |
-          this.#classesWithin(child, continuations, secondBytesOf(byte), byte);
-      }
-      const isCharacter = (byte & 0xc0) !== 0x80;
-      height = Math.max(height, this.heights[child]! + Number(isCharacter));
-    }
-    this.classes[node] = classes;
-    this.heights[node] = height;
-  }
-
-  /** Classes below a node that is `left` bytes before the end of a character. */
-  #classesWithin(
-    node: number,
-    left: number,
-    [low, high]: readonly [number, number],
-    before: number,
-  ): number {
-    if (left === 0) return this.classes[node]!;
-    let classes = 0;
-    for (let child = node + 1; child < this.ends[node]!; child = this.ends[child]!) {
-      const byte = this.bytes[child]!;
-      classes |= byte < low || byte > high
-        ? UNSAFE
-        : this.#classesWithin(child, left - 1, [0x80, 0xbf], before << 8 | byte) |
-          (isSeparator(before, byte) ? LINE_SEPARATORS : 0);
-    }
-    return classes;
   }
 }
 
