@@ -5,15 +5,15 @@
 
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
-import { activationBytes } from "../kernels/cpu/activations.ts";
-import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../kernels/cpu/bands.ts";
+import { activationBytes } from "../kernels/cpu/quantize/kernel.ts";
+import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../kernels/cpu/linear/bands.ts";
 import { inOrder } from "../kernels/cpu/kernel.ts";
 import { joinsVectors } from "../kernels/cpu/engine_features.ts";
 import { probeDotProduct } from "../kernels/cpu/dot_product.ts";
 import { BAND, blockBytes, type PackedFormat, packedFormats } from "../kernels/cpu/formats/mod.ts";
 import { commonModule, formatModule } from "../kernels/cpu/modules.ts";
 import { ThreadPool } from "../kernels/cpu/pool.ts";
-import { panelsReadWide, productKernel, readsWide } from "../kernels/cpu/products/product.ts";
+import { panelsReadWide, productKernel, readsWide } from "../kernels/cpu/linear/kernel.ts";
 import { randomWeights } from "./random_weights.ts";
 import { print } from "./report.ts";
 

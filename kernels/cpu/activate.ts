@@ -3,7 +3,7 @@
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import type { ActivateOptions } from "../ops/activation_function.ts";
 import type { CpuCore } from "./core.ts";
-import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
+import { ACTIVATE_ARGUMENTS } from "./activate/kernel.ts";
 import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";

@@ -3,9 +3,9 @@
 
 import { GpuMemoryError } from "../errors.ts";
 import { MAXIMUM_OPERATIONS } from "./control.ts";
-import { activationBytes, QUANTIZE_ARGUMENTS } from "./activations.ts";
+import { activationBytes, QUANTIZE_ARGUMENTS } from "./quantize/kernel.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
-import { isFloatFormat } from "./products/float_product.ts";
+import { isFloatFormat } from "./linear/float_kernel.ts";
 import { joinsVectors } from "./engine_features.ts";
 import { BAND, bandBytes, type CpuFormat } from "./formats/mod.ts";
 import { type PackedSide, type Packer, type PackShape, unitBytes } from "./matrix.ts";
@@ -20,9 +20,8 @@ import {
 } from "./memory.ts";
 import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
-import type { Quantizer } from "./plain/rows.ts";
 import { CpuError, ThreadPool } from "./pool.ts";
-import { multipliesInPlace, panelsReadWide, readsWide } from "./products/product.ts";
+import { multipliesInPlace, panelsReadWide, readsWide } from "./linear/kernel.ts";
 
 /** Bytes after the last row that packing may read. */
 const MOST_READ_PAST = 16;
@@ -65,7 +64,7 @@ export interface KernelCall extends BoundKernel {
 }
 
 /** The parts of an open device. */
-export class CpuCore implements Quantizer, Packer {
+export class CpuCore implements Packer {
   readonly work = new SharedMemory();
   readonly machine: DotProduct = probeDotProduct();
   /** Whether the engine joins neighbouring vectors. */

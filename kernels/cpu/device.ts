@@ -21,10 +21,10 @@ import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import type { Buffer, Pass } from "../operation.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
 import { NO_WORK } from "../work.ts";
-import { mostTileRows } from "./attention/attend.ts";
+import { mostTileRows } from "./attention/bind.ts";
 import { CpuCore } from "./core.ts";
 import { probeDotProduct } from "./dot_product.ts";
-import { type CpuExpertPairs, expertPairs, pairsBytes } from "./expert_pairs.ts";
+import { type CpuExpertPairs, expertPairs, pairsBytes } from "./experts/expert_pairs.ts";
 import { type CpuOptions, cpuProfile, readBandwidth } from "./machine.ts";
 import {
   affineFloats,

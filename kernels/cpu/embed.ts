@@ -6,12 +6,12 @@ import type { FloatRows } from "../ops/activation.ts";
 import type { EmbedOptions, StepRows } from "../ops/embed.ts";
 import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import { type CpuCore, floatBits } from "./core.ts";
-import { EMBED_ARGUMENTS } from "./embed_rows.ts";
+import { EMBED_ARGUMENTS } from "./embed/kernel.ts";
 import { blockColumns } from "./formats/mod.ts";
 import { inOrder } from "./kernel.ts";
 import { type CpuMatrix, WeightMatrix } from "./matrix.ts";
 import { cpu } from "./memory.ts";
-import { embed as plainEmbed } from "./plain/embed.ts";
+import { embed as plainEmbed } from "./embed/plain.ts";
 
 /** Resolves the tokens and positions of a step's rows, also from slots, and writes rows and histories. */
 function resolveRows({ context, ...buffers }: StepRows, count: number): void {

@@ -3,17 +3,17 @@
 // same one or one of several, since a memory ends at 4 GiB.
 
 import { ACTIVATION_FUNCTIONS } from "../ops/activation_function.ts";
-import { addQuantize } from "./activations.ts";
-import { addActivate } from "./elementwise.ts";
-import { addEmbed } from "./embed_rows.ts";
+import { addQuantize } from "./quantize/kernel.ts";
+import { addActivate } from "./activate/kernel.ts";
+import { addEmbed } from "./embed/kernel.ts";
 import type { DotProduct } from "./dot_product.ts";
-import { addFloatProduct, isFloatFormat } from "./products/float_product.ts";
+import { addFloatProduct, isFloatFormat } from "./linear/float_kernel.ts";
 import { isRowFormat } from "./formats/format.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
-import { addNorm } from "./norm.ts";
+import { addNorm } from "./norm/kernel.ts";
 import { addFloatPack, addPack, addRowPack } from "./pack.ts";
-import { tableAddress } from "./products/walk.ts";
-import { addProduct, PANEL_PAGES } from "./products/product.ts";
+import { tableAddress } from "./linear/walk.ts";
+import { addProduct, PANEL_PAGES } from "./linear/kernel.ts";
 import { IMPORTS, type Memory, ModuleBuilder } from "./wasm/mod.ts";
 
 /** Names of the memories that modules import. */

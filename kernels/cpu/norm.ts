@@ -1,146 +1,98 @@
-// Norms in WebAssembly: RMSNorm and LayerNorm of rows or of the vectors within them, and the norm of a
-// recurrent layer's groups with its gate. One item is a vector.
+// Norms on the host's side.
 
-import type { GatedNormGate } from "../ops/recurrent/mod.ts";
-import { sigmoidTimes } from "./elementwise.ts";
-import { addKernel, forItems } from "./kernel.ts";
-import { clear, forFours, type Four, sumOfLanes } from "./vectors.ts";
-import {
-  type Expression,
-  f32,
-  f32x4,
-  type FunctionBuilder,
-  i32,
-  type Local,
-  type Memory,
-  type ModuleBuilder,
-  type V128,
-  v128,
-} from "./wasm/mod.ts";
+import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
+import type { Norm, NormOptions } from "../ops/norm.ts";
+import type { ColumnRange, GatedNormOptions } from "../ops/recurrent/mod.ts";
+import { type CpuCore, floatBits } from "./core.ts";
+import { keepCalls } from "./kept_calls.ts";
+import { inOrder } from "./kernel.ts";
+import { cpu } from "./memory.ts";
+import { workModule } from "./modules.ts";
+import { addGatedNorm, GATED_NORM_ARGUMENTS, NORM_ARGUMENTS } from "./norm/kernel.ts";
 
-const ZERO = v128.const(new Uint8Array(16));
-
-/** Fours of a row that are summed apart. */
-const PARTS = 4;
-
-/** 1 / sqrt(squares / columns + epsilon), in all lanes. */
-function scaleOf(
-  f: FunctionBuilder,
-  squares: Expression<"f32">,
-  { columns, epsilon }: Record<"columns" | "epsilon", Local<"i32">>,
-): Local<"v128"> {
-  const mean = f32.div(squares, f32.convert_i32_s(columns));
-  const variance = f32.add(mean, f32.reinterpret_i32(epsilon));
-  return f.let(f32x4.splat(f32.div(1, f32.sqrt(variance))));
+/** y = norm(x), or y += norm(x), and then a norm of y if there is a next one. */
+export function norm(
+  core: CpuCore,
+  x: FloatRows,
+  y: Activation,
+  norm: Norm,
+  options: NormOptions = {},
+) {
+  const { next } = options;
+  const run = oneNorm(core, x, y, norm, options);
+  if (!next) return run;
+  const runNext = oneNorm(core, y as FloatRows, next.y, next.norm, {});
+  return (rows: number) => {
+    run(rows);
+    runNext(rows);
+  };
 }
 
-/**
- * The arguments of norms: `count` vectors of `columns` floats in each row. Strides are in bytes, and so is
- * `weightStep`, from the weights of a vector to those of the next. `sources`, `weight` and `bias` are 0
- * if there are none. `mean` 1: the mean is subtracted; `adds` 1: y += the result. Columns of y after a
- * vector, up to `padded`, become zero.
- */
-export const NORM_ARGUMENTS = [
-  ...["x", "xStride", "sources", "y", "yStride", "count", "columns", "padded"] as const,
-  ...["weight", "weightStep", "bias", "epsilon", "mean", "adds"] as const,
-] as const;
+function oneNorm(
+  core: CpuCore,
+  x: FloatRows,
+  y: Activation,
+  { kind, epsilon, weight, bias, weightPerVector = false }: Norm,
+  { source, vectors, accumulate = false }: NormOptions,
+) {
+  const { first = 0, count = 1, columns = x.columns } = vectors ?? {};
+  const to = isQuantized(y)
+    ? core.kept("normed", y.groups.size / core.groupBytes * GROUP * 4)
+    : cpu(y.floats);
+  const words = inOrder(NORM_ARGUMENTS, {
+    x: cpu(x.floats).address + 4 * first,
+    xStride: 4 * x.stride,
+    sources: source ? cpu(source).address : 0,
+    y: to.address + 4 * first,
+    yStride: 4 * y.stride,
+    count,
+    columns,
+    padded: vectors || accumulate ? columns : y.stride,
+    weight: weight ? cpu(weight).address : 0,
+    weightStep: weightPerVector ? 4 * columns : 0,
+    bias: bias ? cpu(bias).address : 0,
+    epsilon: floatBits(epsilon),
+    mean: Number(kind === "layer"),
+    adds: Number(accumulate),
+  });
+  return keepCalls(core, (rows: number) => {
+    const items = rows * count;
+    const call = { kernels: core.common, name: "norm", arguments: words, items };
+    const then = isQuantized(y)
+      ? core.quantizing(to, cpu(y.groups), rows, y.stride / GROUP)
+      : undefined;
+    if (count === 1) return [[{ ...call, then }]];
+    // It cannot follow the norm's items: a row is complete only after all its vectors.
+    return then ? [[call], [{ ...then, items: rows }]] : [[call]];
+  });
+}
 
-/** Adds `norm(record, first, last)`: vectors `first` to `last`, row after row. */
-export function addNorm(module: ModuleBuilder, work: Memory): void {
-  addKernel(
-    module,
-    work,
-    { name: "norm", takes: NORM_ARGUMENTS },
-    (f, given, first, last) =>
-      forItems(f, first, last, (item) => {
-        const { columns, weight, bias } = given;
-        const row = f.let(i32.div_u(item, given.count));
-        const vector = f.let(i32.rem_u(item, given.count));
-        const byte = f.let(i32.mul(vector, i32.mul(columns, 4)));
-        const to = f.let(i32.add(i32.add(given.y, i32.mul(row, given.yStride)), byte));
-        f.if(given.sources, () => {
-          f.set(row, work.i32.load(i32.add(given.sources, i32.mul(row, 4))));
-        });
-        const from = f.let(i32.add(i32.add(given.x, i32.mul(row, given.xStride)), byte));
-        const weights = f.let(i32.add(weight, i32.mul(vector, given.weightStep)));
-        const sum = f.let(ZERO);
-        const mean = f.let(ZERO);
-        f.if(given.mean, () => {
-          forFours(f, work, columns, (four) => f.set(sum, f32x4.add(sum, four.load(from))));
-          f.set(mean, f32x4.splat(f32.div(sumOfLanes(f, sum), f32.convert_i32_s(columns))));
-        });
-        const sums = Array.from({ length: PARTS }, () => f.let(ZERO));
-        forFours(f, work, columns, (four, part) => {
-          const centred = f.let(four.kept(f32x4.sub(four.load(from), mean)));
-          f.set(sums[part]!, f32x4.add(sums[part]!, f32x4.mul(centred, centred)));
-        }, PARTS);
-        f.set(sum, sums.reduce<V128>(f32x4.add, ZERO));
-        const scale = scaleOf(f, sumOfLanes(f, sum), given);
-        const scaled = (four: Four) => f32x4.mul(f32x4.sub(four.load(from), mean), scale);
-        const isPlain = i32.and(i32.ne(weight, 0), i32.eqz(i32.or(bias, given.adds)));
-        f.if(
-          isPlain,
-          () =>
-            forFours(f, work, columns, (four) => {
-              four.store(to, f32x4.mul(scaled(four), four.load(weights)));
-            }, PARTS),
-          () =>
-            forFours(f, work, columns, (four) => {
-              const value = f.let(scaled(four));
-              f.if(weight, () => f.set(value, f32x4.mul(value, four.load(weights))));
-              f.if(bias, () => f.set(value, f32x4.add(value, four.load(bias))));
-              f.if(given.adds, () => f.set(value, f32x4.add(value, four.load(to))));
-              four.store(to, value);
-            }),
-        );
-        const end = f.let(i32.add(to, i32.mul(given.padded, 4)));
-        clear(f, work, i32.add(to, i32.mul(columns, 4)), end);
-      }),
+/** The norm of each group of x, multiplied by the function of its gate. */
+export function gatedNorm(
+  core: CpuCore,
+  x: ColumnRange,
+  y: FloatRows,
+  { groups, weight, sharedWeight = false, epsilon, gate }: GatedNormOptions,
+) {
+  const kernels = core.kernels(
+    `gated norm ${gate?.activation}`,
+    () => workModule((module, work) => addGatedNorm(module, work, gate?.activation)),
   );
-}
-
-/** The arguments of gated norms: `count` groups of `columns` floats in each row; strides in bytes. */
-export const GATED_NORM_ARGUMENTS = [
-  ...["x", "xStride", "z", "zStride", "y", "yStride", "count", "columns"] as const,
-  ...["weight", "weightStep", "epsilon"] as const,
-] as const;
-
-/** Adds `gated_norm(record, first, last)`, with a gate or without. */
-export function addGatedNorm(
-  module: ModuleBuilder,
-  work: Memory,
-  gate: GatedNormGate["activation"] | undefined,
-): void {
-  const kernel = { name: "gated_norm", takes: GATED_NORM_ARGUMENTS };
-  addKernel(module, work, kernel, (f, given, first, last) =>
-    forItems(f, first, last, (item) => {
-      const { columns } = given;
-      const row = f.let(i32.div_u(item, given.count));
-      const group = f.let(i32.rem_u(item, given.count));
-      const byte = f.let(i32.mul(group, i32.mul(columns, 4)));
-      const vectorOf = (base: Local<"i32">, stride: Local<"i32">) =>
-        f.let(i32.add(i32.add(base, i32.mul(row, stride)), byte));
-      const from = vectorOf(given.x, given.xStride);
-      const z = vectorOf(given.z, given.zStride);
-      const to = vectorOf(given.y, given.yStride);
-      const weights = f.let(i32.add(given.weight, i32.mul(group, given.weightStep)));
-      const sum = f.let(ZERO);
-      forFours(f, work, columns, (four) => {
-        const value = f.let(four.load(from));
-        f.set(sum, f32x4.add(sum, f32x4.mul(value, value)));
-      });
-      const scale = scaleOf(f, sumOfLanes(f, sum), given);
-      forFours(f, work, columns, (four) => {
-        const value = f.let(f32x4.mul(f32x4.mul(four.load(from), scale), four.load(weights)));
-        if (gate) {
-          const own = f.let(four.load(z));
-          f.set(value, sigmoidTimes(f, gate === "silu" ? f32x4.mul(value, own) : value, own));
-        }
-        four.store(to, value);
-      });
-      f.if(i32.eq(i32.add(group, 1), given.count), () => {
-        const after = f.let(i32.add(i32.add(given.y, i32.mul(row, given.yStride)), given.yStride));
-        clear(f, work, i32.add(to, i32.mul(columns, 4)), after);
-      });
-    }));
+  const columns = y.columns / groups;
+  const place = ({ rows, first }: ColumnRange) => cpu(rows.floats).address + 4 * first;
+  const words = inOrder(GATED_NORM_ARGUMENTS, {
+    x: place(x),
+    xStride: 4 * x.rows.stride,
+    z: gate ? place(gate.z) : 0,
+    zStride: gate ? 4 * gate.z.rows.stride : 0,
+    y: cpu(y.floats).address,
+    yStride: 4 * y.stride,
+    count: groups,
+    columns,
+    weight: cpu(weight).address,
+    weightStep: sharedWeight ? 0 : 4 * columns,
+    epsilon: floatBits(epsilon),
+  });
+  return (rows: number) =>
+    core.run([{ kernels, name: "gated_norm", arguments: words, items: rows * groups }]);
 }

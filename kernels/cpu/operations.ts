@@ -11,22 +11,23 @@ import {
 import type { Described } from "../operands.ts";
 import type { Operation } from "../operation.ts";
 import { activate } from "./activate.ts";
-import { attention } from "./attention/attend.ts";
-import { elementwise, matchMagnitude, mix, sparsify } from "./columns.ts";
-import { combine } from "./combine.ts";
+import { attention } from "./attention/bind.ts";
+import { elementwise } from "./columns/elementwise.ts";
+import { matchMagnitude, mix, sparsify } from "./columns/mix.ts";
+import { combine } from "./experts/combine.ts";
 import type { CpuCore } from "./core.ts";
 import { embed } from "./embed.ts";
-import type { CpuExpertPairs } from "./expert_pairs.ts";
+import type { CpuExpertPairs } from "./experts/expert_pairs.ts";
 import type { WeightMatrix } from "./matrix.ts";
-import { gatedNorm, norm } from "./norms.ts";
-import { expertLinear, linear, stackedLinear } from "./products.ts";
+import { gatedNorm, norm } from "./norm.ts";
+import { expertLinear, linear, stackedLinear } from "./linear.ts";
 import { quantize } from "./quantize.ts";
 import { convolution } from "./recurrent/convolution.ts";
 import { deltaRule } from "./recurrent/delta.ts";
 import { scan } from "./recurrent/scan.ts";
-import { rotate } from "./rotate.ts";
-import { rotateRows } from "./rotate_rows.ts";
-import { route } from "./route.ts";
+import { rotate } from "./rotate/bind.ts";
+import { rotateRows } from "./rotate/rotate_rows.ts";
+import { route } from "./experts/route.ts";
 
 /** A recorded pass: the calls to make when it is submitted. */
 export type Call = () => void;

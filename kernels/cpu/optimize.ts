@@ -7,8 +7,8 @@ import type { CpuCore } from "./core.ts";
 import type { CpuFormat } from "./formats/mod.ts";
 import type { WeightMatrix } from "./matrix.ts";
 import { type CpuBuffer, giveBuffer, takeBuffer } from "./memory.ts";
-import { linear } from "./products.ts";
-import { isFloatFormat } from "./products/float_product.ts";
+import { linear } from "./linear.ts";
+import { isFloatFormat } from "./linear/float_kernel.ts";
 
 /** Tokens of a step that decodes and of one that reads a prompt: their kernels differ. */
 const TOKENS = [1, 16];

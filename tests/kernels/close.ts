@@ -16,7 +16,7 @@ import {
   type QuantizedRows,
   quantizedRows,
 } from "../../kernels/mod.ts";
-import { activationBytes } from "../../kernels/cpu/activations.ts";
+import { activationBytes } from "../../kernels/cpu/quantize/kernel.ts";
 import { GROUP_BYTES } from "../../kernels/webgpu/mod.ts";
 import { readFloats, readWords, write } from "../gpu.ts";
 

@@ -5,7 +5,7 @@ import type { LayerCache } from "../../ops/kv_cache.ts";
 import type { CpuCore, Kernels } from "../core.ts";
 import { cpu } from "../memory.ts";
 import { PANEL, WORK } from "../modules.ts";
-import { PANEL_PAGES } from "../products/product.ts";
+import { PANEL_PAGES } from "../linear/kernel.ts";
 import { type Memory, ModuleBuilder } from "../wasm/mod.ts";
 
 const [KEYS, VALUES] = ["keys", "values"];

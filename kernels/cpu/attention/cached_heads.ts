@@ -1,6 +1,6 @@
 // Keys or values of the cache in WebAssembly, of any type: reads elements as floats, and writes
 // floats from the thread's memory as codes. If the engine has no instruction for halves, they are
-// read 2^112 too small (attention.ts says why). Scales of a block are converted to floats in the
+// read 2^112 too small (kernel.ts says why). Scales of a block are converted to floats in the
 // thread's memory once, before its codes are read.
 
 import {

@@ -18,7 +18,7 @@ import {
   shuffleLanes,
   v128,
 } from "../wasm/mod.ts";
-import { exponential } from "../elementwise.ts";
+import { exponential } from "../activate/kernel.ts";
 import { lanes } from "../formats/scales.ts";
 import { BLOCK } from "../../ops/kv_cache.ts";
 import { forColumns } from "../vectors.ts";

@@ -2,7 +2,7 @@
 // step of keys or values is in the thread's memory, in which lanes are positions or columns, so that
 // nothing is summed across lanes; several queries are multiplied with it at once. It is at constant
 // addresses, where V8 joins neighbouring vectors (../README.md, "Vectors of 256 bits"). Sums are
-// made in the order of attention.ts.
+// made in the order of kernel.ts.
 
 import { joinsVectors } from "../engine_features.ts";
 import {

@@ -5,7 +5,7 @@ import type { FloatRows } from "../../ops/activation.ts";
 import type { ColumnRange, ConvolutionOptions, StepSegments } from "../../ops/recurrent/mod.ts";
 import type { Buffer } from "../../operation.ts";
 import type { CpuCore } from "../core.ts";
-import { sigmoidTimes } from "../elementwise.ts";
+import { sigmoidTimes } from "../activate/kernel.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
 import { panelModule } from "../modules.ts";

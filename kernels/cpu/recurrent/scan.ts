@@ -7,7 +7,7 @@ import type { FloatRows } from "../../ops/activation.ts";
 import type { ScanInputs, ScanShape, ScanWeights, StepSegments } from "../../ops/recurrent/mod.ts";
 import type { Buffer } from "../../operation.ts";
 import type { CpuCore } from "../core.ts";
-import { exponential } from "../elementwise.ts";
+import { exponential } from "../activate/kernel.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
 import { panelModule } from "../modules.ts";

@@ -3,8 +3,8 @@
 
 import type { StepSegments } from "../../ops/recurrent/mod.ts";
 import { STEP_ROW, STEP_SEGMENT } from "../../ops/step_records.ts";
-import { exponential } from "../elementwise.ts";
-import { logarithm } from "../elementwise.ts";
+import { exponential } from "../activate/kernel.ts";
+import { logarithm } from "../activate/kernel.ts";
 import { cpu } from "../memory.ts";
 import {
   type Expression,

@@ -3,7 +3,7 @@
 // Weights are exp(logit - greatest logit), added up in doubles.
 
 import { NO_TOKEN } from "../../ops/sampling/mod.ts";
-import { exponential } from "../elementwise.ts";
+import { exponential } from "../activate/kernel.ts";
 import { lanes } from "../formats/scales.ts";
 import {
   type Expression,

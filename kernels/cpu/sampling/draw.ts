@@ -4,7 +4,7 @@
 
 import { NO_TOKEN } from "../../ops/sampling/options.ts";
 import { SAMPLING, STEP_ROW } from "../../ops/step_records.ts";
-import { exponential } from "../elementwise.ts";
+import { exponential } from "../activate/kernel.ts";
 import { lanes } from "../formats/scales.ts";
 import { loadLogits } from "./cut.ts";
 import { filtersIn } from "./filters.ts";

@@ -4,7 +4,7 @@
 import type { Arithmetic } from "../../ops/filters/filter.ts";
 import { FILTERS } from "../../ops/filters/list.ts";
 import { SAMPLING, STEP_ROW } from "../../ops/step_records.ts";
-import { exponential, logarithm } from "../elementwise.ts";
+import { exponential, logarithm } from "../activate/kernel.ts";
 import {
   type Expression,
   f32,

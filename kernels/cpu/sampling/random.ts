@@ -2,7 +2,7 @@
 // (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11) and Gumbel variates of its
 // words, in doubles.
 
-import { logarithm } from "../elementwise.ts";
+import { logarithm } from "../activate/kernel.ts";
 import { type Expression, f64, type FunctionBuilder, i32, i64, type Local } from "../wasm/mod.ts";
 
 /** A standard Gumbel variate of a random word. */

@@ -8,9 +8,9 @@ import {
   gateReference,
   normReference,
 } from "../../../kernels/mod.ts";
-import { addActivate } from "../../../kernels/cpu/elementwise.ts";
+import { addActivate } from "../../../kernels/cpu/activate/kernel.ts";
 import { inOrder } from "../../../kernels/cpu/kernel.ts";
-import { addNorm, NORM_ARGUMENTS } from "../../../kernels/cpu/norm.ts";
+import { addNorm, NORM_ARGUMENTS } from "../../../kernels/cpu/norm/kernel.ts";
 import { IMPORTS, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../numbers.ts";
 

@@ -3,9 +3,9 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { quantFormats, quantizeReference } from "../../../kernels/mod.ts";
-import { activationBytes } from "../../../kernels/cpu/activations.ts";
+import { activationBytes } from "../../../kernels/cpu/quantize/kernel.ts";
 import { type DotProduct, probeDotProduct } from "../../../kernels/cpu/dot_product.ts";
-import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../../../kernels/cpu/bands.ts";
+import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../../../kernels/cpu/linear/bands.ts";
 import {
   BAND,
   blockBytes,
@@ -23,9 +23,9 @@ import {
   type Kernel,
   panelMemory,
 } from "../../../kernels/cpu/modules.ts";
-import { isFloatFormat } from "../../../kernels/cpu/products/float_product.ts";
+import { isFloatFormat } from "../../../kernels/cpu/linear/float_kernel.ts";
 import { inOrder } from "../../../kernels/cpu/kernel.ts";
-import { panelsReadWide, productKernel, readsWide } from "../../../kernels/cpu/products/product.ts";
+import { panelsReadWide, productKernel, readsWide } from "../../../kernels/cpu/linear/kernel.ts";
 import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../numbers.ts";
 import { randomWeights } from "../weights.ts";

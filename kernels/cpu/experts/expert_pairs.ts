@@ -6,14 +6,14 @@
 //            pairs, expert after expert
 //            a counter for each expert
 
-import type { ExpertPairs, Routing } from "../ops/experts.ts";
-import type { Buffer } from "../operation.ts";
-import { PAIRS_ENTRY } from "./bands.ts";
-import type { CpuCore } from "./core.ts";
-import { addKernel, inOrder } from "./kernel.ts";
-import { cpu } from "./memory.ts";
-import { workModule } from "./modules.ts";
-import { i32, type Memory, type ModuleBuilder } from "./wasm/mod.ts";
+import type { ExpertPairs, Routing } from "../../ops/experts.ts";
+import type { Buffer } from "../../operation.ts";
+import { PAIRS_ENTRY } from "../linear/bands.ts";
+import type { CpuCore } from "../core.ts";
+import { addKernel, inOrder } from "../kernel.ts";
+import { cpu } from "../memory.ts";
+import { workModule } from "../modules.ts";
+import { i32, type Memory, type ModuleBuilder } from "../wasm/mod.ts";
 
 /** Pairs on a CPU device. */
 export interface CpuExpertPairs extends ExpertPairs {

@@ -1,7 +1,7 @@
 // Loops over the groups of a band in place. Codes in planes are extracted step by step; rows with the
 // blocks of the file are decoded one after the other and then transposed.
 
-import { DECODED } from "../bands.ts";
+import { DECODED } from "./bands.ts";
 import { type DotMethod, sumDots } from "../dot_product.ts";
 import {
   BAND,

@@ -17,8 +17,8 @@ import {
   type StoredSums,
   type TilePlace,
   type Totals,
-} from "../bands.ts";
-import { codeBytes } from "../activations.ts";
+} from "./bands.ts";
+import { codeBytes } from "../quantize/kernel.ts";
 import { type Activations, type DotMethod, sumDots, times } from "../dot_product.ts";
 import { GROUP, type PackedFormat, type Quads, STEPS } from "../formats/format.ts";
 

@@ -1,13 +1,13 @@
 // The weighted sum of the outputs of a row's experts, in WebAssembly. One item is a row.
 
-import type { FloatRows } from "../ops/activation.ts";
-import type { CombineOptions, Routing } from "../ops/experts.ts";
-import type { CpuCore } from "./core.ts";
-import { addKernel, forItems, inOrder } from "./kernel.ts";
-import { cpu } from "./memory.ts";
-import { workModule } from "./modules.ts";
-import { forFours } from "./vectors.ts";
-import { f32x4, i32, type Memory, type ModuleBuilder, v128 } from "./wasm/mod.ts";
+import type { FloatRows } from "../../ops/activation.ts";
+import type { CombineOptions, Routing } from "../../ops/experts.ts";
+import type { CpuCore } from "../core.ts";
+import { addKernel, forItems, inOrder } from "../kernel.ts";
+import { cpu } from "../memory.ts";
+import { workModule } from "../modules.ts";
+import { forFours } from "../vectors.ts";
+import { f32x4, i32, type Memory, type ModuleBuilder, v128 } from "../wasm/mod.ts";
 
 /** The arguments of the sum of pairs; strides in bytes. */
 const COMBINE_ARGUMENTS = [

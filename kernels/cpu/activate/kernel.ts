@@ -13,11 +13,11 @@ import {
   type ModuleBuilder,
   type V128,
   v128,
-} from "./wasm/mod.ts";
-import { lanes } from "./formats/scales.ts";
-import { addKernel, forItems } from "./kernel.ts";
-import { forFours } from "./vectors.ts";
-import type { ActivationFunction } from "../ops/activation_function.ts";
+} from "../wasm/mod.ts";
+import { lanes } from "../formats/scales.ts";
+import { addKernel, forItems } from "../kernel.ts";
+import { forFours } from "../vectors.ts";
+import type { ActivationFunction } from "../../ops/activation_function.ts";
 
 /** A float in all lanes. */
 function constant(f: FunctionBuilder, value: number): V128 {

@@ -1,15 +1,15 @@
 // Rotation on the host's side: chooses the kernel, and passes it the addresses of its operands.
 
-import type { FloatRows } from "../ops/activation.ts";
-import type { AttentionState, LayerCache } from "../ops/kv_cache.ts";
-import { LOW_POSITIONS } from "../ops/rope_tables.ts";
-import { headNorms, type RotarySections, type RotateOptions } from "../ops/rotate.ts";
-import { cacheKernels } from "./attention/cache.ts";
-import type { CpuCore } from "./core.ts";
-import { inOrder } from "./kernel.ts";
-import { cpu } from "./memory.ts";
-import { norm } from "./norms.ts";
-import { addRotation, ROTATION_ARGUMENTS, type RotationShape } from "./rotation.ts";
+import type { FloatRows } from "../../ops/activation.ts";
+import type { AttentionState, LayerCache } from "../../ops/kv_cache.ts";
+import { LOW_POSITIONS } from "../../ops/rope_tables.ts";
+import { headNorms, type RotarySections, type RotateOptions } from "../../ops/rotate.ts";
+import { cacheKernels } from "../attention/cache.ts";
+import type { CpuCore } from "../core.ts";
+import { inOrder } from "../kernel.ts";
+import { cpu } from "../memory.ts";
+import { norm } from "../norm.ts";
+import { addRotation, ROTATION_ARGUMENTS, type RotationShape } from "./kernel.ts";
 
 /** RoPE on queries and keys. Keys and values go into the cache. */
 export function rotate(

@@ -1,7 +1,7 @@
 // Attention over the paged KV cache in WebAssembly, for single rows. One item is a part of the
 // positions that a row attends to (softmax.ts), a key-value head and a group of query heads, which
 // share each key and value that is read. The host determines the positions and writes a span for
-// each row. Rows of prompts are in tiles (attention_tile.ts), with the same bits.
+// each row. Rows of prompts are in tiles (tile_kernel.ts), with the same bits.
 
 import {
   f32,
@@ -20,7 +20,7 @@ import { CachedHeads, scaleBytes } from "./cached_heads.ts";
 import { lanes, NO_NUMBER } from "../formats/scales.ts";
 import { addKernel, forItems } from "../kernel.ts";
 import { BLOCK, CACHE_GROUP, type CacheType } from "../../ops/kv_cache.ts";
-import { PARTIAL_EXTRA, SPAN } from "./attention_parts.ts";
+import { PARTIAL_EXTRA, SPAN } from "./parts_kernel.ts";
 import {
   biasScores,
   capScores,

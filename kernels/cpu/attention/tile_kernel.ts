@@ -1,12 +1,12 @@
 // Attention of prompts: one item is a tile of rows of one sequence and a key-value head. A block of
 // keys and values is converted to floats in the thread's memory once for all rows and query heads
 // of the tile (tile_steps.ts), and multiplied with them (tile_products.ts). Sums are made in the
-// order of attention.ts, so that a row has the same bits alone and in a tile; keys that a row does
+// order of kernel.ts, so that a row has the same bits alone and in a tile; keys that a row does
 // not attend to have weight zero.
 
 import { f32, f32x4, i32, type Local, type ModuleBuilder, type V128 } from "../wasm/mod.ts";
-import type { AttentionShape } from "./attention.ts";
-import { SPAN } from "./attention_parts.ts";
+import type { AttentionShape } from "./kernel.ts";
+import { SPAN } from "./parts_kernel.ts";
 import type { CachedMemories } from "./cache.ts";
 import { CachedHeads, scaleBytes } from "./cached_heads.ts";
 import { addKernel, forItems } from "../kernel.ts";

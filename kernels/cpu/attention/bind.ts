@@ -11,21 +11,16 @@ import {
   attentionPanelBytes,
   type AttentionShape,
   rowGroup,
-} from "./attention.ts";
-import {
-  addCombineParts,
-  COMBINE_PARTS_ARGUMENTS,
-  PARTIAL_EXTRA,
-  SPAN,
-} from "./attention_parts.ts";
-import { addAttentionTile, ATTENTION_TILE_ARGUMENTS, attentionTileSize } from "./attention_tile.ts";
+} from "./kernel.ts";
+import { addCombineParts, COMBINE_PARTS_ARGUMENTS, PARTIAL_EXTRA, SPAN } from "./parts_kernel.ts";
+import { addAttentionTile, ATTENTION_TILE_ARGUMENTS, attentionTileSize } from "./tile_kernel.ts";
 import { cacheKernels } from "./cache.ts";
 import { type CpuCore, floatBits, type KernelCall } from "../core.ts";
 import { keepCalls } from "../kept_calls.ts";
 import { inOrder } from "../kernel.ts";
 import { cpu, type CpuBuffer, giveBuffer, takeBuffer } from "../memory.ts";
 import { panelModule } from "../modules.ts";
-import { PANEL_BYTES } from "../products/product.ts";
+import { PANEL_BYTES } from "../linear/kernel.ts";
 import { PART } from "./softmax.ts";
 
 /** Rows that tiles may have for heads of a shape. */

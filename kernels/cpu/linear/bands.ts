@@ -11,10 +11,10 @@ import {
   type Memory,
   type V128,
   v128,
-} from "./wasm/mod.ts";
-import { BAND } from "./formats/format.ts";
-import { type Arguments, forItems } from "./kernel.ts";
-import { forWholeAndPart, type StorePart } from "./vectors.ts";
+} from "../wasm/mod.ts";
+import { BAND } from "../formats/format.ts";
+import { type Arguments, forItems } from "../kernel.ts";
+import { forWholeAndPart, type StorePart } from "../vectors.ts";
 
 /**
  * The arguments of a product, as words in memory; strides are in bytes.

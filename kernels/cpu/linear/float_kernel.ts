@@ -1,7 +1,7 @@
 // Products of a weight matrix with float activations: y = W x, for F32, F16 and BF16 weights, and
 // for integer formats if products have to be exact. Each result is summed column after column, so
 // that a token has the same bits in every tile. For few tokens a band is read in place; for many,
-// its weights are first converted to floats in a panel (product.ts).
+// its weights are first converted to floats in a panel (kernel.ts).
 
 import {
   f32x4,
@@ -32,7 +32,7 @@ import {
   PRODUCT_ARGUMENTS,
   type ProductArgument,
   type TilePlace,
-} from "../bands.ts";
+} from "./bands.ts";
 import { addKernel, type Arguments } from "../kernel.ts";
 import { walkBlocks } from "./walk.ts";
 import type { ProductMemories } from "./tile.ts";

@@ -10,9 +10,9 @@ import {
   MOST_TOKENS,
   PRODUCT_ARGUMENTS,
   type TilePlace,
-} from "../bands.ts";
+} from "./bands.ts";
 import { i32, type Local, type ModuleBuilder } from "../wasm/mod.ts";
-import { activationBytes } from "../activations.ts";
+import { activationBytes } from "../quantize/kernel.ts";
 import { type DotMethod, dotMethodOf, type DotProduct } from "../dot_product.ts";
 import {
   blockBytes,

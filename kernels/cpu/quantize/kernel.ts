@@ -22,9 +22,9 @@ import {
   shuffleLanes,
   type V128,
   v128,
-} from "./wasm/mod.ts";
-import { GROUP } from "./formats/format.ts";
-import { type DotProduct, MAXIMUM_CODE } from "./dot_product.ts";
+} from "../wasm/mod.ts";
+import { GROUP } from "../formats/format.ts";
+import { type DotProduct, MAXIMUM_CODE } from "../dot_product.ts";
 
 /** Bytes of a group's codes. */
 export function codeBytes(isWide: boolean): number {

@@ -1,21 +1,21 @@
 // Matrix products of a CPU device, by the kernels of the format on all threads. The kernels handle
-// scales and biases of rows, accumulation and partial bands (bands.ts). The gate of a pair and int8
+// scales and biases of rows, accumulation and partial bands (linear/bands.ts). The gate of a pair and int8
 // groups are computed from complete rows.
 
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import type { ActivationFunction } from "../ops/activation_function.ts";
 import type { ExpertLinearOptions } from "../ops/experts.ts";
 import type { LinearOptions, StackedMatrix } from "../ops/linear.ts";
-import { activationBytes } from "./activations.ts";
-import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./bands.ts";
+import { activationBytes } from "./quantize/kernel.ts";
+import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./linear/bands.ts";
 import type { BoundKernel, CpuCore, KernelCall } from "./core.ts";
-import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
-import type { CpuExpertPairs } from "./expert_pairs.ts";
+import { ACTIVATE_ARGUMENTS } from "./activate/kernel.ts";
+import type { CpuExpertPairs } from "./experts/expert_pairs.ts";
 import { BAND, blockColumns, type CpuFormat } from "./formats/mod.ts";
 import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
-import { productKernel } from "./products/product.ts";
+import { productKernel } from "./linear/kernel.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 
 /** Rows of f32 that an operation writes: an address, and the bytes of a row. */

@@ -1,14 +1,14 @@
 // Rotation of heads by angles of each row, as for images, in WebAssembly. One item is a row.
 
-import type { FloatRows } from "../ops/activation.ts";
-import type { RotateRowsOptions } from "../ops/rotate.ts";
-import type { Buffer } from "../operation.ts";
-import type { CpuCore } from "./core.ts";
-import { addKernel, forItems, inOrder } from "./kernel.ts";
-import { cpu } from "./memory.ts";
-import { workModule } from "./modules.ts";
-import { forFours } from "./vectors.ts";
-import { f32x4, i32, type Memory, type ModuleBuilder, shuffleLanes } from "./wasm/mod.ts";
+import type { FloatRows } from "../../ops/activation.ts";
+import type { RotateRowsOptions } from "../../ops/rotate.ts";
+import type { Buffer } from "../../operation.ts";
+import type { CpuCore } from "../core.ts";
+import { addKernel, forItems, inOrder } from "../kernel.ts";
+import { cpu } from "../memory.ts";
+import { workModule } from "../modules.ts";
+import { forFours } from "../vectors.ts";
+import { f32x4, i32, type Memory, type ModuleBuilder, shuffleLanes } from "../wasm/mod.ts";
 
 const TAKES = ["x", "stride", "angles", "heads", "headDim", "distance"] as const;
 

@@ -1,15 +1,15 @@
 // The choice of experts and their weights, in WebAssembly; see kernels/ops/experts.ts. One item is
 // a row, whose probabilities and scores are kept in the thread's memory.
 
-import type { FloatRows } from "../ops/activation.ts";
-import { type Gating, ONE_GROUP, type RouteOptions, type Routing } from "../ops/experts.ts";
-import { type CpuCore, floatBits } from "./core.ts";
-import { exponential } from "./elementwise.ts";
-import { addKernel, forItems, inOrder } from "./kernel.ts";
-import { cpu } from "./memory.ts";
-import { panelModule } from "./modules.ts";
-import { PANEL_BYTES } from "./products/product.ts";
-import { forFours, sumOfLanes } from "./vectors.ts";
+import type { FloatRows } from "../../ops/activation.ts";
+import { type Gating, ONE_GROUP, type RouteOptions, type Routing } from "../../ops/experts.ts";
+import { type CpuCore, floatBits } from "../core.ts";
+import { exponential } from "../activate/kernel.ts";
+import { addKernel, forItems, inOrder } from "../kernel.ts";
+import { cpu } from "../memory.ts";
+import { panelModule } from "../modules.ts";
+import { PANEL_BYTES } from "../linear/kernel.ts";
+import { forFours, sumOfLanes } from "../vectors.ts";
 import {
   f32,
   f32x4,
@@ -20,7 +20,7 @@ import {
   type ModuleBuilder,
   type V128,
   v128,
-} from "./wasm/mod.ts";
+} from "../wasm/mod.ts";
 
 /**
  * The arguments of the choice: rows of `experts` logits, `stride` bytes apart, and the biases of scores.

@@ -1,13 +1,13 @@
 // Look-ups in a table in bands, as products have it, in WebAssembly. One item is a row.
 
-import { IMAGE_TOKEN } from "../ops/embed.ts";
-import { STEP_ROW } from "../ops/step_records.ts";
-import { floatWeights } from "./products/float_product.ts";
-import { BAND, type CpuFormat, GROUP } from "./formats/mod.ts";
-import { addKernel, forItems } from "./kernel.ts";
-import type { ProductMemories } from "./products/tile.ts";
-import { clear } from "./vectors.ts";
-import { f32, i32, type ModuleBuilder } from "./wasm/mod.ts";
+import { IMAGE_TOKEN } from "../../ops/embed.ts";
+import { STEP_ROW } from "../../ops/step_records.ts";
+import { floatWeights } from "../linear/float_kernel.ts";
+import { BAND, type CpuFormat, GROUP } from "../formats/mod.ts";
+import { addKernel, forItems } from "../kernel.ts";
+import type { ProductMemories } from "../linear/tile.ts";
+import { clear } from "../vectors.ts";
+import { f32, i32, type ModuleBuilder } from "../wasm/mod.ts";
 
 /** The arguments of look-ups; `wanted` is the address of the first row's token or position. */
 export const EMBED_ARGUMENTS = [

@@ -1,9 +1,9 @@
 // The panel of a product: codes and scales of some groups of a band, expanded in the thread's
 // memory for all tokens, or of one group for up to eight. They are read in a loop, or at constant
 // addresses. For the latter, engines need no bounds checks, which would prevent V8 from joining two
-// neighbouring vectors into one of 256 bits (README.md).
+// neighbouring vectors into one of 256 bits (../README.md).
 
-import { codeBytes } from "../activations.ts";
+import { codeBytes } from "../quantize/kernel.ts";
 import {
   addNegatives,
   type DotMethod,

@@ -13,13 +13,13 @@ import {
   type ModuleBuilder,
   shuffleLanes,
   type V128,
-} from "./wasm/mod.ts";
-import type { CachedMemories } from "./attention/cache.ts";
-import { CachedHeads, floatsToHalves } from "./attention/cached_heads.ts";
-import { addKernel, forItems } from "./kernel.ts";
-import { BLOCK, type CacheType } from "../ops/kv_cache.ts";
-import { LOW_POSITIONS } from "../ops/rope_tables.ts";
-import { STEP_ROW } from "../ops/step_records.ts";
+} from "../wasm/mod.ts";
+import type { CachedMemories } from "../attention/cache.ts";
+import { CachedHeads, floatsToHalves } from "../attention/cached_heads.ts";
+import { addKernel, forItems } from "../kernel.ts";
+import { BLOCK, type CacheType } from "../../ops/kv_cache.ts";
+import { LOW_POSITIONS } from "../../ops/rope_tables.ts";
+import { STEP_ROW } from "../../ops/step_records.ts";
 
 /** The properties for which a kernel is made. */
 export interface RotationShape {

@@ -6,7 +6,6 @@ import { type EmbedOptions, IMAGE_TOKEN, type StepRows } from "../../ops/embed.t
 import { STEP_ROW } from "../../ops/step_records.ts";
 import type { FloatTable } from "../matrix.ts";
 import { cpu } from "../memory.ts";
-import { floatsOf } from "./rows.ts";
 
 /** x[row] = scale * table[token or position of row], of rows that are resolved. */
 export function embed(
@@ -17,7 +16,7 @@ export function embed(
 ) {
   const rows = cpu(step.rows).words;
   const field = STEP_ROW.word[by === "position" ? "position" : "token"];
-  const to = floatsOf(x);
+  const to = cpu(x.floats).floats;
   return (count: number) => {
     for (let row = 0; row < count; row++) {
       let wanted = rows[STEP_ROW.words * row + field];
