@@ -146,23 +146,28 @@ function reorderedMap(): string {
   return JSON.stringify(map);
 }
 
-Deno.test("nothing knows the order of a record's fields by heart", async () => {
-  const folder = await Deno.makeTempDir();
-  const map = `${folder}/imports.json`;
-  await Deno.writeTextFile(map, reorderedMap());
-  // In one file, so that one isolate loads the kernels.
-  const tests = `${folder}/readers_test.ts`;
-  const urls = READERS.map((name) => new URL(`${name}_test.ts`, import.meta.url).href);
-  await Deno.writeTextFile(tests, urls.map((url) => `import "${url}";\n`).join(""));
-  const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["test", "-A", "--no-check", "--no-lock", "--filter", "/CPU\\)?$/"],
-      ...[`--import-map=${map}`, tests],
-    ],
-    env: { QUERN_DEVICE: "cpu" },
-  }).output();
-  await Deno.remove(folder, { recursive: true });
-  const said = [stdout, stderr].map((text) => new TextDecoder().decode(text)).join("\n");
-  assert(said.includes("records have their fields in another order"), said);
-  assert(success, said);
+Deno.test({
+  name: "nothing knows the order of a record's fields by heart",
+  // The kernels are compiled anew for it: test:kernels has it.
+  ignore: !Deno.env.has("QUERN_SWEEP"),
+  async fn() {
+    const folder = await Deno.makeTempDir();
+    const map = `${folder}/imports.json`;
+    await Deno.writeTextFile(map, reorderedMap());
+    // In one file, so that one isolate loads the kernels.
+    const tests = `${folder}/readers_test.ts`;
+    const urls = READERS.map((name) => new URL(`${name}_test.ts`, import.meta.url).href);
+    await Deno.writeTextFile(tests, urls.map((url) => `import "${url}";\n`).join(""));
+    const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["test", "-A", "--no-check", "--no-lock", "--filter", "/CPU\\)?$/"],
+        ...[`--import-map=${map}`, tests],
+      ],
+      env: { QUERN_DEVICE: "cpu" },
+    }).output();
+    await Deno.remove(folder, { recursive: true });
+    const said = [stdout, stderr].map((text) => new TextDecoder().decode(text)).join("\n");
+    assert(said.includes("records have their fields in another order"), said);
+    assert(success, said);
+  },
 });
