@@ -133,10 +133,11 @@ export class StringStates {
     if (language < 0) return 0;
     const { targets, classes } = this.#transitionsOf(language);
     if (!targets.includes(language)) return 0;
-    return targets.reduce(
-      (loops, target, at) => target === language ? loops : loops & ~classes(at),
-      EVERY_CLASS,
-    );
+    let loops = EVERY_CLASS;
+    for (let at = 0; at < targets.length && loops !== 0; at++) {
+      if (targets[at] !== language) loops &= ~classes(at);
+    }
+    return loops;
   }
 
   /** Whether some plain characters lead from a state back to it, and all others nowhere. */
