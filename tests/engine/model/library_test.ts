@@ -44,6 +44,7 @@ Deno.test("the examples of the library run, with a model too", async () => {
 
 Deno.test("the library exports what its users need, and nothing of the server", () => {
   assertEquals(Object.keys(library).sort(), [
+    "ANSWER_OPTIONS",
     "AdapterError",
     "ChatTemplateError",
     "ContextLengthError",
@@ -57,12 +58,15 @@ Deno.test("the library exports what its users need, and nothing of the server", 
     "GrammarError",
     "ImageError",
     "JsonNumber",
+    "LOAD_OPTIONS",
     "MemoryStore",
     "ModelClosedError",
     "ModelLostError",
     "NotFiniteError",
+    "OPTIONS",
     "RequestError",
     "ResourceError",
+    "SAMPLING_OPTIONS",
     "SchemaError",
     "TapError",
     "TokenizerError",
