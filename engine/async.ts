@@ -33,7 +33,9 @@ export class TimeSlice {
 
   /** Lets everything else run, and begins a new slice. */
   async pause(): Promise<void> {
-    lastTurn = lastTurn.then(() => new Promise((resolve) => setTimeout(resolve)));
+    // On a busy machine several timers may fire before a message that was there first, hence both.
+    lastTurn = lastTurn.then(() => new Promise<void>((resolve) => setTimeout(resolve)))
+      .then(nextTask);
     await lastTurn;
     this.#end = performance.now() + SLICE_MILLISECONDS;
   }

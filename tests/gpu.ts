@@ -1,5 +1,6 @@
-// The devices that kernel tests run on: Deno's own WebGPU, the same without subgroups and packed dot
-// products, and with QUERN_DAWN also Dawn, an npm package of 130 MB. Opened once per isolate.
+// The devices that kernel tests run on: Deno's own WebGPU; in sweeps, such as that of test:kernels, the same
+// without subgroups and packed dot products; with QUERN_DAWN also Dawn, an npm package of 130 MB. Opened
+// once per isolate.
 
 import {
   type Buffer,
@@ -84,7 +85,9 @@ const dawn = hasAdapter ? await findDawn() : undefined;
 /** Name and options of every device to test on. */
 export const DEVICES: readonly { name: string; options: DeviceOptions }[] = [
   { name: "Deno", options: {} },
-  { name: "Deno, core features", options: { without: ["subgroups", "packedDot"] } },
+  ...(Deno.env.has("QUERN_SWEEP")
+    ? [{ name: "Deno, core features", options: { without: ["subgroups", "packedDot"] as const } }]
+    : []),
   ...(dawn ? [{ name: "Dawn", options: { gpu: dawn } }] : []),
 ];
 
