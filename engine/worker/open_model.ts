@@ -10,7 +10,7 @@ import { BlockHost } from "./block_host.ts";
 import { closeHost, HostedModel, type Patience } from "./hosted_model.ts";
 import { ProcessHost, type ProcessOptions } from "./process_host.ts";
 import type { LoadedModel, ModelHost } from "./protocol.ts";
-import { takeWorker, ThreadHost } from "./thread_host.ts";
+import { takeThread } from "./thread_host.ts";
 
 const PATIENCE: Patience = { close: 3000, cancel: 10_000, step: 60_000 };
 
@@ -26,7 +26,7 @@ export async function openModelInWorker(
 ): Promise<ChatModel> {
   return await withWorkerFiles(async () => {
     options.signal?.throwIfAborted();
-    return await openModelIn(new ThreadHost(await takeWorker()), path, options);
+    return await openModelIn(await takeThread(), path, options);
   });
 }
 

@@ -25,11 +25,17 @@ export class ThreadHost implements ModelHost {
   readonly #worker: Worker;
   /** Threads that compute for the model. They end by themselves when the model closes. */
   readonly #helpers: Worker[] = [];
+  /** The error of a worker that failed before anybody listened, which may be at once. */
+  #earlyError: ErrorEvent | undefined;
   #hasEnded = false;
 
-  /** @param worker a worker that was just made */
+  /** @param worker one that was made in this turn: an error that nobody hears ends the program */
   constructor(worker: Worker) {
     this.#worker = worker;
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.#earlyError = event;
+    };
   }
 
   send(message: ToWorker): void {
@@ -46,6 +52,7 @@ export class ThreadHost implements ModelHost {
       void this.#startHelper(data.port, onerror);
     };
     this.#worker.onerror = onerror;
+    if (this.#earlyError) onerror(this.#earlyError);
   }
 
   async #startHelper(port: MessagePort, onerror: (event: ErrorEvent) => void): Promise<void> {
@@ -99,13 +106,13 @@ export function startWorkerAhead(): void {
 }
 
 /** The thread that was started ahead if there is one, else a new one. Errors: ResourceError. */
-export async function takeWorker(): Promise<Worker> {
+export async function takeThread(): Promise<ThreadHost> {
   if (!ahead) await untilRoomForWorker();
-  if (!ahead) return makeWorker();
+  if (!ahead) return new ThreadHost(makeWorker());
   const { worker, timer } = ahead;
   ahead = undefined;
   clearTimeout(timer);
-  return worker;
+  return new ThreadHost(worker);
 }
 
 /** A thread for a model. Errors: ResourceError. */

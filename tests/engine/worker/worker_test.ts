@@ -395,3 +395,19 @@ Deno.test("a worker that cannot start is an error of the load", async () => {
   const load = () => withSpies(() => openModelInWorker(tinyPath), "./no_such_worker.ts");
   await assertRejects(load, EngineError, "its worker crashed");
 });
+
+Deno.test("a worker that fails before anybody listens is an error of the load", async () => {
+  const RealWorker = globalThis.Worker;
+  globalThis.Worker = class extends RealWorker {
+    constructor(url: string | URL, options?: WorkerOptions) {
+      super(url, options);
+      const error = new ErrorEvent("error", { message: "no module", cancelable: true });
+      queueMicrotask(() => this.dispatchEvent(error));
+    }
+  };
+  try {
+    await assertRejects(open, EngineError, "its worker crashed");
+  } finally {
+    globalThis.Worker = RealWorker;
+  }
+});
