@@ -29,7 +29,7 @@ const MOST_MASK_WORK = 50 * MASK_WORK;
 /** Steps of work for counting the tokens of an end. */
 const END_WORK = 40_000;
 
-/** The same for the number of tokens that a document takes at least: a quarter of a second. */
+/** Steps of work for counting the tokens that a document takes at least: a quarter of a second. */
 const MISSING_WORK = 5 * MASK_WORK;
 
 /** Steps of work for finding the tokens that lead to the end in time. */
