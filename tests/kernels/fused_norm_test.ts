@@ -1,5 +1,6 @@
 // Norms that are fused with a product, and finished by the product that reads them: every kind of format, each
-// way to add up the sums of a team, and what is refused.
+// way to add up the sums of a team, and what is refused. The everyday tests have the first cases of each
+// list, since a software driver compiles every one of them anew; test:kernels has all.
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { floatRows, GpuError, type Norm, quantizedRows } from "../../kernels/mod.ts";
@@ -7,13 +8,14 @@ import { Linear, mostFusedNormRows, WebGpuDevice } from "../../kernels/webgpu/mo
 import { gpuTest } from "../gpu.ts";
 import { webGpuTest } from "../adapter.ts";
 import { profileNamed } from "../profiles.ts";
+import { firstOf } from "../share.ts";
 import { assertFusedNorm, fusedNormKinds } from "./fused_norm_case.ts";
 import { openPretended } from "./product_profiles.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
 
 let opened: Promise<WebGpuDevice> | undefined;
 
-for (const { format, integer } of fusedNormKinds()) {
+for (const { format, integer } of firstOf(fusedNormKinds(), 3)) {
   const size = Math.max(96, formatNamed(format).blockSize);
   webGpuTest(
     `a product by ${format} in ${
@@ -31,7 +33,7 @@ for (const { format, integer } of fusedNormKinds()) {
   );
 }
 
-for (const integer of [true, false]) {
+for (const integer of firstOf([true, false], 1)) {
   const name = integer ? "int8" : "f32";
   webGpuTest(
     `more rows than that are normed by themselves; scaled rows, and pairs: ${name}`,
@@ -58,7 +60,7 @@ webGpuTest("f32 rows that lack a norm's division can become int8 groups that lac
   for (const tokens of [3, 9]) await assertFusedNorm(device, { ...shape, tokens });
 });
 
-for (const integer of [true, false]) {
+for (const integer of firstOf([true, false], 1)) {
   webGpuTest(`experts finish a norm in ${integer ? "int8" : "f32"}`, async () => {
     using device = await openPretended(profileNamed("subgroups of 32,64, 32 KiB"));
     const shape = { format: "Q8_0", width: 160, columns: 64, integer, experts: true };
@@ -68,14 +70,14 @@ for (const integer of [true, false]) {
   });
 }
 
-for (
-  const profile of [
-    "subgroups of 32,64, 32 KiB",
-    "subgroups of 32,32, 32 KiB",
-    "subgroups of 8,32, 16 KiB",
-    "no subgroups, 16 KiB",
-  ]
-) {
+const PROFILES = [
+  "subgroups of 32,64, 32 KiB",
+  "subgroups of 32,32, 32 KiB",
+  "subgroups of 8,32, 16 KiB",
+  "no subgroups, 16 KiB",
+];
+
+for (const profile of firstOf(PROFILES, 1)) {
   webGpuTest(`a fused norm with ${profile}`, async () => {
     using device = await openPretended(profileNamed(profile));
     for (const integer of [true, false]) {
