@@ -71,6 +71,7 @@ function attempt<T>(path: string, read: () => T): T | undefined {
   }
 }
 
-function mayUse(permission: Deno.PermissionDescriptor): boolean {
+/** Whether the program has a permission, without asking the user. */
+export function mayUse(permission: Deno.PermissionDescriptor): boolean {
   return globalThis.Deno?.permissions.querySync(permission).state === "granted";
 }

@@ -4,6 +4,7 @@
 
 import { GpuMemoryError } from "../errors.ts";
 import type { Buffer } from "../operation.ts";
+import { useHugePages } from "./huge_pages.ts";
 
 /** Pages of a memory that has 4 GiB, and bytes of a page. */
 const MOST_PAGES = 65536;
@@ -14,6 +15,9 @@ const PAGE = 65536;
  * time that a shared memory grows, all threads have to take note.
  */
 const GROWTH = 1024;
+
+/** Bytes in use from which a memory gets pages of 2 MiB: a smaller one would waste most of a page. */
+const LARGE = 2 ** 22;
 
 /** Pieces begin on whole cache lines. */
 const LINE = 64;
@@ -44,6 +48,7 @@ export class SharedMemory {
   taken = 0;
   /** Address 0 is never allocated, because kernels take it for "none". */
   #end = LINE;
+  #hasHugePages = false;
 
   /** Zeroed memory, or undefined if none is left. @param bytes a multiple of 64 */
   take(bytes: number): number | undefined {
@@ -61,6 +66,10 @@ export class SharedMemory {
     const missing = pages - this.memory.buffer.byteLength / PAGE;
     // The last page stays unused: lengths and ends of pieces fit 32 bits.
     if (pages >= MOST_PAGES || (missing > 0 && !this.#grow(missing))) return undefined;
+    if (address + bytes >= LARGE && !this.#hasHugePages) {
+      this.#hasHugePages = true;
+      useHugePages(this.memory, MOST_PAGES * PAGE);
+    }
     this.#end += bytes;
     this.taken += bytes;
     return address;

@@ -1,7 +1,9 @@
 // Memories of the CPU device: how they grow, and what they give and take back.
 
 import { assert, assertEquals } from "@std/assert";
+import { useHugePages } from "../../../kernels/cpu/huge_pages.ts";
 import { SharedMemory } from "../../../kernels/cpu/memory.ts";
+import { readText } from "../../../kernels/process.ts";
 
 Deno.test("a memory grows in few steps, whatever is taken from it", () => {
   const memory = new SharedMemory();
@@ -26,4 +28,40 @@ Deno.test("a memory grows by no more than needed if the system has no more", () 
   assert(memory.take(2 ** 20) !== undefined);
   assert(memory.take(2 ** 20) !== undefined);
   assertEquals(memory.take(4 * 2 ** 20), undefined);
+});
+
+/** Whether Linux gives pages of 2 MiB to whoever asks for them. */
+function givesHugePages(): boolean {
+  const enabled = readText("/sys/kernel/mm/transparent_hugepage/enabled") ?? "";
+  return Deno.build.os === "linux" && !enabled.includes("[never]") && enabled !== "";
+}
+
+/** KiB of this process in pages of 2 MiB. */
+function hugePages(): number {
+  const maps = Deno.readTextFileSync("/proc/self/smaps");
+  return [...maps.matchAll(/^AnonHugePages:\s+(\d+)/gm)]
+    .reduce((sum, [, size]) => sum + Number(size), 0);
+}
+
+Deno.test({
+  name: "a large memory has pages of 2 MiB where the system gives them",
+  ignore: !givesHugePages(),
+}, () => {
+  const memory = new SharedMemory();
+  const before = hugePages();
+  const [bytes, address] = [32 * 2 ** 20, memory.take(2 ** 10)!];
+  const large = memory.take(bytes)!;
+  assert(large > address);
+  new Uint8Array(memory.memory.buffer, large, bytes).fill(1);
+  // Where memory is fragmented the system may give fewer.
+  const gained = (hugePages() - before) * 1024;
+  assert(gained >= bytes / 2, `${gained} bytes of ${bytes} are in large pages`);
+});
+
+Deno.test({
+  name: "without the permission to call libc a memory has ordinary pages",
+  permissions: { ffi: false },
+}, () => {
+  const { memory } = new SharedMemory();
+  assertEquals(useHugePages(memory, 2 ** 22), false);
 });
