@@ -4,7 +4,7 @@
 
 import { GpuMemoryError } from "../errors.ts";
 import type { Buffer } from "../operation.ts";
-import { useHugePages } from "./huge_pages.ts";
+import { useHugePages } from "../process.ts";
 
 /** Pages of a memory that has 4 GiB, and bytes of a page. */
 const MOST_PAGES = 65536;

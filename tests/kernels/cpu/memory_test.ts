@@ -1,9 +1,8 @@
 // Memories of the CPU device: how they grow, and what they give and take back.
 
 import { assert, assertEquals } from "@std/assert";
-import { useHugePages } from "../../../kernels/cpu/huge_pages.ts";
 import { SharedMemory } from "../../../kernels/cpu/memory.ts";
-import { readText } from "../../../kernels/process.ts";
+import { readText, useHugePages } from "../../../kernels/process.ts";
 
 Deno.test("a memory grows in few steps, whatever is taken from it", () => {
   const memory = new SharedMemory();
