@@ -71,6 +71,20 @@ export async function untilAborted<T>(
   }
 }
 
+/** Resolves after some milliseconds, or as soon as the signal is aborted. */
+export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    resolve();
+  };
+  const timer = setTimeout(end, milliseconds);
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
+  return promise;
+}
+
 /** The runs for one key: the current one, and the next one. */
 interface Runs<T> {
   current: Promise<T>;

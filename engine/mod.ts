@@ -70,13 +70,8 @@ export {
   measureReadBandwidth,
   readHeader,
 } from "./load/mod.ts";
-export {
-  countFreeFiles,
-  FILES_OF_WORKER,
-  isOutOfFiles,
-  keyOf,
-  type TunedKernel,
-} from "../kernels/mod.ts";
+export { countFreeFiles, HostError, isOutOfFiles } from "../host/mod.ts";
+export { FILES_OF_WORKER, keyOf, type TunedKernel } from "../kernels/mod.ts";
 export {
   type DeviceFault,
   type DeviceTuning,

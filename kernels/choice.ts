@@ -3,10 +3,10 @@
 // on the CPU are slower than the CPU device, so they are only used on request. On Linux WebGPU is not
 // tried unless there is the device file of a GPU, because trying loads the drivers into the process.
 
+import { mayRead, namesIn, operatingSystem, readVariable } from "../host/mod.ts";
 import type { DeviceSettings } from "./device.ts";
 import * as devices from "./devices.ts";
 import { GpuError } from "./errors.ts";
-import { mayRead, namesIn, readVariable } from "./process.ts";
 import type { AdapterFacts } from "./webgpu/adapter_facts.ts";
 import { askedGpu, findAdapter } from "./webgpu/adapters.ts";
 
@@ -98,7 +98,7 @@ const GPU_FILES: Record<string, RegExp> = {
 
 /** Device files of GPUs; undefined if the system has no such files or does not show them. */
 export function findGpuFiles(): string[] | undefined {
-  if (globalThis.Deno?.build.os !== "linux" || !mayRead("/dev")) return undefined;
+  if (operatingSystem() !== "linux" || !mayRead("/dev")) return undefined;
   return Object.entries(GPU_FILES).flatMap(([folder, pattern]) =>
     (namesIn(folder) ?? []).filter((name) => pattern.test(name)).map((name) => `${folder}/${name}`)
   );

@@ -73,5 +73,4 @@ export {
   withWorkerFiles,
 } from "./workers/start_worker.ts";
 export { countFreeThreads } from "./workers/system_limits.ts";
-export { countFreeFiles, isOutOfFiles } from "./process.ts";
 export { attentionWork, NO_WORK, sumWork } from "./work.ts";

@@ -154,6 +154,7 @@ async function copyCheckout(folder: string): Promise<string> {
     "deno.lock",
     "docs",
     "engine",
+    "host",
     "kernels",
     "server",
     "tokenizer",

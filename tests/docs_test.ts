@@ -157,7 +157,7 @@ Deno.test("every page of the documentation is in its list", () => {
 
 Deno.test("the messages that the documentation explains are those of the sources", () => {
   const paths = listSourceFiles([".ts"]).filter((path) =>
-    /^(?:engine|kernels|server|tokenizer)\//.test(path)
+    /^(?:engine|host|kernels|server|tokenizer)\//.test(path)
   );
   // Long messages are written in parts, one a line.
   const text = paths.map(readSource).join("\n").replaceAll(/["`] \+\s*["`]/g, "").replaceAll(

@@ -1,5 +1,5 @@
-// The layers of the project and who may import whom: kernels and tokenizer know nothing of ours,
-// engine stands on both, server stands on engine, and mod.ts is the only way into the server.
+// The layers of the project and who may import whom: kernels and tokenizer stand on host alone, engine
+// on all three, server stands on engine, and mod.ts is the only way into the server.
 
 import { assertEquals } from "@std/assert";
 import { findCycle, findFolderCycle, type Import, readImports } from "./import_graph.ts";
@@ -7,15 +7,16 @@ import { listSourceFiles, readSource } from "./source_files.ts";
 
 /** Which layers each part may import, besides itself; bench and tests may look inside them. */
 const REACH: Record<string, string[]> = {
-  kernels: [],
-  tokenizer: [],
-  engine: ["kernels", "tokenizer"],
+  host: [],
+  kernels: ["host"],
+  tokenizer: ["host"],
+  engine: ["host", "kernels", "tokenizer"],
   server: ["engine"],
   bench: ["kernels", "tokenizer", "engine"],
   "mod.ts": ["engine", "server"],
 };
 
-const LAYERS = ["kernels", "tokenizer", "engine", "server"];
+const LAYERS = ["host", "kernels", "tokenizer", "engine", "server"];
 
 /** Files that may lie in the folder of a layer itself, beside its rooms. */
 const MOST_LOOSE = 8;
@@ -79,7 +80,7 @@ function faultOf({ from, to, isDynamic }: Import): string | undefined {
 }
 
 /** What others import, whose packages are named so that they resolve without our import map. */
-const SHIPPED = ["kernels", "tokenizer", "engine", "server"];
+const SHIPPED = ["host", "kernels", "tokenizer", "engine", "server"];
 
 function packageFaultOf(from: string, imported: string): string | undefined {
   if (SHIPPED.includes(from.split("/")[0]!) && !imported.startsWith("npm:")) {
@@ -129,6 +130,11 @@ Deno.test("starting the server downloads the packages of the layers, and none of
   assertEquals(Object.keys(specifiers).sort(), [...new Set(shipped)].sort());
 });
 
+/** The text of a file without its comments. */
+function codeOf(path: string): string {
+  return readSource(path).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, "");
+}
+
 /** Who may name what WebGPU is made of: its device, and the script that looks for a driver. */
 const KNOW_WEBGPU = ["kernels/webgpu/", "server/cli/setup/probe.ts"];
 
@@ -139,40 +145,25 @@ Deno.test("no file but those of its device names a type of WebGPU", () => {
   const shipped = listSourceFiles([".ts"]).filter((path) =>
     SHIPPED.includes(path.split("/")[0]!) && !KNOW_WEBGPU.some((known) => path.startsWith(known))
   );
-  const named = shipped.filter((path) =>
-    OF_WEBGPU.test(readSource(path).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""))
-  );
+  const named = shipped.filter((path) => OF_WEBGPU.test(codeOf(path)));
   assertEquals(named, []);
   for (const code of ["gpu?: GPU;", "x as GPU | undefined", "navigator?.gpu", "GPUBuffer"]) {
     assertEquals(OF_WEBGPU.test(code), true, code);
   }
 });
 
-/** What of the layers below the server works with this machine: a browser needs none of it. */
-const KNOW_THE_MACHINE = [
-  "engine/block_store/block_folder.ts",
-  "engine/block_store/digest_files.ts",
-  "engine/block_store/disk_store.ts",
-  "engine/create/",
-  "engine/gguf/local_files.ts",
-  "engine/gguf/writer.ts",
-  "engine/manager/",
-  "engine/memory/",
-  "engine/store/",
-  "engine/tuning/device_file.ts",
-  "engine/worker/",
-  "kernels/process.ts",
-];
+/** Deno, or a module of Node. */
+const RUNTIME = /\bDeno\b|["']node:/;
 
-Deno.test("what reads and runs models calls Deno for nothing: a browser could run it", () => {
-  const shipped = listSourceFiles([".ts"]).filter((path) =>
-    ["kernels", "tokenizer", "engine"].includes(path.split("/")[0]!) &&
-    !KNOW_THE_MACHINE.some((known) => path.startsWith(known))
+Deno.test("nothing below the server but host names Deno or Node, so a browser could run it", () => {
+  const above = listSourceFiles([".ts"]).filter((path) =>
+    ["kernels", "tokenizer", "engine"].includes(path.split("/")[0]!)
   );
-  const calling = shipped.filter((path) =>
-    /\bDeno\./.test(readSource(path).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""))
-  );
-  assertEquals(calling, []);
+  const naming = above.filter((path) => RUNTIME.test(codeOf(path)));
+  assertEquals(naming, []);
+  for (const code of ["Deno.stat(path)", "globalThis.Deno?.build", 'from "node:path"']) {
+    assertEquals(RUNTIME.test(code), true, code);
+  }
 });
 
 Deno.test("no files import each other in a cycle", () => {
@@ -229,7 +220,8 @@ Deno.test("trespassesOf() finds who enters elsewhere", () => {
 });
 
 /** How a program writes to the terminal that it was started from. */
-const CONSOLE = /\bconsole\.|\bDeno\.(?:stdout|stderr)\b|(?<![.#])\bprocess\.(?:stdout|stderr)\b/;
+const CONSOLE =
+  /\bconsole\.|\b(?:Deno|processes\(\))\.(?:stdout|stderr)\b|(?<![.#])\bprocess\.(?:stdout|stderr)\b/;
 
 /** Who may: the command line, and a model's process, whose standard output is its way to its parent. */
 const WRITES = /^server\/cli\/|(?:^|\/)model_process\.ts$/;
@@ -237,7 +229,7 @@ const WRITES = /^server\/cli\/|(?:^|\/)model_process\.ts$/;
 Deno.test("nobody but the command line writes to the console", () => {
   const writers = listSourceFiles([".ts"]).filter((path) =>
     [...SHIPPED, "mod.ts"].includes(path.split("/")[0]!) && !WRITES.test(path) &&
-    CONSOLE.test(readSource(path).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""))
+    CONSOLE.test(codeOf(path))
   );
   assertEquals(writers, []);
 });
@@ -281,6 +273,9 @@ Deno.test("readImports() finds every form of import and skips comments", () => {
 const WRONG: [from: string, specifier: string, isDynamic?: true][] = [
   ["kernels/linear.ts", "../engine/mod.ts"],
   ["kernels/quants/q4_0.ts", "../../tokenizer/mod.ts"],
+  ["kernels/choice.ts", "../host/files.ts"],
+  ["host/files.ts", "../engine/mod.ts"],
+  ["server/http/app.ts", "../../host/mod.ts"],
   ["tokenizer/bpe.ts", "../engine/mod.ts"],
   ["engine/models/llama.ts", "../../kernels/linear.ts"],
   ["engine/mod.ts", "../server/mod.ts", true],

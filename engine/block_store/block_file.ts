@@ -2,7 +2,7 @@
 // of the block, two lengths, and the bytes. Files that are damaged, or belong to another block, are
 // refused.
 
-import { createHash } from "node:crypto";
+import { sha256 } from "../../host/mod.ts";
 import type { StoredBlock } from "./types.ts";
 
 /**
@@ -76,5 +76,5 @@ function headOf({ root, name }: BlockOwner, cached: number, states: number): Uin
 }
 
 function digestOf(bytes: Uint8Array): Uint8Array {
-  return createHash("sha256").update(bytes).digest();
+  return sha256().update(bytes).digest();
 }

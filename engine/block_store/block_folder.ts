@@ -3,7 +3,7 @@
 // which also has the number of bytes, so that each knows what the others wrote. Of a file that is
 // being written, nobody reads the name.
 
-import { join } from "node:path";
+import { fileSystem, type FsFile, isSystemError, join, SEEK_START } from "../../host/mod.ts";
 import type { DiskOptions } from "./types.ts";
 
 /**
@@ -76,12 +76,12 @@ export class BlockFolder {
       await writeTotal(file, total + bytes.length);
       const part = `${path}.${crypto.randomUUID()}${PART}`;
       try {
-        await Deno.writeFile(part, bytes, { mode: 0o600 });
+        await fileSystem().writeFile(part, bytes, { mode: 0o600 });
         const replaced = await sizeOf(path);
-        await Deno.rename(part, path);
+        await fileSystem().rename(part, path);
         total += bytes.length - replaced;
       } catch (error) {
-        await Deno.remove(part).catch(() => {});
+        await fileSystem().remove(part).catch(() => {});
         throw error;
       } finally {
         await writeTotal(file, total);
@@ -95,7 +95,7 @@ export class BlockFolder {
     await this.#alone(async (file) => {
       const total = await readTotal(file);
       const size = await sizeOf(path);
-      await Deno.remove(path);
+      await fileSystem().remove(path);
       if (total !== undefined) await writeTotal(file, total - size);
     });
   }
@@ -110,7 +110,7 @@ export class BlockFolder {
     const usedAt = ({ time }: BlockFile) => time > now + SKEW ? 0 : time;
     for (const file of found.sort((a, b) => usedAt(a) - usedAt(b))) {
       if (total + bytes <= KEPT_SHARE * this.#options.bytes) break;
-      if (!await Deno.remove(file.path).then(() => true, () => false)) continue;
+      if (!await fileSystem().remove(file.path).then(() => true, () => false)) continue;
       total -= file.size;
       onRemoved(file.path);
     }
@@ -120,31 +120,31 @@ export class BlockFolder {
   async #scan(): Promise<BlockFile[]> {
     const found = await filesIn(this.#options.folder, [WITH_STATES, PLAIN, PART]);
     const parts = found.filter(({ path }) => path.endsWith(PART));
-    for (const { path } of parts) await Deno.remove(path).catch(() => {});
+    for (const { path } of parts) await fileSystem().remove(path).catch(() => {});
     return found.filter((file) => !parts.includes(file));
   }
 
   /** Runs work while no other thread or process changes the folder. */
-  async #alone<T>(work: (file: Deno.FsFile) => Promise<T>): Promise<T> {
+  async #alone<T>(work: (file: FsFile) => Promise<T>): Promise<T> {
     const path = join(this.#options.folder, TOTAL_FILE);
     const options = { read: true, write: true, create: true, mode: 0o600 };
-    using file = await Deno.open(path, options);
+    using file = await fileSystem().open(path, options);
     await file.lock(true);
     return await work(file);
   }
 }
 
-async function readTotal(file: Deno.FsFile): Promise<number | undefined> {
+async function readTotal(file: FsFile): Promise<number | undefined> {
   const bytes = new Uint8Array(32);
-  await file.seek(0, Deno.SeekMode.Start);
+  await file.seek(0, SEEK_START);
   const length = await file.read(bytes) ?? 0;
   const text = new TextDecoder().decode(bytes.subarray(0, length));
   return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-async function writeTotal(file: Deno.FsFile, total: number): Promise<void> {
+async function writeTotal(file: FsFile, total: number): Promise<void> {
   const bytes = new TextEncoder().encode(`${Math.max(0, total)}`);
-  await file.seek(0, Deno.SeekMode.Start);
+  await file.seek(0, SEEK_START);
   await file.truncate(0);
   await file.write(bytes);
 }
@@ -155,17 +155,17 @@ async function filesIn(
 ): Promise<BlockFile[]> {
   const found: BlockFile[] = [];
   try {
-    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    for await (const { name, isDirectory } of fileSystem().readDir(folder)) {
       if (!isDirectory) continue;
-      for await (const { name: file } of Deno.readDir(join(folder, name))) {
+      for await (const { name: file } of fileSystem().readDir(join(folder, name))) {
         if (!endings.some((ending) => file.endsWith(ending))) continue;
         const path = join(folder, name, file);
-        const facts = await Deno.stat(path).catch(() => undefined);
+        const facts = await fileSystem().stat(path).catch(() => undefined);
         if (facts) found.push({ path, size: facts.size, time: facts.mtime?.getTime() ?? 0 });
       }
     }
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (!isSystemError(error, "NotFound")) throw error;
   }
   return found;
 }
@@ -175,5 +175,5 @@ function sumOf(files: readonly BlockFile[]): number {
 }
 
 async function sizeOf(path: string): Promise<number> {
-  return (await Deno.stat(path).catch(() => undefined))?.size ?? 0;
+  return (await fileSystem().stat(path).catch(() => undefined))?.size ?? 0;
 }

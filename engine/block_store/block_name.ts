@@ -3,7 +3,7 @@
 // name for the model, so blocks of different models, or of a model loaded with other options, never
 // have the same name.
 
-import { createHash } from "node:crypto";
+import { sha256 } from "../../host/mod.ts";
 
 /** Hexadecimal digits of a name: 160 bits. */
 const DIGITS = 40;
@@ -19,5 +19,5 @@ export function nameAfter(before: string, tokens: readonly (number | string)[]):
 }
 
 function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, DIGITS);
+  return sha256().update(text).digest("hex").slice(0, DIGITS);
 }

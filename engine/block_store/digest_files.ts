@@ -2,8 +2,7 @@
 // each, named by what the file system tells of the large one. What cannot be read or written here is
 // computed again.
 
-import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { fileSystem, join, sha256 } from "../../host/mod.ts";
 
 /** Most digests that are kept; the oldest go first. */
 const MOST_KEPT = 1000;
@@ -21,7 +20,7 @@ export class DigestFiles {
 
   /** The digest of the file with this stamp, in hex. */
   async get(stamp: string): Promise<string | undefined> {
-    const text = await Deno.readTextFile(this.#pathOf(stamp)).catch(() => "");
+    const text = await fileSystem().readTextFile(this.#pathOf(stamp)).catch(() => "");
     const [digest, own] = text.split("\n");
     return own === stamp && DIGEST.test(digest!) ? digest : undefined;
   }
@@ -31,29 +30,31 @@ export class DigestFiles {
     const path = this.#pathOf(stamp);
     const part = `${path}.${crypto.randomUUID()}.part`;
     try {
-      await Deno.mkdir(this.#folder, { recursive: true });
-      await Deno.writeTextFile(part, `${digest}\n${stamp}`);
-      await Deno.rename(part, path);
+      await fileSystem().mkdir(this.#folder, { recursive: true });
+      await fileSystem().writeTextFile(part, `${digest}\n${stamp}`);
+      await fileSystem().rename(part, path);
       await this.#trim();
     } catch {
-      await Deno.remove(part).catch(() => {});
+      await fileSystem().remove(part).catch(() => {});
     }
   }
 
   async #trim(): Promise<void> {
-    const names = (await Array.fromAsync(Deno.readDir(this.#folder))).map(({ name }) => name);
+    const names = (await Array.fromAsync(fileSystem().readDir(this.#folder))).map(({ name }) =>
+      name
+    );
     if (names.length <= MOST_KEPT) return;
     const timed = await Promise.all(names.map(async (name) => {
-      const facts = await Deno.stat(join(this.#folder, name)).catch(() => undefined);
+      const facts = await fileSystem().stat(join(this.#folder, name)).catch(() => undefined);
       return { name, time: facts?.mtime?.getTime() ?? 0 };
     }));
     timed.sort((a, b) => a.time - b.time);
     for (const { name } of timed.slice(0, names.length - MOST_KEPT)) {
-      await Deno.remove(join(this.#folder, name)).catch(() => {});
+      await fileSystem().remove(join(this.#folder, name)).catch(() => {});
     }
   }
 
   #pathOf(stamp: string): string {
-    return join(this.#folder, createHash("sha256").update(stamp).digest("hex").slice(0, 32));
+    return join(this.#folder, sha256().update(stamp).digest("hex").slice(0, 32));
   }
 }

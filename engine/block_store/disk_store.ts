@@ -3,7 +3,7 @@
 // damaged. block_folder.ts keeps the folder within its bytes. Failures never fail a request; they are
 // reported, and after a while it is tried again.
 
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, fileSystem, isSystemError, join } from "../../host/mod.ts";
 import { rootName } from "./block_name.ts";
 import { BlockFileError, decodeBlockFile, encodeBlockFile } from "./block_file.ts";
 import { BlockFolder, PLAIN, WITH_STATES } from "./block_folder.ts";
@@ -102,10 +102,10 @@ export class DiskStore {
     if (pending || !known) return pending;
     const path = this.#pathOf(name, known.hasStates);
     try {
-      return decodeBlockFile({ root: this.#root, name }, await Deno.readFile(path));
+      return decodeBlockFile({ root: this.#root, name }, await fileSystem().readFile(path));
     } catch (error) {
       this.#known.delete(name);
-      if (error instanceof Deno.errors.NotFound) return undefined; // another process has removed it
+      if (isSystemError(error, "NotFound")) return undefined; // another process has removed it
       await this.#shared.remove(path).catch(() => {});
       const state = error instanceof BlockFileError ? error.message : `${error}`;
       if (!this.#toldOfDamage) {
@@ -129,7 +129,7 @@ export class DiskStore {
       if (!known || Math.abs(now - known.touched) < TOUCH_EVERY) return;
       known.touched = now;
       const time = (now + names.length - i) / 1000;
-      Deno.utime(this.#pathOf(name, known.hasStates), time, time).catch(() => {});
+      fileSystem().utime(this.#pathOf(name, known.hasStates), time, time).catch(() => {});
     });
   }
 
@@ -171,7 +171,7 @@ export class DiskStore {
   /** Makes the folder if need be, and finds the model's files. */
   async #open(): Promise<void> {
     // Not readable for others, because keys and values reveal what was said in conversations.
-    await Deno.mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await fileSystem().mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const files = await this.#shared.scan();
     this.#known.clear();
     for (const { path, time } of files) {

@@ -1,7 +1,6 @@
 // Making GGUF files from other files on a thread of its own, because it takes minutes of arithmetic
 // while the thread of the server has to receive requests. The client of file_worker.ts.
 
-import { availableParallelism } from "node:os";
 import { startWorker, untilRoomForWorker } from "../../kernels/mod.ts";
 import { CancelFlag } from "../cancellation.ts";
 import { crashOfWorker } from "../errors.ts";
@@ -35,7 +34,7 @@ export type FileWorkReport =
   | { kind: "ended"; error?: ErrorRecord };
 
 /** Most threads at a time, because models have to answer beside them. */
-const MOST_THREADS = Math.max(1, Math.floor(availableParallelism() / 2));
+const MOST_THREADS = Math.max(1, Math.floor(navigator.hardwareConcurrency / 2));
 
 let running = 0;
 const waiting: (() => void)[] = [];

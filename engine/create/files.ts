@@ -1,7 +1,7 @@
 // A model from files that are blobs of the store: GGUF files, whose headers tell weights, projector
 // and adapters apart, or the safetensors of a Hugging Face folder, which are converted.
 
-import { join } from "node:path";
+import { fileSystem, join } from "../../host/mod.ts";
 import { GgufError, RequestError } from "../errors.ts";
 import { type GgufFile, MetadataReader, parseShardName, readGguf } from "../gguf/mod.ts";
 import { canonicalDigest, isFilePath, MEDIA } from "../store/mod.ts";
@@ -160,7 +160,7 @@ async function ggufNames(
 ): Promise<string[]> {
   const names: string[] = [];
   for (const [name, digest] of Object.entries(files)) {
-    using file = await Deno.open(blobs.pathOf(digest));
+    using file = await fileSystem().open(blobs.pathOf(digest));
     const bytes = new Uint8Array(MAGIC.length);
     await file.read(bytes);
     if (new TextDecoder().decode(bytes) === MAGIC) names.push(name);

@@ -1,14 +1,17 @@
 // Temporary files of a piece of work: blobs under their original names, and paths for new files on
 // the store's own file system.
 
-import { dirname, join } from "node:path";
+import { dirname, fileSystem, isSystemError, join } from "../../host/mod.ts";
 import { type BlobStore, writing } from "../store/mod.ts";
 
 /**
  * Ways to make a file available under another path, the cheapest first. Not every system supports
  * all.
  */
-const WAYS = [Deno.symlink, Deno.link, Deno.copyFile];
+function ways() {
+  const { symlink, link, copyFile } = fileSystem();
+  return [symlink, link, copyFile];
+}
 
 /**
  * Runs work on a folder in which blobs have names.
@@ -20,16 +23,16 @@ export async function withNamedFiles<T>(
   files: Readonly<Record<string, string>>,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const folder = await Deno.makeTempDir({ prefix: "quern-create-" });
+  const folder = await fileSystem().makeTempDir({ prefix: "quern-create-" });
   try {
     for (const [name, digest] of Object.entries(files)) {
       const path = join(folder, name);
-      await Deno.mkdir(dirname(path), { recursive: true });
+      await fileSystem().mkdir(dirname(path), { recursive: true });
       await place(blobs.pathOf(digest), path);
     }
     return await work(folder);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await fileSystem().remove(folder, { recursive: true });
   }
 }
 
@@ -46,12 +49,12 @@ export async function withTemporaryFile<T>(
 ): Promise<T> {
   const path = blobs.temporaryPath();
   return await writing(async () => {
-    await Deno.mkdir(blobs.folder, { recursive: true });
+    await fileSystem().mkdir(blobs.folder, { recursive: true });
     try {
       return await work(path);
     } finally {
-      await Deno.remove(path).catch((error) => {
-        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      await fileSystem().remove(path).catch((error) => {
+        if (!isSystemError(error, "NotFound")) throw error;
       });
     }
   });
@@ -59,7 +62,7 @@ export async function withTemporaryFile<T>(
 
 async function place(from: string, to: string): Promise<void> {
   let failure: unknown;
-  for (const way of WAYS) {
+  for (const way of ways()) {
     try {
       return await way(from, to);
     } catch (error) {

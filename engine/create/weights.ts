@@ -1,7 +1,7 @@
 // The weights of a new model: from a GGUF file, which is quantized on request, to a layer of the
 // store. A split model becomes one file, since blobs have no names by which shards could be found.
 
-import { createHash } from "node:crypto";
+import { fileSystem, sha256 } from "../../host/mod.ts";
 import { RequestError } from "../errors.ts";
 import { readGguf } from "../gguf/mod.ts";
 import { describeModel } from "../load/mod.ts";
@@ -86,8 +86,8 @@ async function openCounted(
   path: string,
   onProgress: (done: number, total: number) => void,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { size } = await Deno.stat(path);
-  const { readable } = await Deno.open(path);
+  const { size } = await fileSystem().stat(path);
+  const { readable } = await fileSystem().open(path);
   let done = 0;
   return readable.pipeThrough(
     new TransformStream({
@@ -127,7 +127,7 @@ async function hash(
   bytes: ReadableStream<Uint8Array>,
   signal: AbortSignal,
 ): Promise<{ digest: string; size: number }> {
-  const hash = createHash("sha256");
+  const hash = sha256();
   let size = 0;
   for await (const chunk of bytes) {
     signal.throwIfAborted();

@@ -1,24 +1,31 @@
 // The model files of this machine. Pipes, devices and folders are refused before they are opened,
 // because opening a pipe waits until somebody writes to it.
 
+import {
+  type FileInfo,
+  fileSystem,
+  type FsFile,
+  isSystemError,
+  SEEK_START,
+} from "../../host/mod.ts";
 import { GgufError } from "../errors.ts";
 import type { ByteSource, ByteSources } from "./byte_source.ts";
 
-/** The files of this machine. Errors of opening: also Deno.errors.NotFound and others. */
+/** The files of this machine. Errors of opening: also those of the system. */
 export const localFiles: ByteSources = {
   async open(path) {
-    if (!(await Deno.stat(path)).isFile) {
+    if (!(await fileSystem().stat(path)).isFile) {
       throw new GgufError(path, "file", "it is a folder, a pipe or a device");
     }
-    const file = await Deno.open(path);
+    const file = await fileSystem().open(path);
     return new LocalFile(file, file.statSync());
   },
   async has(path) {
     try {
-      await Deno.stat(path);
+      await fileSystem().stat(path);
       return true;
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return false;
+      if (isSystemError(error, "NotFound")) return false;
       throw error;
     }
   },
@@ -31,11 +38,11 @@ class LocalFile implements ByteSource {
   readonly size: number;
   readonly stamp: string;
   readonly isSettled: boolean;
-  readonly #file: Deno.FsFile;
+  readonly #file: FsFile;
   /** Offset after the last read, so that sequential reads need no seek. */
   #position = 0;
 
-  constructor(file: Deno.FsFile, { dev, ino, size, mtime, ctime }: Deno.FileInfo) {
+  constructor(file: FsFile, { dev, ino, size, mtime, ctime }: FileInfo) {
     this.#file = file;
     this.size = size;
     const times = [mtime, ctime].map((time) => time?.getTime() ?? 0);
@@ -44,7 +51,7 @@ class LocalFile implements ByteSource {
   }
 
   read(offset: number, target: Uint8Array): number {
-    if (offset !== this.#position) this.#file.seekSync(offset, Deno.SeekMode.Start);
+    if (offset !== this.#position) this.#file.seekSync(offset, SEEK_START);
     const count = this.#file.readSync(target) ?? 0;
     this.#position = offset + count;
     return count;

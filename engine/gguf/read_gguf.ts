@@ -2,7 +2,7 @@
 // size. tensor_reader.ts reads tensor data, shards.ts joins split models. Versions 2 and 3,
 // little-endian; docs/gguf.md of the ggml project defines the format.
 
-import { fileURLToPath } from "node:url";
+import { pathOf } from "../../host/mod.ts";
 import { GgufError } from "../errors.ts";
 import { inSlices } from "../async.ts";
 import type { ByteSources } from "./byte_source.ts";
@@ -29,13 +29,13 @@ const MAX_ALIGNMENT = 2 ** 31;
  * @throws GgufError naming the file and the field if a header is invalid, a shard is missing, or
  *   the
  *   file is not the first shard
- * @throws Deno.errors.NotFound or others if the file cannot be opened
+ * @throws the errors of the system if the file cannot be opened
  */
 export async function readGguf(
   path: string | URL,
   files: ByteSources = localFiles,
 ): Promise<GgufFile> {
-  const file = await readHeader(path instanceof URL ? fileURLToPath(path) : path, files);
+  const file = await readHeader(path instanceof URL ? pathOf(path) : path, files);
   return joinShards(file, readHeader);
 }
 

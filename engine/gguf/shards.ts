@@ -2,7 +2,7 @@
 // first shard has all metadata; each has split.no (from 0), split.count and split.tensors.count (of
 // the whole model), as llama.cpp's gguf-split writes them. read_gguf.ts reads a single header.
 
-import { basename } from "node:path";
+import { basename } from "../../host/mod.ts";
 import { GgufError } from "../errors.ts";
 import type { ByteSources } from "./byte_source.ts";
 import type { GgufFile } from "./gguf_file.ts";

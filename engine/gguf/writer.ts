@@ -1,6 +1,7 @@
 // Writes GGUF files, version 3, little-endian. Tensor data is streamed, so that only one piece of
 // it is in memory at a time. The caller decides which keys and tensors a model needs.
 
+import { fileSystem, type FsFile } from "../../host/mod.ts";
 import { ByteBuilder, paddingBytes } from "./byte_builder.ts";
 import type { RawValue } from "./raw_metadata.ts";
 import { type TensorType, tensorTypeByName } from "./tensor_types.ts";
@@ -50,7 +51,7 @@ export async function writeGguf(
   tensors: readonly WritableTensor[],
 ): Promise<void> {
   const alignment = alignmentOf(metadata);
-  using file = await Deno.create(path);
+  using file = await fileSystem().create(path);
   writeAll(file, headerBytes(metadata, tensors, alignment));
   for (const tensor of tensors) {
     let written = 0;
@@ -147,7 +148,7 @@ function tensorBytes(tensor: WritableTensor): number {
   return values / blockSize * blockBytes;
 }
 
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+function writeAll(file: FsFile, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length;) {
     written += file.writeSync(bytes.subarray(written));
   }

@@ -1,8 +1,7 @@
 // Puts a model together on a device: step memory, network, weights with their adapters, runner and
 // scheduler. It decides all sizes, except that of the KV cache, which run/cache_size.ts does.
 
-import { createHash } from "node:crypto";
-import { basename } from "node:path";
+import { basename, sha256 } from "../../host/mod.ts";
 import { type CacheTypes, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
@@ -250,7 +249,7 @@ function proofKey(
     part,
     [...file.tensors.values()].map(({ name, type, shape }) => [name, type, shape]),
   ]);
-  return createHash("sha256").update(JSON.stringify([shapes, options])).digest("hex").slice(0, 32);
+  return sha256().update(JSON.stringify([shapes, options])).digest("hex").slice(0, 32);
 }
 
 /** The types of keys and values that a load option names. */

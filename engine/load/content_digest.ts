@@ -1,7 +1,7 @@
 // The SHA-256 of the whole content of files, computed beside other work of the thread: a piece at a
 // time, fast while the model is idle, slowly while it answers.
 
-import { createHash } from "node:crypto";
+import { sha256 } from "../../host/mod.ts";
 import { nextTask } from "../async.ts";
 import { fill, localFiles } from "../gguf/mod.ts";
 
@@ -53,7 +53,7 @@ export async function digestOf(
   if (known !== undefined) return known;
   using file = await localFiles.open(path);
   if (file.stamp !== stamp) return undefined;
-  const hash = createHash("sha256");
+  const hash = sha256();
   const piece = new Uint8Array(PIECE);
   for (let at = 0; at < file.size; at += PIECE) {
     if (model) await (model.load > 0 ? pause() : nextTask());

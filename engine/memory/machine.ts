@@ -1,12 +1,21 @@
 // What the memory budget reads of this machine: system files, the output of programs, free memory.
 // Whatever is missing, unreadable or does not answer is undefined, never an error.
 
+import {
+  fileSystem,
+  freeMemory,
+  type OperatingSystem,
+  operatingSystem,
+  processes,
+} from "../../host/mod.ts";
+
 /** Milliseconds after which a program is given up. A driver in trouble can make it hang. */
 const RUN_MILLISECONDS = 5000;
 
 /** A machine, as an interface, so that tests can simulate others. */
 export interface Machine {
-  readonly os: typeof Deno.build.os;
+  /** Undefined outside of Deno. */
+  readonly os: OperatingSystem | undefined;
   /** Text of a file. */
   readText(path: string): Promise<string | undefined>;
   /** Names in a folder; empty if it is missing. */
@@ -19,15 +28,17 @@ export interface Machine {
 
 /** The machine that this program runs on. */
 export const thisMachine: Machine = {
-  os: Deno.build.os,
-  readText: (path) => orUndefined(() => Deno.readTextFile(path)),
+  get os() {
+    return operatingSystem();
+  },
+  readText: (path) => orUndefined(() => fileSystem().readTextFile(path)),
   async list(folder) {
-    const entries = await orUndefined(() => Array.fromAsync(Deno.readDir(folder)));
+    const entries = await orUndefined(() => Array.fromAsync(fileSystem().readDir(folder)));
     return (entries ?? []).map(({ name }) => name).sort();
   },
   async run(program, parameters) {
     const output = await orUndefined(() =>
-      new Deno.Command(program, {
+      new (processes().Command)(program, {
         args: [...parameters],
         stdin: "null",
         stderr: "null",
@@ -36,7 +47,7 @@ export const thisMachine: Machine = {
     );
     return output?.success ? new TextDecoder().decode(output.stdout) : undefined;
   },
-  availableMemory: () => Deno.systemMemoryInfo().available,
+  availableMemory: freeMemory,
 };
 
 async function orUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {

@@ -2,8 +2,7 @@
 // completely or not at all: under another name first, then synced and renamed. collector.ts knows
 // which blobs are in use.
 
-import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { fileSystem, join, operatingSystem, sha256 } from "../../host/mod.ts";
 import { DigestError, StoreError } from "./errors.ts";
 import {
   readIfThere,
@@ -142,14 +141,14 @@ export class BlobStore {
 
   async #place(path: string, digest: string): Promise<void> {
     await this.#notes.added(digest, path);
-    await Deno.rename(path, this.pathOf(digest));
+    await fileSystem().rename(path, this.pathOf(digest));
     await syncFolder(this.folder);
   }
 
   #writing<T>(work: () => Promise<T>): Promise<T> {
     return this.#lock.share(() =>
       writing(async () => {
-        await Deno.mkdir(this.folder, { recursive: true });
+        await fileSystem().mkdir(this.folder, { recursive: true });
         return await work();
       })
     );
@@ -158,7 +157,10 @@ export class BlobStore {
 
 async function syncFile(path: string): Promise<void> {
   // On Windows, only files that are open for writing can be synced.
-  using file = await Deno.open(path, { read: true, write: Deno.build.os === "windows" });
+  using file = await fileSystem().open(path, {
+    read: true,
+    write: operatingSystem() === "windows",
+  });
   await file.sync();
 }
 
@@ -173,9 +175,9 @@ async function writeHashed(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
 ): Promise<Omit<StoredBlob, "existed">> {
-  const hash = createHash("sha256");
+  const hash = sha256();
   let size = 0;
-  using file = await Deno.open(path, { write: true, createNew: true });
+  using file = await fileSystem().open(path, { write: true, createNew: true });
   const gathered = new Uint8Array(WRITE_BYTES);
   let filled = 0;
   const write = async (bytes: Uint8Array) => {

@@ -1,7 +1,7 @@
 // The models that come with the program. They are listed after those of the store. Removing one
 // only hides it, by a line in a file in the models' folder, until it is pulled again.
 
-import { dirname, join, resolve } from "node:path";
+import { dirname, fileSystem, join, resolve } from "../../host/mod.ts";
 import { readIfThere, removeIfThere, writing } from "./file_system.ts";
 import type { ModelFile } from "./model_files.ts";
 import { ModelName } from "./model_name.ts";
@@ -64,8 +64,8 @@ export class BuiltinModels {
     const folder = dirname(this.#file);
     await writing(async () => {
       if (hidden.size === 0) return void await removeIfThere(this.#file);
-      await Deno.mkdir(folder, { recursive: true });
-      await Deno.writeTextFile(this.#file, [...hidden].join("\n") + "\n");
+      await fileSystem().mkdir(folder, { recursive: true });
+      await fileSystem().writeTextFile(this.#file, [...hidden].join("\n") + "\n");
     });
   }
 }

@@ -3,8 +3,7 @@
 // the lock may have added them. A manifest that is out of sight may name any blob: while there may
 // be one, nothing is removed.
 
-import { createHash } from "node:crypto";
-import { basename, join } from "node:path";
+import { basename, type FileInfo, join, sha256 } from "../../host/mod.ts";
 import type { BlobStore } from "./blobs.ts";
 import {
   arrivalOf,
@@ -170,7 +169,7 @@ export class BlobCollector {
     const abandoned = await this.#notes.abandoned();
     const names = new Set((await entriesOf(this.#blobs.folder)).map(({ name }) => name));
     const unused: Unused[] = [];
-    const add = async (path: string, isAbandoned: (facts: Deno.FileInfo) => boolean) => {
+    const add = async (path: string, isAbandoned: (facts: FileInfo) => boolean) => {
       const facts = await statIfThere(path);
       if (!facts?.isFile) return;
       const isYoung = grace > 0 && arrivalOf(facts) > Date.now() - grace;
@@ -200,7 +199,7 @@ export class BlobCollector {
     for (const bytes of files) {
       const digests = blobsNamedIn(bytes);
       // A manifest may be a link to a blob, which is then in use, too.
-      used.add(`sha256:${createHash("sha256").update(bytes).digest("hex")}`);
+      used.add(`sha256:${sha256().update(bytes).digest("hex")}`);
       for (const digest of digests) used.add(digest);
       if (!MANIFEST_LIST.test(new TextDecoder().decode(bytes))) continue;
       for (const digest of digests) {

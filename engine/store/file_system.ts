@@ -1,7 +1,14 @@
 // File system functions of the store: files are written completely or not at all, even if the
 // program crashes, and folders may be missing.
 
-import { join } from "node:path";
+import {
+  type DirEntry,
+  type FileInfo,
+  fileSystem,
+  type FsFile,
+  isSystemError,
+  join,
+} from "../../host/mod.ts";
 import { StoreError } from "./errors.ts";
 
 /** Error codes for folders that are read-only. */
@@ -19,7 +26,7 @@ export function isFilePath(path: string): boolean {
 /** Makes renames and removals in a folder durable, if the system supports it. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
-    using handle = await Deno.open(folder);
+    using handle = await fileSystem().open(folder);
     await handle.sync();
   } catch {
     // Not every system can open folders. There, nothing more can be done.
@@ -27,29 +34,29 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** The entries of a folder; empty if it cannot be read. */
-export async function entriesOf(folder: string): Promise<Deno.DirEntry[]> {
+export async function entriesOf(folder: string): Promise<DirEntry[]> {
   try {
-    return await Array.fromAsync(Deno.readDir(folder));
+    return await Array.fromAsync(fileSystem().readDir(folder));
   } catch {
     return [];
   }
 }
 
 /** Whether an entry of a folder is a file, or a link to one. */
-export async function isFile(folder: string, entry: Deno.DirEntry): Promise<boolean> {
+export async function isFile(folder: string, entry: DirEntry): Promise<boolean> {
   if (!entry.isSymlink) return entry.isFile;
-  const facts = await Deno.stat(join(folder, entry.name)).catch(() => undefined);
+  const facts = await fileSystem().stat(join(folder, entry.name)).catch(() => undefined);
   return facts?.isFile ?? false;
 }
 
 /** Facts of a file; undefined if it does not exist. */
-export async function statIfThere(path: string): Promise<Deno.FileInfo | undefined> {
-  return await ifThere(Deno.stat(path));
+export async function statIfThere(path: string): Promise<FileInfo | undefined> {
+  return await ifThere(fileSystem().stat(path));
 }
 
 /** Facts of a file, or of a link itself; undefined if there is neither. */
-export async function lstatIfThere(path: string): Promise<Deno.FileInfo | undefined> {
-  return await ifThere(Deno.lstat(path));
+export async function lstatIfThere(path: string): Promise<FileInfo | undefined> {
+  return await ifThere(fileSystem().lstat(path));
 }
 
 /**
@@ -57,12 +64,12 @@ export async function lstatIfThere(path: string): Promise<Deno.FileInfo | undefi
  * set the time of their last change to an old one, but nobody can set the time at which the file
  * itself, with its name and rights, last changed.
  */
-export function arrivalOf({ mtime, ctime, birthtime }: Deno.FileInfo): number {
+export function arrivalOf({ mtime, ctime, birthtime }: FileInfo): number {
   return Math.max(...[mtime, ctime, birthtime].map((time) => time?.getTime() ?? 0));
 }
 
 /** The number of a file's inode; 0 for no file, and where files have none. */
-export function inodeOf(facts: Deno.FileInfo | undefined): number {
+export function inodeOf(facts: FileInfo | undefined): number {
   return facts?.ino ?? 0;
 }
 
@@ -70,7 +77,7 @@ export function inodeOf(facts: Deno.FileInfo | undefined): number {
  * What tells a file from one in its place, or from itself with other content. Nobody can set the time
  * of its last change as a file (ctime), of which the runtime tells whole seconds.
  */
-export function stampOf({ dev, ino, size, mtime, ctime }: Deno.FileInfo): string {
+export function stampOf({ dev, ino, size, mtime, ctime }: FileInfo): string {
   return [dev, ino, size, mtime?.getTime(), ctime?.getTime()].join(":");
 }
 
@@ -90,7 +97,7 @@ async function ifThere<T>(facts: Promise<T>): Promise<T | undefined> {
 export async function readIfThere(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (!(await statIfThere(path))?.isFile) return undefined;
   try {
-    return await Deno.readFile(path);
+    return await fileSystem().readFile(path);
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;
@@ -100,7 +107,7 @@ export async function readIfThere(path: string): Promise<Uint8Array<ArrayBuffer>
 /** Removes a file or an empty folder. Gives whether it existed. */
 export async function removeIfThere(path: string): Promise<boolean> {
   try {
-    await Deno.remove(path);
+    await fileSystem().remove(path);
     return true;
   } catch (error) {
     if (isAbsence(error)) return false;
@@ -109,7 +116,7 @@ export async function removeIfThere(path: string): Promise<boolean> {
 }
 
 /** Writes all of the bytes. */
-export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+export async function writeAll(file: FsFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) done += await file.write(bytes.subarray(done));
 }
 
@@ -129,7 +136,7 @@ export async function writing<T>(work: () => Promise<T>): Promise<T> {
       );
     }
     if (
-      error instanceof Deno.errors.PermissionDenied ||
+      isSystemError(error, "PermissionDenied") ||
       READ_ONLY.some((code) => hasCode(error, code))
     ) {
       throw new StoreError(
@@ -143,7 +150,7 @@ export async function writing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function isAbsence(error: unknown): boolean {
-  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+  return isSystemError(error, "NotFound", "NotADirectory");
 }
 
 function hasCode(error: unknown, code: string): boolean {

@@ -1,6 +1,7 @@
 // A cache of headers and digests of model files. An entry is valid while the stamp of the files is the
 // same.
 
+import { fileSystem } from "../../host/mod.ts";
 import { BoundedCache } from "./bounded_cache.ts";
 import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
@@ -103,15 +104,15 @@ function keyOf({ path, projector }: Stamped): string {
 }
 
 async function digestOfHead({ path, size, modified }: Stamped): Promise<string> {
-  using file = await Deno.open(path);
+  using file = await fileSystem().open(path);
   const stamp = new TextEncoder().encode(`${size}:${modified.getTime()}`);
   const bytes = new Uint8Array(DIGEST_HEAD_BYTES + stamp.length);
   const read = await file.read(bytes.subarray(0, DIGEST_HEAD_BYTES)) ?? 0;
   bytes.set(stamp, read);
-  return sha256(bytes.subarray(0, read + stamp.length));
+  return digestOfBytes(bytes.subarray(0, read + stamp.length));
 }
 
 /** SHA-256 in hex. */
-export async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+export async function digestOfBytes(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }

@@ -2,13 +2,13 @@
 // for a model on another server. Files are copied, because a blob that others may write to could
 // change its digest.
 
+import { fileSystem, sha256 } from "../../host/mod.ts";
 import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
-import { createHash } from "node:crypto";
 import type { BlobStore, StoredBlob } from "./blobs.ts";
 import { StoreError } from "./errors.ts";
 import { encodeGoJson } from "./go_json.ts";
-import { sha256 } from "./header_cache.ts";
+import { digestOfBytes } from "./header_cache.ts";
 import { encodeManifest, type Layer, type Manifest, MEDIA } from "./manifest.ts";
 import type { ModelConfig, StoreEntry } from "./types.ts";
 
@@ -33,11 +33,11 @@ export async function importFiles(blobs: BlobStore, entry: StoreEntry): Promise<
  * @throws {StoreError} if it is a split model
  */
 export async function digestOfImport(entry: StoreEntry): Promise<string> {
-  return await sha256(encodeManifest(await manifestOf(entry, measure)));
+  return await digestOfBytes(encodeManifest(await manifestOf(entry, measure)));
 }
 
 async function measure(content: Uint8Array | ReadableStream<Uint8Array>) {
-  const hash = createHash("sha256");
+  const hash = sha256();
   let size = 0;
   for await (const bytes of content instanceof Uint8Array ? [content] : content) {
     hash.update(bytes);
@@ -89,7 +89,7 @@ export function configOf(info: ModelInfo, digests: string[]): ModelConfig {
 }
 
 async function putFile(put: Put, path: string, mediaType: string): Promise<Layer> {
-  const file = await Deno.open(path);
+  const file = await fileSystem().open(path);
   const { digest, size } = await put(file.readable);
   return { mediaType, digest, size };
 }

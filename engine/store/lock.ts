@@ -2,7 +2,7 @@
 // removing blobs an exclusive one. The system releases it when a process dies. With the exclusive
 // lock, nobody can be about to name a blob that notes.ts lists.
 
-import { dirname } from "node:path";
+import { dirname, fileSystem, type FsFile } from "../../host/mod.ts";
 import { writing } from "./file_system.ts";
 
 /** A lock on a file whose content does not matter. */
@@ -26,11 +26,11 @@ export class StoreLock {
     return await file.tryLock(true) ? await work() : undefined;
   }
 
-  async #open(): Promise<Deno.FsFile> {
+  async #open(): Promise<FsFile> {
     const folder = dirname(this.#path);
     return await writing(async () => {
-      await Deno.mkdir(folder, { recursive: true });
-      return await Deno.open(this.#path, { read: true, write: true, create: true });
+      await fileSystem().mkdir(folder, { recursive: true });
+      return await fileSystem().open(this.#path, { read: true, write: true, create: true });
     });
   }
 }

@@ -2,7 +2,7 @@
 // manifest is written completely or not at all. Some versions of Ollama have theirs in
 // manifests-v2, which takes precedence.
 
-import { dirname, join } from "node:path";
+import { dirname, fileSystem, isSystemError, join } from "../../host/mod.ts";
 import {
   arrivalOf,
   entriesOf,
@@ -148,10 +148,10 @@ export class ManifestFolder {
   }
 
   async #replace(path: string, bytes: Uint8Array): Promise<void> {
-    await Deno.mkdir(this.root, { recursive: true });
+    await fileSystem().mkdir(this.root, { recursive: true });
     const temporary = join(this.root, `.quern-${crypto.randomUUID()}-temporary`);
     try {
-      using file = await Deno.open(temporary, { write: true, createNew: true });
+      using file = await fileSystem().open(temporary, { write: true, createNew: true });
       await writeAll(file, bytes);
       await file.sync();
       await renameInto(temporary, path);
@@ -168,7 +168,7 @@ export class ManifestFolder {
     await syncFolder(dirname(path));
     try {
       for (let folder = dirname(path); !this.#roots.includes(folder); folder = dirname(folder)) {
-        await Deno.remove(folder);
+        await fileSystem().remove(folder);
       }
     } catch {
       // The folder has other models, or another process has removed it.
@@ -180,10 +180,10 @@ export class ManifestFolder {
 async function renameInto(from: string, to: string): Promise<void> {
   for (let attempt = 1;; attempt++) {
     try {
-      await Deno.mkdir(dirname(to), { recursive: true });
-      return await Deno.rename(from, to);
+      await fileSystem().mkdir(dirname(to), { recursive: true });
+      return await fileSystem().rename(from, to);
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound) || attempt === MAX_TRIES) throw error;
+      if (!isSystemError(error, "NotFound") || attempt === MAX_TRIES) throw error;
     }
   }
 }
@@ -201,23 +201,23 @@ async function collectBelow(
   const { files, unknown } = found;
   try {
     if (!await lstatIfThere(folder)) return;
-    const real = await Deno.realPath(folder);
+    const real = await fileSystem().realPath(folder);
     if (visited.has(real)) return;
     visited.add(real);
-    const entries = await Array.fromAsync(Deno.readDir(folder));
+    const entries = await Array.fromAsync(fileSystem().readDir(folder));
     if (entries.length === 0 && !isRoot && await isOld(folder)) {
       unknown.push(`"${folder}" is empty, as if a disk were not mounted there`);
     }
     for (const { name } of entries) {
       if (TEMPORARY.test(name)) continue;
       const path = join(folder, name);
-      const facts = await Deno.stat(path).catch((error) => error as Error);
+      const facts = await fileSystem().stat(path).catch((error) => error as Error);
       if (facts instanceof Error) unknown.push(`"${path}": ${stateOf(facts)}`);
       else if (facts.isDirectory) await collectBelow(path, found, { visited, isRoot: false });
       else if (!facts.isFile) unknown.push(`"${path}" is no file`);
       else if (facts.size > MAX_MANIFEST) unknown.push(`"${path}" is too large for a manifest`);
       else {
-        await Deno.readFile(path).then(
+        await fileSystem().readFile(path).then(
           (bytes) => files.push(bytes),
           (error) => unknown.push(`"${path}": ${stateOf(error)}`),
         );
@@ -230,11 +230,11 @@ async function collectBelow(
 
 /** What is wrong with a file or folder that cannot be read. */
 function stateOf(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "it is a link to something that is not there";
+  if (isSystemError(error, "NotFound")) return "it is a link to something that is not there";
   return error instanceof Error ? error.message : String(error);
 }
 
 /** Whether a folder was made long ago: an empty one that a crash has left was not. */
 async function isOld(folder: string): Promise<boolean> {
-  return Date.now() - arrivalOf(await Deno.stat(folder)) > YOUNG_FOLDER;
+  return Date.now() - arrivalOf(await fileSystem().stat(folder)) > YOUNG_FOLDER;
 }

@@ -2,7 +2,7 @@
 // path. `stories260K.gguf` is `stories260K:latest`, `tiny/a.gguf` is `tiny/a:latest`. The files of
 // a split model are one model, without their numbers. Characters that names cannot have become "-".
 
-import { basename, join, resolve } from "node:path";
+import { basename, type DirEntry, fileSystem, join, resolve } from "../../host/mod.ts";
 import { parseShardName, shardPath } from "../gguf/mod.ts";
 import { StoreError } from "./errors.ts";
 import { entriesOf, isFile, isFilePath, stampOf, statIfThere } from "./file_system.ts";
@@ -91,7 +91,7 @@ export async function statModel(
     .filter((other) => other !== path);
   if (projector) others.push(projector);
   others.push(...adapters);
-  const stats = [await Deno.stat(path)];
+  const stats = [await fileSystem().stat(path)];
   for (const facts of await Promise.all(others.map(statIfThere))) if (facts) stats.push(facts);
   return {
     size: stats.reduce((sum, { size }) => sum + size, 0),
@@ -123,7 +123,7 @@ function firstShards(files: string[]): string[] {
 }
 
 /** The names of GGUF files among the entries of a folder. */
-async function ggufFiles(folder: string, entries: Deno.DirEntry[]): Promise<string[]> {
+async function ggufFiles(folder: string, entries: DirEntry[]): Promise<string[]> {
   const names: string[] = [];
   for (const entry of entries) {
     if (/\.gguf$/i.test(entry.name) && await isFile(folder, entry)) names.push(entry.name);

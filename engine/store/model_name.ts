@@ -3,6 +3,7 @@
 // namespace cannot have, so `localhost:5000/tiny` needs no namespace. No part is longer than the name of
 // a file may be.
 
+import { operatingSystem } from "../../host/mod.ts";
 import { StoreError } from "./errors.ts";
 
 const DEFAULTS = { host: "registry.ollama.ai", namespace: "library", tag: "latest" };
@@ -14,7 +15,9 @@ const RULES = [/^\w[\w.:-]{0,252}$/, /^\w[\w-]{0,79}$/, /^\w[\w.-]{0,79}$/, /^\w
 const MAX_CHARACTERS = 512;
 
 /** The colon before a port; on Windows, file names cannot have one. */
-const COLON = Deno.build.os === "windows" ? "%3A" : ":";
+function colon(): string {
+  return operatingSystem() === "windows" ? "%3A" : ":";
+}
 
 /** The full name of a model. */
 export class ModelName {
@@ -52,12 +55,12 @@ export class ModelName {
   /** The name whose manifest has this path in the folder of manifests; undefined if no name has. */
   static fromPath(path: string): ModelName | undefined {
     const [host = "", ...others] = path.split(/[\\/]/);
-    return ModelName.#of([host.replace(COLON, ":"), ...others]);
+    return ModelName.#of([host.replace(colon(), ":"), ...others]);
   }
 
   /** Path of its manifest in the folder of manifests. */
   get path(): string {
-    return [this.host.replace(":", COLON), this.namespace, this.model, this.tag].join("/");
+    return [this.host.replace(":", colon()), this.namespace, this.model, this.tag].join("/");
   }
 
   /** A key that is the same for all spellings of a name, which may differ in case. */

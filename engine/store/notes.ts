@@ -4,6 +4,7 @@
 // it has the number of the blob's inode, and that of the folder of manifests as it was seen, so that
 // it says nothing of files that were restored, nor while a disk is not mounted.
 
+import { fileSystem } from "../../host/mod.ts";
 import { inodeOf, readIfThere, removeIfThere, statIfThere } from "./file_system.ts";
 import type { ManifestFolder } from "./manifest_folder.ts";
 
@@ -53,7 +54,7 @@ export class BlobNotes {
       const inode = inodeOf(path === undefined ? path : await statIfThere(path));
       lines += `${event} ${digest} ${inode} ${root}\n`;
     }
-    await Deno.writeTextFile(this.#path, lines, { append: true });
+    await fileSystem().writeTextFile(this.#path, lines, { append: true });
   }
 
   /**

@@ -2,7 +2,7 @@
 // ones: names in manifests/, content in blobs/. There are also single .gguf files, in the folder or
 // at any path. Reads no weights: the facts in headers come from `inspect`.
 
-import { join, resolve } from "node:path";
+import { join, resolve } from "../../host/mod.ts";
 import { SharedRuns } from "../async.ts";
 import { ModelNotFoundError } from "../errors.ts";
 import type { ModelInfo } from "../types/mod.ts";
@@ -12,7 +12,7 @@ import { BuiltinModels } from "./builtin_models.ts";
 import { BlobCollector, type PruneResult } from "./collector.ts";
 import { StoreError } from "./errors.ts";
 import { readIfThere, statIfThere } from "./file_system.ts";
-import { HeaderCache, sha256 } from "./header_cache.ts";
+import { digestOfBytes, HeaderCache } from "./header_cache.ts";
 import { digestOfImport, importFiles } from "./import_files.ts";
 import { StoreLock } from "./lock.ts";
 import { blobsNamedIn, blobsOf, encodeManifest, type Manifest, parseManifest } from "./manifest.ts";
@@ -128,13 +128,15 @@ export class ModelStore {
    */
   async digest(entry: StoreEntry): Promise<string> {
     const { manifest, source, size, modified, stamp = "" } = entry;
-    if (manifest) return this.#digests.get(manifest) ?? await sha256(encodeManifest(manifest));
+    if (manifest) {
+      return this.#digests.get(manifest) ?? await digestOfBytes(encodeManifest(manifest));
+    }
     if (source.kind === "files") {
       const { path, projector } = source;
       const file = { path, ...(projector && { projector }), size, modified, stamp };
       return await this.#headers.digest(file, () => digestOfImport(entry));
     }
-    return await sha256(new TextEncoder().encode(`${source.host}/${source.model}`));
+    return await digestOfBytes(new TextEncoder().encode(`${source.host}/${source.model}`));
   }
 
   /**
@@ -276,14 +278,14 @@ export class ModelStore {
     const bytes = await readIfThere(file.path);
     const facts = await statIfThere(file.path);
     if (!bytes || !facts) return undefined;
-    const digest = await sha256(bytes);
+    const digest = await digestOfBytes(bytes);
     try {
       const modified = facts.mtime ?? new Date(0);
       return await this.#describe(file.name, parseManifest(bytes), digest, modified);
     } catch (error) {
       const now = await readIfThere(file.path);
       // A missing blob may have been removed together with the manifest while it was read.
-      if (!now || await sha256(now) !== digest) return this.#openManifest(file);
+      if (!now || await digestOfBytes(now) !== digest) return this.#openManifest(file);
       throw error;
     }
   }

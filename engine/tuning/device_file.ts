@@ -1,8 +1,7 @@
 // A file with what was found out about one device, under its identity, so that the next load begins with
 // it. A file that is damaged, or another device's, is as if it were not there, and is told of.
 
-import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { fileSystem, isSystemError, join, sha256 } from "../../host/mod.ts";
 
 /** What the contents of every such file begin with. */
 export interface DeviceFileHead {
@@ -34,7 +33,7 @@ export class DeviceFile<Contents extends DeviceFileHead> {
   readonly #options: DeviceFileOptions<Contents>;
 
   constructor(options: DeviceFileOptions<Contents>) {
-    const digest = createHash("sha256").update(options.identity).digest("hex").slice(0, 16);
+    const digest = sha256().update(options.identity).digest("hex").slice(0, 16);
     this.#path = join(options.folder, `${digest}${options.ending}`);
     this.#options = options;
   }
@@ -44,9 +43,9 @@ export class DeviceFile<Contents extends DeviceFileHead> {
     const { nothing, check } = this.#options;
     let text: string;
     try {
-      text = await Deno.readTextFile(this.#path);
+      text = await fileSystem().readTextFile(this.#path);
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) this.#tell("read", error);
+      if (!isSystemError(error, "NotFound")) this.#tell("read", error);
       return structuredClone(nothing);
     }
     try {
@@ -68,11 +67,11 @@ export class DeviceFile<Contents extends DeviceFileHead> {
     change(contents);
     const part = `${this.#path}.${crypto.randomUUID()}.part`;
     try {
-      await Deno.mkdir(join(this.#path, ".."), { recursive: true });
-      await Deno.writeTextFile(part, JSON.stringify(contents, null, 1) + "\n");
-      await Deno.rename(part, this.#path);
+      await fileSystem().mkdir(join(this.#path, ".."), { recursive: true });
+      await fileSystem().writeTextFile(part, JSON.stringify(contents, null, 1) + "\n");
+      await fileSystem().rename(part, this.#path);
     } catch (error) {
-      await Deno.remove(part).catch(() => {});
+      await fileSystem().remove(part).catch(() => {});
       this.#tell("write", error);
     }
   }

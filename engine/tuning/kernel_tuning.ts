@@ -1,7 +1,6 @@
 // Tunes the kernels of a model's device while the model is idle, and keeps what is found. How kernels are
 // tuned is the device's business (kernels/tuning.ts).
 
-import { setTimeout } from "node:timers/promises";
 import {
   type Device,
   DeviceLostError,
@@ -11,6 +10,7 @@ import {
   keyOf,
   type Tuner,
 } from "../../kernels/mod.ts";
+import { pause } from "../async.ts";
 import { TuningFile, type TuningOptions } from "./tuning_file.ts";
 
 /** What tuning needs of a loaded model. */
@@ -86,7 +86,7 @@ export class KernelTuning {
       const kernel = this.#tuner.pending().find((kernel) => !tried.has(keyOf(kernel)));
       if (!kernel) break;
       if (model.load > 0) {
-        await setTimeout(LOOK_INTERVAL, undefined, { signal }).catch(() => {});
+        await pause(LOOK_INTERVAL, signal);
         continue;
       }
       const started = performance.now();

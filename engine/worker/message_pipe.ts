@@ -1,7 +1,7 @@
 // Messages over the pipes of a process: values as V8 serializes them (node:v8), each after its
 // length in bytes as a little-endian u32. Shared memory cannot be sent.
 
-import { deserialize, serialize } from "node:v8";
+import { serializer } from "../../host/mod.ts";
 
 const LENGTH_BYTES = 4;
 
@@ -18,7 +18,7 @@ export class MessageSender {
    * Sends a message after all earlier ones. If nobody reads the pipe any more, the message is lost.
    */
   send(message: unknown): void {
-    const bytes = serialize(message) as Uint8Array<ArrayBuffer>;
+    const bytes = serializer().serialize(message) as Uint8Array<ArrayBuffer>;
     const length = new Uint8Array(LENGTH_BYTES);
     new DataView(length.buffer).setUint32(0, bytes.length, true);
     for (const part of [length, bytes]) this.#writer.write(part).catch(() => {});
@@ -53,6 +53,6 @@ export async function* readMessages(
     const length = await read(LENGTH_BYTES);
     const bytes = length && await read(new DataView(length.buffer).getUint32(0, true));
     if (!bytes) return;
-    yield deserialize(bytes);
+    yield serializer().deserialize(bytes);
   }
 }

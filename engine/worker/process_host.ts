@@ -1,7 +1,8 @@
 // The process of a model, seen from its parent: a host that can be killed, which frees its core,
 // while a thread cannot be killed. model_process.ts is the other side.
 
-import { countFreeThreads, isOutOfFiles, ResourceError } from "../../kernels/mod.ts";
+import { type ChildProcess, isOutOfFiles, isSystemError, processes } from "../../host/mod.ts";
+import { countFreeThreads, ResourceError } from "../../kernels/mod.ts";
 import { EngineError } from "../errors.ts";
 import { MessageSender, readMessages } from "./message_pipe.ts";
 import type { BlockKeeping, HostListener, ModelHost, ToClient, ToWorker } from "./protocol.ts";
@@ -21,7 +22,7 @@ export interface ProcessOptions {
 
 /** A process that takes the messages of a model's client. */
 export class ProcessHost implements ModelHost {
-  readonly #process: Deno.ChildProcess;
+  readonly #process: ChildProcess;
   readonly #sender: MessageSender;
   #listener: HostListener | undefined;
 
@@ -31,8 +32,9 @@ export class ProcessHost implements ModelHost {
     if (countFreeThreads() < THREADS) {
       throw lackOf("threads (ulimit -u, or a container's --pids-limit)");
     }
+    const { Command } = processes();
     try {
-      this.#process = new Deno.Command(program!, {
+      this.#process = new Command(program!, {
         args,
         stdin: "piped",
         stdout: "piped",
@@ -101,7 +103,7 @@ export class ProcessHost implements ModelHost {
 /** The error of a process that could not be started. The system's own words have paths in them. */
 function processError(cause: unknown): Error {
   if (isOutOfFiles(cause)) return lackOf("open files (ulimit -n)", { cause });
-  if (cause instanceof Deno.errors.WouldBlock) return lackOf("processes (ulimit -u)", { cause });
+  if (isSystemError(cause, "WouldBlock")) return lackOf("processes (ulimit -u)", { cause });
   return new EngineError(`${ATTEMPT}: the system does not run the program for it`, { cause });
 }
 
@@ -110,11 +112,12 @@ function lackOf(what: string, options?: ErrorOptions): ResourceError {
 }
 
 function defaultCommand(): string[] {
-  if (Deno.build.standalone) {
+  const { build, execPath } = processes();
+  if (build.standalone) {
     throw new EngineError(
       "Cannot start a process for a model: a compiled program has to name the command for it",
     );
   }
   const module = new URL("./model_process.ts", import.meta.url).href;
-  return [Deno.execPath(), "run", "--quiet", "--no-lock", "-A", module];
+  return [execPath(), "run", "--quiet", "--no-lock", "-A", module];
 }

@@ -4,7 +4,7 @@
 
 import { GpuMemoryError } from "../errors.ts";
 import type { Buffer } from "../operation.ts";
-import { useHugePages } from "../process.ts";
+import { useHugePages } from "../../host/mod.ts";
 
 /** Pages of a memory that has 4 GiB, and bytes of a page. */
 const MOST_PAGES = 65536;
@@ -33,7 +33,6 @@ export interface CpuBuffer extends Buffer {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   readonly words: Uint32Array<SharedArrayBuffer>;
   readonly floats: Float32Array<SharedArrayBuffer>;
-  readonly halves: Float16Array<SharedArrayBuffer>;
 }
 
 /** A WebAssembly memory with an allocator. */
@@ -135,7 +134,6 @@ export function takeBuffer(memory: SharedMemory, label: string, bytes: number): 
     bytes: new Uint8Array(buffer, address, size),
     words: new Uint32Array(buffer, address, size / 4),
     floats: new Float32Array(buffer, address, size / 4),
-    halves: new Float16Array(buffer, address, size / 2),
   };
 }
 
@@ -167,14 +165,13 @@ export function giveBuffer(memory: SharedMemory, { address, size }: CpuBuffer): 
 
 /** The first bytes of a buffer. @param size a multiple of 16, at most that of the buffer */
 export function partOf(buffer: CpuBuffer, size: number): CpuBuffer {
-  const { bytes, words, floats, halves } = buffer;
+  const { bytes, words, floats } = buffer;
   return {
     ...buffer,
     size,
     bytes: bytes.subarray(0, size),
     words: words.subarray(0, size / 4),
     floats: floats.subarray(0, size / 4),
-    halves: halves.subarray(0, size / 2),
   };
 }
 
@@ -190,7 +187,6 @@ export function dryBuffer(home: SharedMemory, label: string, size: number): CpuB
     bytes: new Uint8Array(none),
     words: new Uint32Array(none),
     floats: new Float32Array(none),
-    halves: new Float16Array(none),
   };
 }
 

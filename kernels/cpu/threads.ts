@@ -2,8 +2,8 @@
 // one core share the units that kernels occupy, and wait for each other at the end of each phase.
 // Linux tells which CPUs belong to one core; elsewhere each CPU counts as one.
 
+import { hasWorkers, namesIn, readText, readVariable } from "../../host/mod.ts";
 import { GpuError } from "../errors.ts";
-import { namesIn, readText, readVariable } from "../process.ts";
 
 /** Most threads that can be requested, as many as the largest machines have. */
 export const MOST_THREADS = 1024;
@@ -20,11 +20,13 @@ export interface CpuFiles {
 }
 
 /**
- * The number of threads: QUERN_THREADS, or else the number of cores. Errors: GpuError.
+ * The number of threads: QUERN_THREADS, or else the number of cores; one where there are no workers.
+ * Errors: GpuError.
  *
  * @param said value of the variable; empty if it is not set
  */
 export function defaultThreads(said = readVariable("QUERN_THREADS")): number {
+  if (said === "" && !hasWorkers()) return 1;
   if (said === "") return countCores(navigator.hardwareConcurrency, { readText, namesIn });
   const threads = Number(said);
   if (/^\d+$/.test(said) && threads >= 1 && threads <= MOST_THREADS) return threads;

@@ -1,6 +1,8 @@
 // The facts of an adapter of WebGPU that its names and numbers tell, because WebGPU itself tells few:
 // whether it is a driver that runs on the CPU, a GPU within a CPU, or reached by OpenGL.
 
+import { operatingSystem } from "../../host/mod.ts";
+
 /** The facts of an adapter. */
 export interface AdapterFacts {
   /** Its name and that of its driver, for people. */
@@ -69,7 +71,7 @@ function isOnMetal({ architecture = "" }: GPUAdapterInfo, system: string): boole
  */
 export function adapterFacts(
   info: GPUAdapterInfo,
-  system: string = globalThis.Deno?.build.os ?? "",
+  system: string = operatingSystem() ?? "",
 ): AdapterFacts {
   const description = info.description || info.device || info.vendor || "unnamed adapter";
   const openGl = isOpenGl(info, system);

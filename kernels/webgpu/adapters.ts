@@ -4,8 +4,8 @@
 // process that exits while one of its threads ends. Deno loads it even to look for adapters, and
 // decides when it is first asked, so what it is to look for is said before.
 
+import { readVariable, setVariable } from "../../host/mod.ts";
 import { GpuError } from "../errors.ts";
-import { readVariable, setVariable } from "../process.ts";
 import { type AdapterFacts, adapterFacts } from "./adapter_facts.ts";
 
 /** The variable that tells Deno's WebGPU what to look for. */

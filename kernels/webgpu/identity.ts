@@ -2,7 +2,14 @@
 // system tells, the program that talks to it, and the sources of the kernels that have choices. What was
 // found out about a device is kept under it.
 
-import { changedAt, namesIn, readText, systemRelease } from "../process.ts";
+import {
+  changedAt,
+  denoVersion,
+  namesIn,
+  operatingSystem,
+  readText,
+  systemRelease,
+} from "../../host/mod.ts";
 import { quantFormats } from "../quants/mod.ts";
 import attentionSource from "./attention.wgsl" with { type: "text" };
 import mergeSource from "./attention_merge.wgsl" with { type: "text" };
@@ -28,7 +35,7 @@ export function identityOf(
   ];
   return JSON.stringify({
     device: [description, vendor, device],
-    platform: [platform.name, globalThis.Deno?.version.deno ?? ""],
+    platform: [platform.name, denoVersion() ?? ""],
     driver,
     capabilities,
     kernels: digestOf(texts.join("\0")),
@@ -40,7 +47,7 @@ const MANIFESTS = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/s
 
 /** A text that changes with the version of the driver; empty if the system does not tell. */
 export function driverIdentity(): string {
-  const system = globalThis.Deno?.build.os;
+  const system = operatingSystem();
   // On a Mac the driver is a part of the system.
   if (system === "darwin") return systemRelease();
   if (system !== "linux") return "";

@@ -3,6 +3,7 @@
 // after a sleep of 10 ms although the buffer is mapped when the call returns. Dawn (dawn.ts)
 // follows the standard; in Deno it is native code.
 
+import { denoVersion } from "../../host/mod.ts";
 import { isDawn, loadDawn } from "./dawn.ts";
 
 /** The differences of one implementation. */
@@ -51,6 +52,6 @@ export async function implementation(kind: "webgpu" | "dawn"): Promise<GPU | und
 /** The platform of `gpu`. It is Deno's only if it is the object that Deno put on `navigator`. */
 export function platformOf(gpu: GPU): Platform {
   if (isDawn(gpu)) return DAWN;
-  const isDeno = "Deno" in globalThis && gpu === globalThis.navigator?.gpu;
+  const isDeno = denoVersion() !== undefined && gpu === globalThis.navigator?.gpu;
   return isDeno ? DENO : STANDARD;
 }

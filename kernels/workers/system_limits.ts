@@ -1,7 +1,7 @@
 // How many threads the system still gives this process, as Linux tells: by the limit of the user, and by
 // those of the control groups that the process is in.
 
-import { namesIn, readText } from "../process.ts";
+import { namesIn, readText } from "../../host/mod.ts";
 
 /** Users that may have more threads than this are not counted: that would take long. */
 const MANY_THREADS = 10_000;

@@ -3,7 +3,7 @@
 // gives the values that JSON.parse gives, which tests check, but numbers that a double would change
 // keep their text (JsonNumber).
 
-import { Buffer } from "node:buffer";
+import { type Latin1Reader, latin1Reader } from "../../host/mod.ts";
 import { jsonNumber, LONGEST_NUMBER } from "./number.ts";
 
 /** Bounds on what costs more memory or time than the bytes of the text. */
@@ -176,8 +176,7 @@ function setOwn(object: object, key: string, value: unknown): void {
 class Reader {
   at = 0;
   readonly #bytes: Uint8Array;
-  /** The same bytes as a Buffer, whose decoder is the fastest for short strings. */
-  readonly #characters: Buffer;
+  readonly #ascii: Latin1Reader;
   readonly #bounds: JsonBounds;
   #values = 0;
   #members = 0;
@@ -185,7 +184,7 @@ class Reader {
 
   constructor(bytes: Uint8Array, bounds: JsonBounds) {
     this.#bytes = bytes;
-    this.#characters = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#ascii = latin1Reader(bytes);
     this.#bounds = bounds;
     // A byte order mark may be ignored (RFC 8259, section 8.1).
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.at = 3;
@@ -313,10 +312,6 @@ class Reader {
     } catch {
       throw new JsonSyntaxError(`the string at byte ${start} has a malformed escape`);
     }
-  }
-
-  #ascii(start: number, end: number): string {
-    return this.#characters.toString("latin1", start, end);
   }
 
   #decode(start: number, end: number): string {

@@ -2,6 +2,7 @@
 // not grow with the model. Metadata is copied, except for the two keys that describe the
 // quantization.
 
+import { fileSystem } from "../../../host/mod.ts";
 import type { Cancellation } from "../../cancellation.ts";
 import { RequestError } from "../../errors.ts";
 import {
@@ -78,7 +79,7 @@ export async function quantizeModel(options: QuantizeOptions): Promise<void> {
     });
     await writeGguf(to, metadata, tensors);
   } catch (error) {
-    await Deno.remove(to).catch(() => {});
+    await fileSystem().remove(to).catch(() => {});
     throw error;
   }
 }

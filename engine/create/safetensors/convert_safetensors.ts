@@ -1,7 +1,7 @@
 // Converts a model folder of Hugging Face (config.json, safetensors, tokenizer) to one GGUF file
 // with the same weights in F32, F16 or BF16. Quantizing is a separate step.
 
-import { basename, join } from "node:path";
+import { basename, fileSystem, join } from "../../../host/mod.ts";
 import type { Cancellation } from "../../cancellation.ts";
 import {
   fileTypeByName,
@@ -88,7 +88,7 @@ export async function convertSafetensors(options: ConvertOptions): Promise<void>
   try {
     await writeGguf(to, all, tensors);
   } catch (error) {
-    await Deno.remove(to).catch(() => {});
+    await fileSystem().remove(to).catch(() => {});
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 // type, shape and place of each tensor, followed by the data. Tensors have to be completely within
 // the file and must not overlap. The format: the README of huggingface/safetensors.
 
+import { fileSystem, type FsFile, isSystemError } from "../../../host/mod.ts";
 import { ConversionError } from "../../errors.ts";
 import { isCount, Settings } from "./settings.ts";
 
@@ -105,16 +106,16 @@ function readTensor(entry: Settings, name: string, dataOffset: number): StoredTe
 }
 
 /** Opens a file of the model. Errors: ConversionError if it does not exist. */
-export async function openFile(path: string): Promise<Deno.FsFile> {
+export async function openFile(path: string): Promise<FsFile> {
   try {
-    return await Deno.open(path);
+    return await fileSystem().open(path);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (!isSystemError(error, "NotFound")) throw error;
     throw new ConversionError(path, "file", "it is not there");
   }
 }
 
-async function readExactly(file: Deno.FsFile, target: Uint8Array): Promise<void> {
+async function readExactly(file: FsFile, target: Uint8Array): Promise<void> {
   for (let filled = 0; filled < target.length;) {
     const count = await file.read(target.subarray(filled));
     if (count === null) throw new Error("The file has become shorter while it was read");

@@ -1,6 +1,7 @@
 // Typed access to the JSON files of a model folder. A key that is missing or has another type is an
 // error with the names of file and key. Null counts as missing.
 
+import { fileSystem, isSystemError } from "../../../host/mod.ts";
 import { ConversionError } from "../../errors.ts";
 
 /** Members of a JSON object. All getters throw ConversionError for a value of another type. */
@@ -108,9 +109,9 @@ export class Settings {
 /** The text of a file; undefined if there is none. */
 export async function readTextIfThere(file: string): Promise<string | undefined> {
   try {
-    return await Deno.readTextFile(file);
+    return await fileSystem().readTextFile(file);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (isSystemError(error, "NotFound")) return undefined;
     throw error;
   }
 }

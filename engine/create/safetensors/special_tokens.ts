@@ -1,7 +1,7 @@
 // The special tokens, whether texts begin and end with them, and the chat template. Several files
 // may contain these; the tokenizer's own take precedence.
 
-import { join } from "node:path";
+import { join } from "../../../host/mod.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
 import { readTextIfThere, Settings } from "./settings.ts";
 import type { Vocabulary } from "./vocabulary.ts";

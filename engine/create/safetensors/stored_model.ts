@@ -1,6 +1,6 @@
 // The tensors of a model folder in all its safetensors files, and reads of parts of them.
 
-import { join } from "node:path";
+import { fileSystem, type FsFile, join, SEEK_START } from "../../../host/mod.ts";
 import { ConversionError } from "../../errors.ts";
 import { openFile, readSafetensors, type StoredTensor } from "./safetensors_file.ts";
 import { Settings } from "./settings.ts";
@@ -12,11 +12,11 @@ const MODEL_FILE = /^model.*\.safetensors$/;
 export class StoredModel implements Disposable {
   /** All tensors by name. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
-  readonly #files: ReadonlyMap<string, Deno.FsFile>;
+  readonly #files: ReadonlyMap<string, FsFile>;
 
   private constructor(
     tensors: ReadonlyMap<string, StoredTensor>,
-    files: ReadonlyMap<string, Deno.FsFile>,
+    files: ReadonlyMap<string, FsFile>,
   ) {
     this.tensors = tensors;
     this.#files = files;
@@ -27,7 +27,7 @@ export class StoredModel implements Disposable {
     const index = await Settings.readIfThere(join(folder, INDEX));
     const names = index ? filesOf(index) : await listFiles(folder);
     const tensors = new Map<string, StoredTensor>();
-    const files = new Map<string, Deno.FsFile>();
+    const files = new Map<string, FsFile>();
     const model = new StoredModel(tensors, files);
     try {
       for (const path of names.map((name) => join(folder, name))) {
@@ -51,7 +51,7 @@ export class StoredModel implements Disposable {
   /** Fills `target` with the bytes of a tensor from `start` on. */
   read(tensor: StoredTensor, start: number, target: Uint8Array): void {
     const file = this.#files.get(tensor.file)!;
-    file.seekSync(tensor.offset + start, Deno.SeekMode.Start);
+    file.seekSync(tensor.offset + start, SEEK_START);
     for (let filled = 0; filled < target.length;) {
       const count = file.readSync(target.subarray(filled));
       if (count === null) {
@@ -80,7 +80,7 @@ function filesOf(index: Settings): string[] {
 }
 
 async function listFiles(folder: string): Promise<string[]> {
-  const entries = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
+  const entries = await Array.fromAsync(fileSystem().readDir(folder), ({ name }) => name);
   const names = entries.filter((name) => MODEL_FILE.test(name)).sort();
   if (names.length > 0) return names;
   throw new ConversionError(folder, "model.safetensors", "it is not there, nor is its index");

@@ -1,6 +1,6 @@
 // The vocabulary of a model folder as GGUF's metadata, from any of the possible files.
 
-import { join } from "node:path";
+import { fileSystem, isSystemError, join } from "../../../host/mod.ts";
 import { ConversionError, UnsupportedModelError } from "../../errors.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
 import { readByteLevel } from "./byte_level.ts";
@@ -55,9 +55,9 @@ async function readMarked(
 ): Promise<WritableMetadata> {
   const file = join(folder, SENTENCEPIECE_FILE);
   try {
-    return readSentencePieceModel(file, await Deno.readFile(file), vocabulary);
+    return readSentencePieceModel(file, await fileSystem().readFile(file), vocabulary);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (!isSystemError(error, "NotFound")) throw error;
   }
   if (tokenizer) return readMarkedBpe(bpeOf(tokenizer), vocabulary);
   throw new ConversionError(

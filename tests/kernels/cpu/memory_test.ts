@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { SharedMemory } from "../../../kernels/cpu/memory.ts";
-import { readText, useHugePages } from "../../../kernels/process.ts";
+import { readText, useHugePages } from "../../../host/mod.ts";
 
 Deno.test("a memory grows in few steps, whatever is taken from it", () => {
   const memory = new SharedMemory();

@@ -2,7 +2,7 @@
 
 import { ResourceError } from "../../../kernels/errors.ts";
 import { startWorker } from "../../../kernels/workers/start_worker.ts";
-import { countFreeFiles } from "../../../kernels/process.ts";
+import { countFreeFiles } from "../../../host/mod.ts";
 
 const free = Number(Deno.args[0]);
 const taken: Deno.FsFile[] = [];

@@ -1,7 +1,7 @@
 // What the system still gives: read from the files of systems that are made up, and of this one.
 
 import { assert, assertEquals } from "@std/assert";
-import { countFreeFiles } from "../../../kernels/process.ts";
+import { countFreeFiles } from "../../../host/mod.ts";
 import { countFreeThreads, type SystemFiles } from "../../../kernels/workers/system_limits.ts";
 
 /** A system with these files. */

@@ -3,7 +3,7 @@
 // discarded; of 16 bits the upper byte is kept, as in Pillow and stb_image. The format: W3C,
 // Portable Network Graphics.
 
-import { crc32 } from "node:zlib";
+import { crc32 } from "../../../../host/mod.ts";
 import { type CancelFlag, cancellable } from "../../../cancellation.ts";
 import { ByteReader } from "../byte_reader.ts";
 import { type Image, ImageError } from "../image.ts";

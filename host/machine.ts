@@ -2,6 +2,9 @@
 // pages. If Deno would ask the user for permission, or outside of Deno, they count as missing, and files
 // as free.
 
+import { isOutOfFiles } from "./files.ts";
+import { deno } from "./runtime.ts";
+
 /** A file that can always be opened, on systems that bound open files. */
 const NULL_FILE = "/dev/null";
 
@@ -35,6 +38,11 @@ export function systemRelease(): string {
   return mayUse({ name: "sys", kind: "osRelease" }) ? Deno.osRelease() : "";
 }
 
+/** Bytes of memory that programs can have without swapping. Errors: HostError outside of Deno. */
+export function freeMemory(): number {
+  return deno("measure memory").systemMemoryInfo().available;
+}
+
 /**
  * How many files can be opened now, up to a number. That number where it is not known: on Windows,
  * and without the permission to try.
@@ -50,12 +58,6 @@ export function countFreeFiles(most: number): number {
     for (const file of files) file.close();
   }
   return files.length;
-}
-
-/** Whether an error says that the process, or the whole system, has as many open files as it may. */
-export function isOutOfFiles(error: unknown): boolean {
-  return error instanceof Error && "code" in error &&
-    (error.code === "EMFILE" || error.code === "ENFILE");
 }
 
 /** MADV_HUGEPAGE of <linux/mman.h>. */

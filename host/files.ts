@@ -1,0 +1,139 @@
+// Files and their paths, threads and processes, as Deno has them. Elsewhere a program has none: it gives
+// models as bytes.
+
+import { deno, HostError, nodeModule, runtime } from "./runtime.ts";
+
+/** An open file. */
+export type FsFile = Deno.FsFile;
+/** What the system tells of a file. */
+export type FileInfo = Deno.FileInfo;
+/** An entry of a folder. */
+export type DirEntry = Deno.DirEntry;
+/** A process that this one has started. */
+export type ChildProcess = Deno.ChildProcess;
+/** The name of an operating system. */
+export type OperatingSystem = typeof Deno.build.os;
+
+/** What reads and writes files. */
+export type FileSystem = Pick<
+  typeof Deno,
+  | "copyFile"
+  | "create"
+  | "link"
+  | "lstat"
+  | "makeTempDir"
+  | "mkdir"
+  | "open"
+  | "readDir"
+  | "readFile"
+  | "readTextFile"
+  | "realPath"
+  | "remove"
+  | "rename"
+  | "stat"
+  | "symlink"
+  | "utime"
+  | "writeFile"
+  | "writeTextFile"
+>;
+
+/** What starts processes, and what a process knows of itself. */
+export type Processes = Pick<
+  typeof Deno,
+  "addSignalListener" | "build" | "Command" | "execPath" | "exit" | "stdin" | "stdout"
+>;
+
+/** The files of this machine. Errors: HostError outside of Deno. */
+export function fileSystem(): FileSystem {
+  return deno("use files");
+}
+
+/** The processes of this machine. Errors: HostError outside of Deno. */
+export function processes(): Processes {
+  return deno("use processes");
+}
+
+/**
+ * A thread that runs a module of this program.
+ *
+ * @throws {HostError} outside of Deno, which alone runs TypeScript where it lies
+ * @throws {Error} if the system starts no more threads
+ */
+export function makeWorker(module: URL): Worker {
+  deno("start a worker");
+  return new Worker(module, { type: "module" });
+}
+
+/** Whether there are workers at all. */
+export function hasWorkers(): boolean {
+  return runtime() !== undefined;
+}
+
+/** The version of Deno; undefined elsewhere. */
+export function denoVersion(): string | undefined {
+  return runtime()?.version.deno;
+}
+
+/** The operating system; undefined outside of Deno. */
+export function operatingSystem(): OperatingSystem | undefined {
+  return runtime()?.build.os;
+}
+
+/** Whether an error is one of those that the system has for files and processes. */
+export function isSystemError(
+  error: unknown,
+  ...names: ("NotADirectory" | "NotFound" | "PermissionDenied" | "WouldBlock")[]
+): boolean {
+  const errors = runtime()?.errors;
+  return errors !== undefined && names.some((name) => error instanceof errors[name]);
+}
+
+/** Whether an error says that the process, or the whole system, has as many open files as it may. */
+export function isOutOfFiles(error: unknown): boolean {
+  return error instanceof Error && "code" in error &&
+    (error.code === "EMFILE" || error.code === "ENFILE");
+}
+
+/** Where the offset of a seek counts from: the beginning of the file. */
+export const SEEK_START = 0 as Deno.SeekMode.Start;
+
+/** The parts of a path as one. */
+export function join(...parts: string[]): string {
+  return paths().join(...parts);
+}
+
+/** The path that the last part names, seen from those before it and from the working folder. */
+export function resolve(...parts: string[]): string {
+  return paths().resolve(...parts);
+}
+
+/** The folder of a path. */
+export function dirname(path: string): string {
+  return paths().dirname(path);
+}
+
+/** The last name of a path, without an ending if it has that. */
+export function basename(path: string, ending?: string): string {
+  // Models that are given as bytes have names like those of files.
+  return nodeModule("path")?.basename(path, ending) ?? path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** The path of a `file:` URL. */
+export function pathOf(url: URL): string {
+  const module = nodeModule("url");
+  if (!module) throw new HostError(`Cannot read "${url}" as a file: a browser has none`);
+  return module.fileURLToPath(url);
+}
+
+function paths(): typeof import("node:path") {
+  const module = nodeModule("path");
+  if (!module) throw new HostError("Cannot use paths of files: a browser has none");
+  return module;
+}
+
+/** A value as bytes, and back, for processes that talk to each other. */
+export function serializer(): Pick<typeof import("node:v8"), "deserialize" | "serialize"> {
+  const module = nodeModule("v8");
+  if (!module) throw new HostError("Cannot send values to a process: a browser has none");
+  return module;
+}

@@ -1,0 +1,42 @@
+// What the program stands on: files, processes, facts of the machine, checksums. The only folder below
+// the server that names Deno or Node. Nothing of them is touched at import, so that the layers above can
+// be imported everywhere; what a browser or Node lacks is an error when it is used.
+
+export { crc32, type Latin1Reader, latin1Reader, type Sha256, sha256 } from "./bytes.ts";
+export {
+  basename,
+  type ChildProcess,
+  denoVersion,
+  type DirEntry,
+  dirname,
+  type FileInfo,
+  type FileSystem,
+  fileSystem,
+  type FsFile,
+  hasWorkers,
+  isOutOfFiles,
+  isSystemError,
+  join,
+  makeWorker,
+  type OperatingSystem,
+  operatingSystem,
+  pathOf,
+  type Processes,
+  processes,
+  resolve,
+  SEEK_START,
+  serializer,
+} from "./files.ts";
+export {
+  changedAt,
+  countFreeFiles,
+  freeMemory,
+  mayRead,
+  namesIn,
+  readText,
+  readVariable,
+  setVariable,
+  systemRelease,
+  useHugePages,
+} from "./machine.ts";
+export { HostError } from "./runtime.ts";
