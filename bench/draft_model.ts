@@ -81,13 +81,14 @@ function forceShare(answer: readonly number[], share: number): Disposable {
   ModelDrafter.prototype.prepare = async function (running) {
     const time = await prepare.call(this, running);
     for (const target of running) {
-      if (target.proposal?.after !== target.tokens.length) continue;
-      const { after, tokens } = target.proposal;
+      const { proposal } = target.drafts;
+      if (proposal?.after !== target.tokens.length) continue;
+      const { after, tokens } = proposal;
       const forced = tokens.map((_, i) => {
         const right = answer[target.generated + i] ?? 0;
         return isRight() ? right : right + 1;
       });
-      target.proposal = { after, tokens: forced };
+      target.drafts.propose(after, forced);
     }
     return time;
   };

@@ -115,7 +115,7 @@ export function answer<Piece>(
     : { push: () => "", flush: () => "" };
 
   const events = new EventQueue<Piece | AnyAnswerEvent>(() => {
-    if (sequence) sequence.aborted = true;
+    if (sequence) sequence.abort();
   });
   const read = (text: string) => {
     // With a vocabulary without text, there are only tokens.
@@ -192,9 +192,9 @@ export function answer<Piece>(
       cachedTokens: cached,
       ...fromBeyond,
       completionTokens: count,
-      ...(sequence?.drafted && {
-        draftedTokens: sequence.drafted,
-        acceptedTokens: sequence.draftsAccepted,
+      ...(sequence?.drafts.drafted && {
+        draftedTokens: sequence.drafts.drafted,
+        acceptedTokens: sequence.drafts.accepted,
       }),
       promptMilliseconds: (count > 0 ? first : now) - started,
       completionMilliseconds: count > 0 ? now - first : 0,
@@ -210,7 +210,7 @@ export function answer<Piece>(
     });
   };
   const abort = () => {
-    if (sequence) sequence.aborted = true;
+    if (sequence) sequence.abort();
     events.close();
   };
 

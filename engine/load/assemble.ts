@@ -170,15 +170,11 @@ export async function assemble(
         onProgress: ({ loaded, total }) => tell({ loaded: own + loaded, total: own + total }),
       },
     );
-  const scheduler = new Scheduler(
-    runner,
+  const scheduler = new Scheduler(runner, {
     cacheBlocks,
     chunkSize,
-    undefined,
-    undefined,
-    undefined,
-    drafting?.drafter,
-  );
+    drafter: drafting?.drafter,
+  });
   const images = encoder ? undefined : {
     columns: network.images.columns,
     tokens: bidirectionalImages ? rows - slots : Infinity,

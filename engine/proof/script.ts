@@ -6,6 +6,7 @@ import type { StepLimits, TokenRanges } from "../nn/mod.ts";
 import {
   type Chunk,
   layOut,
+  NO_MEMORY,
   Sequence,
   type StateFeed,
   type StepPlan,
@@ -108,7 +109,7 @@ export class ProofSequences implements Disposable {
       const length = numbers.reduce((sum, rows) => isWhole ? Math.max(sum, rows) : sum + rows, 0);
       const own = tokensOf(slot, Math.max(1, length), tokens.length).map((at) => tokens[at]!);
       const sequence = proofSequence(own);
-      sequence.slot = slot;
+      sequence.hold({ ...NO_MEMORY, slot });
       const blocks = Array.from({ length: Math.ceil(length / BLOCK) }, () => block++);
       runner.memory.assignBlocks(slot, 0, blocks.reverse());
       states?.begin(sequence, 0);
@@ -121,7 +122,7 @@ export class ProofSequences implements Disposable {
   next({ rows, wanted }: ProofStep): StepPlan {
     const chunks = rows.flatMap((count, i): Chunk[] => {
       const sequence = this.#sequences[i]!;
-      if (this.#isWhole) sequence.submitted = 0;
+      if (this.#isWhole) sequence.feedFrom(0);
       return count === 0 ? [] : [{ sequence, count, output: true, draft: [] }];
     });
     // Rows of decoding sequences come first.
@@ -129,7 +130,7 @@ export class ProofSequences implements Disposable {
     const plan = layOut(chunks, this.#runner.tileRows, wanted);
     this.#states?.feed(chunks);
     this.#runner.write(plan);
-    for (const { sequence, count } of chunks) sequence.submitted += count;
+    for (const { sequence, count } of chunks) sequence.advance(count);
     return plan;
   }
 

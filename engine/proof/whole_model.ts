@@ -10,7 +10,7 @@ import {
   type SamplingInput,
 } from "../../kernels/mod.ts";
 import type { OutputKind } from "../nn/mod.ts";
-import { type Chunk, layOut, type Sequence, type WantedRows } from "../run/mod.ts";
+import { type Chunk, layOut, NO_MEMORY, type Sequence, type WantedRows } from "../run/mod.ts";
 import { compare, type Distance } from "./compare.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
 import type { ProvedNetwork } from "./subject.ts";
@@ -65,7 +65,7 @@ class Runs {
   begin(count: number, number = 0, after = 0): Sequence {
     const { runner: { memory }, vocabulary } = this.#subject;
     const sequence = proofSequence(tokensOf(number, count, vocabulary));
-    sequence.slot = 0;
+    sequence.hold({ ...NO_MEMORY, slot: 0 });
     const blocks = Math.ceil((count + after) / BLOCK);
     memory.assignBlocks(0, 0, Array.from({ length: blocks }, (_, i) => blocks - 1 - i));
     return sequence;
@@ -75,7 +75,7 @@ class Runs {
   plan(sequence: Sequence, count: number, wanted: WantedRows = "all") {
     const chunk: Chunk = { sequence, count, output: true, draft: [] };
     const plan = layOut([chunk], this.#subject.runner.tileRows, wanted);
-    sequence.submitted += count;
+    sequence.advance(count);
     return plan;
   }
 }
@@ -140,8 +140,8 @@ async function decodedFault(subject: ProvedNetwork, runs: Runs): Promise<DeviceF
   runner.assignSlot(0, PLAIN);
   const plan = runs.plan(sequence, PROMPT, "last");
   const first = await runner.submit(plan, 1)();
-  sequence.tokens.push(...first.tokens);
-  sequence.decoding = true;
+  sequence.append(...first.tokens);
+  sequence.decode();
   const decode = runs.plan(sequence, 1, "last");
   decode.shape.decodeContext += REPEATS - 1;
   const rest = await runner.submit(decode, REPEATS)();
@@ -150,7 +150,7 @@ async function decodedFault(subject: ProvedNetwork, runs: Runs): Promise<DeviceF
   const none = tokens.indexOf(NO_TOKEN);
   if (none >= 0) return { what, how: "logits are not finite" };
   const whole = runs.begin(PROMPT, 0, REPEATS + 1);
-  whole.tokens.push(...tokens.slice(0, -1));
+  whole.append(...tokens.slice(0, -1));
   await runner.evaluate(runs.plan(whole, PROMPT - 1, "none"), "logits");
   const rows: Float32Array[] = [];
   while (rows.length < tokens.length) {

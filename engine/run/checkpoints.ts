@@ -4,7 +4,7 @@
 // answer, and at even distances before. A copy belongs to the block after which it was made, and is
 // dropped with it. This file decides which copy gives its row to a new one; the pool makes the copies.
 
-import type { Checkpoint, Sequence } from "./sequence.ts";
+import type { Sequence } from "./sequence.ts";
 
 /** Least distance between the copies in a long prompt, in blocks. */
 const LEAST_SPACING = 8;
@@ -15,6 +15,15 @@ const LEAST_SPACING = 8;
  * are also copied one block earlier.
  */
 const TEMPLATE_END = 8;
+
+/** A copy of states whose block is not in the prefix cache yet. */
+export interface Checkpoint {
+  readonly row: number;
+  /** Tokens that the states are of; a multiple of the block size. */
+  readonly position: number;
+  /** Whether it is one of those at even distances in a long prompt, not at its end. */
+  readonly isSpaced: boolean;
+}
 
 /** The allocator of the rows of copies: which are free, and to which block each of the others belongs. */
 export class Checkpoints {

@@ -19,12 +19,6 @@ const MOST_PAUSE = 512;
 /** Drafts after which a step without one follows, to measure the time of such a step. */
 const DRAFTS_IN_A_ROW = 64;
 
-/** A draft after a number of tokens of a sequence. */
-export interface Proposal {
-  readonly after: number;
-  readonly tokens: readonly number[];
-}
-
 /** How many tokens are drafted for one sequence at a time. */
 export class DraftLength {
   readonly #cost: () => number | undefined;

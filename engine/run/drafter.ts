@@ -7,7 +7,7 @@ import type { Sequence } from "./sequence.ts";
 export interface Drafter {
   /**
    * Makes drafts for those running sequences whose next tokens are to be drafted now
-   * ({@linkcode Sequence.proposal}), and reads ahead for the others. No other call may be under way.
+   * ({@linkcode Sequence.drafts}), and reads ahead for the others. No other call may be under way.
    *
    * @returns the number of drafting steps, 0 if nothing was drafted, and their milliseconds together;
    * steps that also read a prompt do not count

@@ -10,24 +10,25 @@ import type { Sequence, SequenceEnd, TokenConstraint } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
 import type { StepExecutor } from "./step_executor.ts";
 
+/** What drafts need of a model. */
+export interface DraftsOptions {
+  readonly executor: StepExecutor;
+  readonly pool: SequencePool;
+  /** Ends a sequence whose constraint fails. */
+  end(sequence: Sequence, reason: SequenceEnd): void;
+  /** Drafts where the text of a sequence repeats nothing. Missing: nothing does. */
+  readonly drafter?: Drafter | undefined;
+}
+
 /** The drafts of all sequences of a model. */
 export class Drafts {
   readonly #executor: StepExecutor;
   readonly #pool: SequencePool;
-  readonly #end: (sequence: Sequence, reason: SequenceEnd) => void;
+  readonly #end: DraftsOptions["end"];
   readonly #drafter: Drafter | undefined;
   readonly #cost = new DraftCost();
 
-  /**
-   * @param end ends a sequence whose constraint fails
-   * @param drafter drafts where the text of a sequence repeats nothing; missing: nothing does
-   */
-  constructor(
-    executor: StepExecutor,
-    pool: SequencePool,
-    end: (sequence: Sequence, reason: SequenceEnd) => void,
-    drafter?: Drafter,
-  ) {
+  constructor({ executor, pool, end, drafter }: DraftsOptions) {
     this.#executor = executor;
     this.#pool = pool;
     this.#end = end;
@@ -38,7 +39,7 @@ export class Drafts {
   add(sequence: Sequence): void {
     const { draftTokens } = sequence.request;
     if (!this.#drafter || draftTokens === 0) return;
-    sequence.draftLength = new DraftLength(() => this.#cost.withModel, draftTokens);
+    sequence.drafts.admit(new DraftLength(() => this.#cost.withModel, draftTokens));
   }
 
   /** Drops what the drafter keeps for a sequence that gives back its memory. */
@@ -51,6 +52,11 @@ export class Drafts {
     if (!this.#drafter || this.#executor.isObserved) return;
     const { steps, milliseconds } = await this.#drafter.prepare(running);
     this.#cost.measureDrafting(steps, milliseconds);
+  }
+
+  /** Whether the next token of a sequence has to be read for a draft, before another step can be made. */
+  awaitsToken({ tokens, memory, drafts }: Sequence): boolean {
+    return memory.isDrafting || drafts.isExpected(tokens);
   }
 
   /**
@@ -68,7 +74,7 @@ export class Drafts {
     const before = this.#pool.stop(sequence) - submitted - Math.max(1, sequence.unfed) - 1;
     const readable = wantsLogits ? Math.floor(slots / readers) - 1 : Infinity;
     const most = Math.min(budget, left, before, readable);
-    const guess = sequence.draft(most);
+    const guess = sequence.drafts.next(sequence.tokens, most);
     if (!constraint || guess.length === 0) return guess;
     const walk = () => alongConstraint(constraint, guess, { most, left, forces: !wantsLogits });
     return sequence.attempt(walk, (reason) => this.#end(sequence, reason)) ?? [];
@@ -98,7 +104,7 @@ export class Drafts {
     takeOutput: (output: number) => Promise<void>,
   ): Promise<void> {
     if (sequence.ended) return;
-    const { tokens } = sequence;
+    const { tokens, drafts } = sequence;
     const known = tokens.length;
     let accepted = 0;
     const isOver = () => sequence.ended || sequence.isCancelled || accepted >= reliable;
@@ -108,17 +114,11 @@ export class Drafts {
         accepted++;
       }
     }
-    // What was right of the draft stays; the last token has to run, for what follows it.
-    sequence.submitted = Math.min(known + accepted, tokens.length - 1);
-    sequence.drafted += draft.length;
-    sequence.draftsAccepted += accepted;
+    drafts.count(draft.length, accepted);
     if (sequence.ended) return;
-    if (sequence.isProposed) {
-      sequence.draftLength?.learn(sequence.tokens.length, draft.length, accepted);
-    } else {
-      sequence.lookup.learn(sequence.tokens, draft.length, accepted, this.#cost.ofRow);
-    }
-    this.#pool.endDraft(sequence, sequence.submitted === known + draft.length);
+    drafts.learn(tokens, draft.length, accepted, this.#cost.ofRow);
+    // What was right of the draft stays; the last token has to run, for what follows it.
+    this.#pool.endDraft(sequence, Math.min(known + accepted, tokens.length - 1));
   }
 
   /**
@@ -134,7 +134,9 @@ export class Drafts {
     for (let i = 0; i < repeats; i++) {
       for (const { sequence, count, draft, end = 0 } of chunks) {
         const first = end - count + i;
-        const right = draft.length > 0 ? Math.min(count, sequence.submitted - first) : count;
+        const right = draft.length > 0
+          ? Math.max(0, Math.min(count, sequence.submitted - first))
+          : count;
         const from = row * width;
         this.#drafter?.observe?.(sequence, first, states.subarray(from, from + right * width));
         row += count;

@@ -86,7 +86,7 @@ export async function evaluate(
     while (trunk.sequence.submitted < trunk.sequence.tokens.length) {
       await runLocked(async () => {
         const { sequence } = trunk;
-        if (sequence.slot < 0 && !pool.take(sequence, sequence.tokens.length)) return false;
+        if (sequence.memory.slot < 0 && !pool.take(sequence, sequence.tokens.length)) return false;
         await feed([trunk], { wanted: "none" });
         return true;
       });
@@ -99,7 +99,7 @@ export async function evaluate(
         for (const { sequence } of running) {
           if (sequence.submitted === sequence.tokens.length) pool.release(sequence);
         }
-        running = running.filter(({ sequence }) => sequence.slot >= 0);
+        running = running.filter(({ sequence }) => sequence.memory.slot >= 0);
         admit(); // Now, before other sequences take the memory that was just freed.
         return true;
       });
@@ -133,7 +133,7 @@ async function step(
     return outputs;
   };
   distribute(await evaluateStep(evaluate, executor.limits.outputs, plan, output), chunks, wanted);
-  for (const { chunk } of chunks) chunk.sequence.submitted += chunk.count;
+  for (const { chunk } of chunks) chunk.sequence.advance(chunk.count);
 }
 
 /** The outputs of a step. The step runs several times if it has more outputs than fit (whole images). */

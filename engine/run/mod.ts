@@ -9,6 +9,7 @@ export { type Chunk, layOut, type WantedRows } from "./planner.ts";
 export { Scheduler } from "./scheduler.ts";
 export {
   type ConstraintFork,
+  NO_MEMORY,
   type RestoredTokens,
   Sequence,
   type SequenceEnd,

@@ -87,7 +87,7 @@ export class ModelDrafter implements Drafter {
     const isMasked = ready.some(({ follower }) => follower.target.request.constraint);
     await (isMasked ? this.#draftMasked(ready) : this.#draftFreely(ready));
     for (const { follower: { target }, tokens } of ready) {
-      target.proposal = { after: target.tokens.length, tokens };
+      target.drafts.propose(target.tokens.length, tokens);
     }
     if (unread > FEW_TOKENS) return { steps: 0, milliseconds: 0 };
     const steps = Math.max(...ready.map(({ wanted }) => wanted));
@@ -109,30 +109,30 @@ export class ModelDrafter implements Drafter {
 
   /** The follower of a sequence, with memory; undefined if there is no memory, or it cannot follow. */
   #followerOf(target: Sequence): Follower | undefined {
-    const { tokens, draftLength } = target;
-    if (!draftLength) return undefined;
+    const { tokens, drafts } = target;
+    if (!drafts.length) return undefined;
     const { vocabulary } = this.#options;
     const follower = this.#followers.get(target);
-    if (!follower && draftLength.at(tokens.length) === 0) return undefined; // It pauses.
+    if (!follower && drafts.length.at(tokens.length) === 0) return undefined; // It pauses.
     const known = follower?.known ?? 0; // The tokens before were looked at when they were read.
     if (tokens.slice(known).some((token) => token >= vocabulary)) {
-      target.draftLength = undefined; // An image, or a token that the smaller model does not have.
+      drafts.decline(); // An image, or a token that the smaller model does not have.
       this.release(target);
       return undefined;
     }
     if (follower) return follower;
     if (tokens.length + 1 >= this.#executor.limits.context) {
-      target.draftLength = undefined; // It does not fit into the smaller model's window.
+      drafts.decline(); // It does not fit into the smaller model's window.
       return undefined;
     }
     const { sampling } = target.request;
     const prompt = [...tokens];
     const copy = new Sequence({ ...NOBODY, prompt, sampling, maxTokens: Infinity });
     if (!this.#pool.takeCached(copy)) {
-      draftLength.pause(tokens.length);
+      drafts.length.pause(tokens.length);
       return undefined;
     }
-    this.#executor.assignSlot(copy.slot, sampling);
+    this.#executor.assignSlot(copy.memory.slot, sampling);
     // The states of what is under way will come; those before it never will.
     this.#options.states?.begin(copy, target.underWay > 0 ? 0 : target.submitted);
     const made = { target, copy, known: prompt.length };
@@ -147,12 +147,12 @@ export class ModelDrafter implements Drafter {
     const { states } = this.#options;
     // What a head drafted it read with its own hidden states, not the model's: it reads it again.
     while (!states && known < copy.tokens.length && copy.tokens[known] === tokens[known]) known++;
-    const isRight = copy.submitted <= known;
-    if (!isRight && !copy.beforeDraft) copy.submitted = known;
-    if (copy.isDrafting) this.#pool.endDraft(copy, isRight);
-    copy.tokens.length = known;
+    const right = Math.min(copy.submitted, known);
+    if (copy.memory.isDrafting) this.#pool.endDraft(copy, right);
+    else copy.feedFrom(right);
+    copy.truncate(known);
     this.#pool.publish(copy);
-    for (let at = known; at < tokens.length; at++) copy.tokens.push(tokens[at]);
+    for (let at = known; at < tokens.length; at++) copy.append(tokens[at]);
     follower.known = tokens.length;
     states?.learn(copy);
   }
@@ -164,13 +164,13 @@ export class ModelDrafter implements Drafter {
 
   /** Number of tokens to draft for a sequence now. */
   #wanted(target: Sequence): number {
-    const { tokens, underWay, isCancelled, lookup, draftLength, request } = target;
-    if (underWay > 0 || this.#isReading(target) || isCancelled || !draftLength) return 0;
+    const { tokens, underWay, isCancelled, drafts, request } = target;
+    if (underWay > 0 || this.#isReading(target) || isCancelled || !drafts.length) return 0;
     const { constraint } = request;
     if (constraint && !constraint.fork) return 0;
-    if (lookup.draft(tokens, 1).length > 0) return 0; // Drafts from its own text go first while they pay.
+    if (drafts.fromText(tokens, 1).length > 0) return 0; // Drafts from its own text go first while they pay.
     const left = target.freeLimit(this.#executor.limits.context) - tokens.length - 1;
-    return Math.max(0, Math.min(draftLength.at(tokens.length), left));
+    return Math.max(0, Math.min(drafts.length.at(tokens.length), left));
   }
 
   /**
@@ -205,7 +205,7 @@ export class ModelDrafter implements Drafter {
     for (const draft of drafts) {
       const { target, copy, known } = draft.follower;
       if (!this.#pool.grow(copy, known + draft.wanted)) {
-        target.draftLength?.pause(known);
+        target.drafts.length?.pause(known);
         continue;
       }
       if (copy.unfed > blockSize || used + copy.unfed > rows) continue;
@@ -224,7 +224,7 @@ export class ModelDrafter implements Drafter {
     for (;;) {
       const going = givers.filter(({ isOver, wanted }) => !isOver && wanted > asked);
       const next = Math.min(MOST_REPEATS, ...going.map(({ wanted }) => wanted - asked));
-      for (const { follower: { copy } } of going) copy.decoding = true;
+      for (const { follower: { copy } } of going) copy.decode();
       const readNext = going.length > 0 ? this.#submit(going.map(chunkOf), next) : undefined;
       const { tokens } = await read();
       for (let i = 0; i < repeats; i++) {
@@ -255,7 +255,7 @@ export class ModelDrafter implements Drafter {
       }
       const read = this.#executor.sample(plan, masks, new Set());
       this.#executor.prepareNext();
-      for (const { follower: { copy } } of going) copy.submitted = copy.tokens.length;
+      for (const { follower: { copy } } of going) copy.advance(copy.unfed);
       if (isFirst) this.#protect(going);
       const { tokens } = await read();
       going.forEach((draft, at) => {
@@ -287,7 +287,7 @@ export class ModelDrafter implements Drafter {
       return;
     }
     tokens.push(token);
-    copy.tokens.push(token);
+    copy.append(token);
   }
 
   /** Appends the tokens that the constraint forces after a draft so far. */
@@ -307,7 +307,7 @@ export class ModelDrafter implements Drafter {
     this.#options.states?.feed(chunks);
     const read = this.#executor.submit(plan, repeats);
     for (const [i, { sequence, count, output }] of chunks.entries()) {
-      sequence.submitted += count * repeats;
+      sequence.advance(count * repeats);
       if (output) continue;
       if (sequence.submitted === stops[i]) this.#pool.checkpoint(sequence);
       this.#pool.publish(sequence);

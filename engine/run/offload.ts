@@ -48,6 +48,8 @@ export class Offload {
   #tiers: BlockTiers | undefined;
   /** Names of the cached blocks on the device. */
   readonly #names = new Map<number, string>();
+  /** Blocks that were read from disk for sequences that wait, by name. Missing: that was not tried yet. */
+  readonly #fetched = new WeakMap<Sequence, Map<string, StoredBlock>>();
   /** Idle blocks that are to be copied. */
   readonly #unsaved = new Set<number>();
   #saving: Promise<void> | undefined;
@@ -102,7 +104,7 @@ export class Offload {
    */
   fetch(sequence: Sequence, known: readonly number[]): Promise<void> | undefined {
     const disk = this.#tiers?.disk;
-    if (!disk || sequence.fetched) return undefined;
+    if (!disk || this.#fetched.has(sequence)) return undefined;
     const names = this.#namesOf(sequence, known);
     const isThere = (name: string, i: number) =>
       i < known.length || this.#fromMemory(sequence, name) !== undefined || disk.has(name);
@@ -117,8 +119,14 @@ export class Offload {
       if (isLast && !this.#hasCopy(known[i]) && !stored?.states) return disk.hasStates(name);
       return i >= known.length && !stored && disk.has(name);
     });
-    sequence.fetched = new Map();
-    return wanted.length > 0 ? this.#read(disk, wanted, sequence.fetched) : undefined;
+    const fetched = new Map<string, StoredBlock>();
+    this.#fetched.set(sequence, fetched);
+    return wanted.length > 0 ? this.#read(disk, wanted, fetched) : undefined;
+  }
+
+  /** Drops what was read for a sequence, which has its memory now. */
+  forget(sequence: Sequence): void {
+    this.#fetched.delete(sequence);
   }
 
   /**
@@ -245,7 +253,8 @@ export class Offload {
 
   /** The block in memory; with states, if one of those that there are has any. */
   #fromMemory(sequence: Sequence, name: string): StoredBlock | undefined {
-    const [kept, fetched] = [this.#tiers?.memory?.get(name), sequence.fetched?.get(name)];
+    const kept = this.#tiers?.memory?.get(name);
+    const fetched = this.#fetched.get(sequence)?.get(name);
     return kept?.states ? kept : fetched?.states ? fetched : kept ?? fetched;
   }
 

@@ -21,7 +21,7 @@ export class PlanCache {
       this.#decode = undefined;
       return plan;
     }
-    const slots = chunks.map(({ sequence }) => sequence.slot).join();
+    const slots = chunks.map(({ sequence }) => sequence.memory.slot).join();
     if (this.#decode?.slots === slots) return { ...this.#decode.plan, shape: plan.shape };
     this.#decode = { slots, plan };
     return plan;

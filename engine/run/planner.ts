@@ -115,7 +115,7 @@ export function layOut(
   };
   let row = 0;
   for (const { sequence, count, output, draft } of chunks) {
-    const { slot, submitted, tokens, runs } = sequence;
+    const { submitted, tokens, runs, memory: { slot } } = sequence;
     const context = submitted + count;
     const decoding = sequence.decoding && draft.length === 0;
     const known = context - draft.length;

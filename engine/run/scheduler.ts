@@ -22,6 +22,23 @@ import { SubmitAlarm } from "./submit_alarm.ts";
 /** Least time between two messages to a waiting sequence about its place in the queue, in milliseconds. */
 const TELLING_INTERVAL = 500;
 
+/** How a scheduler runs. */
+export interface SchedulerOptions {
+  /** Blocks of the KV cache. */
+  readonly cacheBlocks: number;
+  /** Most prompt tokens per step. */
+  readonly chunkSize: number;
+  /** Keep what leaves the KV cache. Missing: nothing does; see {@linkcode Scheduler.openTiers}. */
+  readonly tiers?: BlockTiers | undefined;
+  /** Missing: tokens are drafted from a sequence's own text alone. */
+  readonly drafter?: Drafter | undefined;
+  /** The clocks by which prompts and evaluations leave time to sequences that decode. */
+  readonly pace?: PromptPace;
+  readonly evaluationPace?: PromptPace;
+  /** Wakes the host shortly before the device is done. */
+  readonly alarm?: SubmitAlarm;
+}
+
 /** The scheduler of a model: all its sequences. */
 export class Scheduler {
   readonly #executor: StepExecutor;
@@ -32,6 +49,10 @@ export class Scheduler {
   #waiting: Sequence[] = [];
   /** In order of admission. */
   #running: Sequence[] = [];
+  /** Sequences that were admitted before, even if they wait again. */
+  readonly #begun = new WeakSet<Sequence>();
+  /** The last message to each about the number of sequences before it, and its time. */
+  readonly #told = new WeakMap<Sequence, { ahead: number; at: number }>();
   #loop: Promise<void> | undefined;
   /** Evaluations that run or wait. */
   #evaluations = 0;
@@ -51,25 +72,20 @@ export class Scheduler {
   #failure: ModelClosedError | undefined;
   readonly #lost = Promise.withResolvers<DeviceFailedError>();
 
-  /** @param chunkSize most prompt tokens per step */
-  constructor(
-    executor: StepExecutor,
-    cacheBlocks: number,
-    chunkSize: number,
-    pace: PromptPace = new PromptPace(),
-    evaluationPace: PromptPace = new PromptPace(),
-    tiers?: BlockTiers,
-    drafter?: Drafter,
-    alarm: SubmitAlarm = new SubmitAlarm(),
-  ) {
-    this.#executor = executor;
-    this.#pool = new SequencePool(executor, cacheBlocks);
-    if (tiers) this.#pool.openTiers(tiers);
-    this.#chunkSize = chunkSize;
+  constructor(executor: StepExecutor, options: SchedulerOptions) {
+    const { cacheBlocks, chunkSize, tiers, drafter } = options;
+    const { pace = new PromptPace(), evaluationPace = new PromptPace() } = options;
+    const { alarm = new SubmitAlarm() } = options;
+    const pool = new SequencePool(executor, cacheBlocks);
+    if (tiers) pool.openTiers(tiers);
     const end = (sequence: Sequence, reason: SequenceEnd) => this.#end(sequence, reason);
     const owner = { preempt: () => this.#preempt(), end };
-    this.#drafts = new Drafts(executor, this.#pool, end, drafter);
-    this.#steps = new Steps(executor, this.#pool, chunkSize, owner, pace, this.#drafts, alarm);
+    const drafts = new Drafts({ executor, pool, end, drafter });
+    this.#executor = executor;
+    this.#pool = pool;
+    this.#chunkSize = chunkSize;
+    this.#drafts = drafts;
+    this.#steps = new Steps({ executor, pool, chunkSize, owner, pace, drafts, alarm });
     this.#evaluationPace = {
       begin: () => evaluationPace.begin(),
       end: (rows) => evaluationPace.end(rows),
@@ -221,7 +237,8 @@ export class Scheduler {
         this.#dropAborted();
         this.#admit();
         this.#tellWaiting();
-        if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) await finish();
+        const isAwaited = this.#running.some((sequence) => this.#steps.awaitsToken(sequence));
+        if (before && isAwaited) await finish();
         if (!before) this.#steps.begin();
         await this.#drafts.prepare(this.#running);
         // What follows is planned and recorded while the device works. Where reading blocks, that is
@@ -280,11 +297,11 @@ export class Scheduler {
       if (!this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
       this.#running.push(sequence); // It is always in one of both lists, so that a failure ends it.
-      this.#executor.assignSlot(sequence.slot, sequence.request.sampling);
+      this.#executor.assignSlot(sequence.memory.slot, sequence.request.sampling);
       unfed += sequence.unfed;
-      if (!sequence.begun) {
-        sequence.begun = true;
-        const { submitted, restored } = sequence;
+      if (!this.#begun.has(sequence)) {
+        this.#begun.add(sequence);
+        const { submitted, memory: { restored } } = sequence;
         this.#attempt(sequence, (request) => request.begin?.(submitted, restored));
       }
     }
@@ -308,12 +325,12 @@ export class Scheduler {
     const now = performance.now();
     for (const [index, sequence] of this.#waiting.entries()) {
       const ahead = before + index;
-      const { begun, ended, told } = sequence;
+      const told = this.#told.get(sequence);
       // The first in the queue is admitted at once, unless an evaluation holds the memory.
       const isNext = ahead === 0 && !this.#isShort && !this.#isBlocked;
-      if (begun || ended || isNext || told?.ahead === ahead) continue;
+      if (this.#begun.has(sequence) || sequence.ended || isNext || told?.ahead === ahead) continue;
       if (told && now < told.at + TELLING_INTERVAL) continue;
-      sequence.told = { ahead, at: now };
+      this.#told.set(sequence, { ahead, at: now });
       this.#attempt(sequence, (request) => request.wait?.(ahead));
     }
   }
@@ -327,7 +344,7 @@ export class Scheduler {
 
   #end(sequence: Sequence, reason: SequenceEnd): void {
     if (sequence.ended) return;
-    sequence.ended = true;
+    sequence.end();
     this.#waiting = this.#waiting.filter((other) => other !== sequence);
     this.#running = this.#running.filter((other) => other !== sequence);
     this.#release(sequence);

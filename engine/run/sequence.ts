@@ -1,12 +1,11 @@
-// One sequence of tokens in the scheduler: its tokens, how many of them were fed to the model, and the
-// slot and KV blocks that it holds.
+// One sequence of tokens in the scheduler: its tokens and how many of them were fed to the model. What
+// it holds of the model's memory, and how it is drafted for, are parts of it that others own. Whatever
+// changes is changed by methods, so that no other file can leave a sequence half changed.
 
-import { IMAGE_TOKEN, type ResolvedSampling } from "../../kernels/mod.ts";
+import type { ResolvedSampling } from "../../kernels/mod.ts";
 import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
-import type { StoredBlock } from "../block_store/mod.ts";
-import type { DraftLength, Proposal } from "./draft_length.ts";
-import { PromptLookup } from "./prompt_lookup.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
+import { SequenceDrafts } from "./sequence_drafts.ts";
 
 /** The reason why a sequence ended. `aborted`: its client left. */
 export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
@@ -92,71 +91,84 @@ export interface RestoredTokens {
   readonly fromDisk: number;
 }
 
-/** A copy of states whose block is not in the prefix cache yet. */
-export interface Checkpoint {
-  row: number;
-  /** Tokens that the states are of; a multiple of the block size. */
-  position: number;
-  /** Whether it is one of those at even distances in a long prompt, not at its end. */
-  isSpaced: boolean;
+/** What a sequence holds of a model's memory. The pool that gave it changes it, nobody else. */
+export interface HeldMemory {
+  /** Slot in the step buffers while it runs; -1: it holds nothing. */
+  readonly slot: number;
+  /** KV blocks, in order of position. */
+  readonly blocks: readonly number[];
+  /** How many of the first blocks are full and in the prefix cache, so that they are read-only. */
+  readonly knownBlocks: number;
+  /** Tokens that were restored for it when it was admitted. */
+  readonly restored: RestoredTokens;
+  /** Whether a draft is under way: only when its tokens are read it is known what was right. */
+  readonly isDrafting: boolean;
 }
 
-/** A sequence and what it holds of the model's memory. Only the scheduler and its pool change the fields. */
+/** The memory of a sequence that holds none. */
+export const NO_MEMORY: HeldMemory = {
+  slot: -1,
+  blocks: [],
+  knownBlocks: 0,
+  restored: { fromMemory: 0, fromDisk: 0 },
+  isDrafting: false,
+};
+
+/** A sequence: its request, its tokens, and how far the device is with them. */
 export class Sequence {
+  readonly request: SequenceRequest;
   /** The prompt and the generated tokens that were read back; see tokensOf() for rows of images. */
-  readonly tokens: number[];
+  readonly tokens: readonly number[];
   readonly runs: PromptRuns;
   readonly promptLength: number;
-  /** Positions submitted to the device, whether they have run yet or not. */
-  submitted = 0;
-  /** Whether all known tokens are submitted, so that the next one comes from the GPU. */
-  decoding = false;
-  /** Submits that are running and will give it tokens. */
-  underWay = 0;
-  /** Slot in the step buffers while it runs. */
-  slot = -1;
-  /** KV blocks, in order of position. */
-  blocks: number[] = [];
-  /** How many of the first blocks are full and in the prefix cache, so that they are read-only. */
-  knownBlocks = 0;
-  /** Drafts from the sequence's own text. */
-  readonly lookup = new PromptLookup();
-  /** The length of drafts by a drafter; undefined if it makes none for this sequence. */
-  draftLength: DraftLength | undefined;
-  /** The last draft of the drafter. */
-  proposal: Proposal | undefined;
-  /** Whether the draft under way is the drafter's. */
-  isProposed = false;
-  /** Whether a draft is under way: only when its tokens are read it is known what was right. */
-  isDrafting = false;
-  /** The copy of its states before a draft, and the positions submitted then. */
-  beforeDraft: { row: number; position: number } | undefined;
-  /** Number of tokens of all its drafts, and of those that were right. */
-  drafted = 0;
-  draftsAccepted = 0;
-  /** Copies of its states whose blocks are not in the prefix cache yet. */
-  checkpoints: Checkpoint[] = [];
-  /** The block of its last copy, and those of the last two that were made in its answer. */
-  lastCheckpoint: number | undefined;
-  answerCheckpoints: number[] = [];
-  /** Whether no other sequence may use its blocks, as where it ran while steps were tapped. */
-  isPrivate = false;
-  /** Blocks that were read from disk for it, by name; undefined until that is tried. */
-  fetched: Map<string, StoredBlock> | undefined;
-  /** Tokens that were restored for it when it was admitted. */
-  restored: RestoredTokens = { fromMemory: 0, fromDisk: 0 };
-  /** Set by the owner; takes effect before the next step. */
-  aborted = false;
-  /** Whether it has been admitted before. */
-  begun = false;
-  /** The last message about the number of sequences before it, and its time. */
-  told: { ahead: number; at: number } | undefined;
-  ended = false;
+  /** Its drafts, whose owner is Drafts. */
+  readonly drafts: SequenceDrafts;
+  readonly #tokens: number[];
+  #memory = NO_MEMORY;
+  #submitted = 0;
+  #decoding = false;
+  #underWay = 0;
+  #isPrivate = false;
+  #isAborted = false;
+  #ended = false;
 
-  constructor(readonly request: SequenceRequest) {
-    this.tokens = tokensOf(request.prompt);
+  constructor(request: SequenceRequest) {
+    this.request = request;
+    this.#tokens = tokensOf(request.prompt);
+    this.tokens = this.#tokens;
     this.runs = new PromptRuns(request.prompt);
     this.promptLength = this.tokens.length;
+    this.drafts = new SequenceDrafts(request.draftTokens);
+  }
+
+  /** What it holds of the model's memory, whose owner is SequencePool. */
+  get memory(): HeldMemory {
+    return this.#memory;
+  }
+
+  /** Positions submitted to the device, whether they have run yet or not. */
+  get submitted(): number {
+    return this.#submitted;
+  }
+
+  /** Whether all known tokens are submitted, so that the next one comes from the device. */
+  get decoding(): boolean {
+    return this.#decoding;
+  }
+
+  /** Submits that are running and will give it tokens. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** Whether no other sequence may use its blocks, as where it ran while steps were tapped. */
+  get isPrivate(): boolean {
+    return this.#isPrivate;
+  }
+
+  /** Whether it is over: it holds nothing, and no token of it is taken any more. */
+  get ended(): boolean {
+    return this.#ended;
   }
 
   /** Tokens generated so far. */
@@ -166,7 +178,7 @@ export class Sequence {
 
   /** Known tokens that are yet to be submitted. */
   get unfed(): number {
-    return this.decoding ? 0 : this.tokens.length - this.submitted;
+    return this.#decoding ? 0 : this.tokens.length - this.#submitted;
   }
 
   /** Whether the host has to do something for each token: make a mask, or read logits. */
@@ -174,33 +186,70 @@ export class Sequence {
     return this.request.constraint !== undefined || (this.request.wantsLogits ?? false);
   }
 
-  /** Whether the host has to read its next token before another step can be made. */
-  get awaitsToken(): boolean {
-    if (!this.decoding || this.underWay === 0) return false;
-    const { constraint } = this.request;
-    if (constraint || this.isDrafting || this.draft(1).length > 0) return true;
-    return (this.draftLength?.at(this.tokens.length + 1) ?? 0) > 0;
-  }
-
   /** Whether the next step gives it a token for one row. */
   get isAtEnd(): boolean {
-    return this.decoding || this.unfed === 1;
-  }
-
-  /** The draft after its tokens, at most `most`: from its own text, or else the drafter's. */
-  draft(most: number): readonly number[] {
-    const count = Math.min(most, this.request.draftTokens ?? Infinity);
-    if (count <= 0) return [];
-    const found = this.lookup.draft(this.tokens, count);
-    this.isProposed = found.length === 0 && this.proposal?.after === this.tokens.length;
-    if (this.isProposed) return this.proposal!.tokens.slice(0, count);
-    const image = found.findIndex((token) => token >= IMAGE_TOKEN);
-    return image < 0 ? found : found.slice(0, image);
+    return this.#decoding || this.unfed === 1;
   }
 
   /** Whether it was cancelled; other threads may set its flags at any time. */
   get isCancelled(): boolean {
-    return this.aborted || (this.request.flags ?? []).some(({ isSet }) => isSet);
+    return this.#isAborted || (this.request.flags ?? []).some(({ isSet }) => isSet);
+  }
+
+  /** Appends tokens. Those that the device has not sampled are fed after feedFrom(). */
+  append(...tokens: readonly number[]): void {
+    this.#tokens.push(...tokens);
+  }
+
+  /** Drops the tokens after the first `length`, none of which may be submitted. */
+  truncate(length: number): void {
+    this.#tokens.length = length;
+  }
+
+  /** Counts positions as submitted. */
+  advance(positions: number): void {
+    this.#submitted += positions;
+  }
+
+  /** Lets the next steps feed what the device sampled in the last one. */
+  decode(): void {
+    this.#decoding = true;
+  }
+
+  /** Lets the next steps feed its known tokens from a position on: what is before it is in its memory. */
+  feedFrom(position: number): void {
+    this.#submitted = position;
+    this.#decoding = false;
+  }
+
+  /** A submit that will give it tokens begins. */
+  beginSubmit(): void {
+    this.#underWay++;
+  }
+
+  /** The tokens of a submit were read. */
+  endSubmit(): void {
+    this.#underWay--;
+  }
+
+  /** Sets what it holds from now on. @param memory changes with what its pool does */
+  hold(memory: HeldMemory): void {
+    this.#memory = memory;
+  }
+
+  /** Keeps its blocks from other sequences from now on. */
+  keepPrivate(): void {
+    this.#isPrivate = true;
+  }
+
+  /** Lets it end before the next step, because nobody waits for it any more. */
+  abort(): void {
+    this.#isAborted = true;
+  }
+
+  /** Marks it as over. */
+  end(): void {
+    this.#ended = true;
   }
 
   /** The result of a callback of its request; undefined if it throws, and `end` is given the reason. */

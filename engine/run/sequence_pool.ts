@@ -4,12 +4,28 @@
 // cannot be truncated: such a model begins, or is truncated, at a position where they were copied.
 
 import { BlockPool } from "./block_pool.ts";
-import { Checkpoints } from "./checkpoints.ts";
+import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import { type BlockTiers, Offload, type Restorable } from "./offload.ts";
 import { PrefixCache } from "./prefix_cache.ts";
 import type { TokenKey } from "../prompt/mod.ts";
-import type { Checkpoint, Sequence } from "./sequence.ts";
+import { type HeldMemory, NO_MEMORY, type RestoredTokens, type Sequence } from "./sequence.ts";
 import type { SequenceMemory, StepExecutor } from "./step_executor.ts";
+
+/** What a sequence holds, as its pool changes it. */
+interface Holding extends HeldMemory {
+  readonly slot: number;
+  blocks: number[];
+  knownBlocks: number;
+  restored: RestoredTokens;
+  isDrafting: boolean;
+  /** The copy of its states before a draft, and the positions submitted then. */
+  beforeDraft?: { row: number; position: number } | undefined;
+  /** Copies of its states whose blocks are not in the prefix cache yet. */
+  checkpoints: Checkpoint[];
+  /** The block of its last copy, and those of the last two that were made in its answer. */
+  lastCheckpoint?: number;
+  answerCheckpoints: number[];
+}
 
 /** The allocator of a model's slots and KV blocks. */
 export class SequencePool {
@@ -18,6 +34,8 @@ export class SequencePool {
   readonly #cache: PrefixCache;
   readonly #blocks: BlockPool;
   readonly #checkpoints: Checkpoints;
+  /** What each sequence with a slot holds. */
+  readonly #held = new Map<Sequence, Holding>();
   readonly #freeSlots: number[];
   /** The copies of blocks beyond the device. */
   readonly #offload: Offload;
@@ -51,7 +69,7 @@ export class SequencePool {
 
   /** Gives a sequence a slot and blocks for `positions` positions; false, with nothing done, if it cannot. */
   take(sequence: Sequence, positions: number): boolean {
-    return this.#take(sequence, positions, []);
+    return this.#take(sequence, positions, []) !== undefined;
   }
 
   /**
@@ -73,16 +91,17 @@ export class SequencePool {
     const isDeviceOnly = !stored || (stored.states !== undefined && row === undefined);
     const states = hasStates && row === undefined ? this.#checkpoints.deepest(known) : undefined;
     const depth = !isDeviceOnly ? stored.depth : hasStates ? states?.blocks ?? 0 : known.length;
-    if (!this.#take(sequence, this.#positionsOf(sequence), known.slice(0, depth))) {
+    const held = this.#take(sequence, this.#positionsOf(sequence), known.slice(0, depth));
+    if (!held) {
       if (row !== undefined) this.#checkpoints.give(row);
       return false;
     }
-    if (!isDeviceOnly) this.#restore(sequence, stored, known.length);
-    if (row !== undefined) this.#restoreStates(sequence, row, stored!.states!);
-    if (states) this.#memory.restoreStates(states.row, sequence.slot);
-    if (states || row !== undefined) sequence.lastCheckpoint = sequence.blocks[depth - 1];
-    sequence.fetched = undefined;
-    this.#memory.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
+    if (!isDeviceOnly) this.#restore(sequence, held, stored, known.length);
+    if (row !== undefined) this.#restoreStates(sequence, held, row, stored!.states!);
+    if (states) this.#memory.restoreStates(states.row, held.slot);
+    if (states || row !== undefined) held.lastCheckpoint = held.blocks[depth - 1]!;
+    this.#offload.forget(sequence);
+    this.#memory.writeHistory(held.slot, tokens.slice(0, sequence.submitted));
     return true;
   }
 
@@ -116,25 +135,34 @@ export class SequencePool {
   }
 
   /** Writes the restored blocks of a sequence, from block `first` on. */
-  #restore(sequence: Sequence, { blocks, fromDisk, depth }: Restorable, first: number): void {
+  #restore(
+    sequence: Sequence,
+    held: Holding,
+    { blocks, fromDisk, depth }: Restorable,
+    first: number,
+  ): void {
     const size = this.#executor.blockSize;
     for (const [i, { cached }] of blocks.entries()) {
       const at = first + i;
-      const [before, block] = [sequence.blocks[at - 1], sequence.blocks[at]];
+      const [before, block] = [held.blocks[at - 1], held.blocks[at]];
       this.#executor.blocks.writeBlock(block, cached);
       this.#addKnown(before, sequence.keys(at * size, (at + 1) * size), block);
     }
-    sequence.knownBlocks = depth;
-    sequence.submitted = depth * size;
+    held.knownBlocks = depth;
+    sequence.feedFrom(depth * size);
     const restored = blocks.length * size;
-    sequence.restored = { fromMemory: restored - fromDisk * size, fromDisk: fromDisk * size };
+    held.restored = { fromMemory: restored - fromDisk * size, fromDisk: fromDisk * size };
   }
 
-  #restoreStates(sequence: Sequence, row: number, states: Uint8Array<ArrayBufferLike>): void {
-    const position = sequence.submitted;
+  #restoreStates(
+    { submitted: position }: Sequence,
+    { slot, blocks }: Holding,
+    row: number,
+    states: Uint8Array<ArrayBufferLike>,
+  ): void {
     this.#executor.blocks.writeStates(row, states);
-    this.#memory.restoreStates(row, sequence.slot);
-    const block = sequence.blocks[position / this.#executor.blockSize - 1];
+    this.#memory.restoreStates(row, slot);
+    const block = blocks[position / this.#executor.blockSize - 1];
     this.#checkpoints.add(block, { row, position, isSpaced: false });
   }
 
@@ -143,20 +171,37 @@ export class SequencePool {
     this.#offload.add(before, tokens, block);
   }
 
-  #take(sequence: Sequence, positions: number, cached: readonly number[]): boolean {
-    if (this.#freeSlots.length === 0) return false;
+  #take(sequence: Sequence, positions: number, cached: readonly number[]): Holding | undefined {
+    if (this.#freeSlots.length === 0) return undefined;
     this.#blocks.share(cached); // first, so that taking others does not evict them
     const blocks = this.#blocks.take(this.#executor.blocksFor(positions) - cached.length);
     if (!blocks) {
       this.#blocks.give(cached);
-      return false;
+      return undefined;
     }
-    sequence.slot = this.#freeSlots.pop()!;
-    sequence.blocks = [...cached, ...blocks];
-    sequence.knownBlocks = cached.length;
-    sequence.submitted = cached.length * this.#executor.blockSize;
-    this.#memory.assignBlocks(sequence.slot, 0, sequence.blocks);
-    return true;
+    sequence.feedFrom(cached.length * this.#executor.blockSize);
+    return this.#hold(sequence, [...cached, ...blocks], cached.length);
+  }
+
+  /** Gives a sequence a slot, of which there is one, with these blocks. */
+  #hold(sequence: Sequence, blocks: number[], knownBlocks: number): Holding {
+    const slot = this.#freeSlots.pop()!;
+    const held = {
+      ...NO_MEMORY,
+      slot,
+      blocks,
+      knownBlocks,
+      checkpoints: [],
+      answerCheckpoints: [],
+    };
+    this.#held.set(sequence, held);
+    sequence.hold(held);
+    this.#memory.assignBlocks(slot, 0, blocks);
+    return held;
+  }
+
+  #of(sequence: Sequence): Holding {
+    return this.#held.get(sequence)!;
   }
 
   /** The position at which a step of a sequence has to end, so that its states can be kept. */
@@ -167,12 +212,13 @@ export class SequencePool {
   /** Copies the states of a sequence as they are after all submitted steps, if there is a row for them. */
   checkpoint(sequence: Sequence): void {
     if (sequence.isPrivate) return;
-    const { submitted: position, slot } = sequence;
+    const { submitted: position } = sequence;
+    const { slot, checkpoints } = this.#of(sequence);
     const isSpaced = this.#checkpoints.isSpaced(sequence, position);
     const row = this.#checkpoints.take(isSpaced);
     if (row === undefined) return;
     this.#memory.saveStates(slot, row);
-    sequence.checkpoints.push({ row, position, isSpaced });
+    checkpoints.push({ row, position, isSpaced });
   }
 
   /**
@@ -181,54 +227,56 @@ export class SequencePool {
    * computed while steps were tapped are not shared.
    */
   publish(sequence: Sequence): void {
-    if (sequence.isPrivate) return;
-    this.#publishBlocks(sequence);
+    const held = this.#held.get(sequence);
+    if (!held || sequence.isPrivate) return;
+    this.#publishBlocks(sequence, held);
     const size = this.#executor.blockSize;
-    const isKnown = ({ position }: Checkpoint) => position <= sequence.knownBlocks * size;
-    for (const checkpoint of sequence.checkpoints.filter(isKnown)) {
-      const block = sequence.blocks[checkpoint.position / size - 1];
+    const isKnown = ({ position }: Checkpoint) => position <= held.knownBlocks * size;
+    for (const checkpoint of held.checkpoints.filter(isKnown)) {
+      const block = held.blocks[checkpoint.position / size - 1];
       this.#checkpoints.add(block, checkpoint);
       if (checkpoint.isSpaced) continue;
-      const { lastCheckpoint, answerCheckpoints, promptLength } = sequence;
+      const { lastCheckpoint, answerCheckpoints } = held;
       if (lastCheckpoint !== undefined) this.#checkpoints.demote(lastCheckpoint);
-      sequence.lastCheckpoint = block;
-      if (checkpoint.position <= promptLength) continue;
+      held.lastCheckpoint = block;
+      if (checkpoint.position <= sequence.promptLength) continue;
       // Conversations continue at the end of an answer, or a little before if its last tokens are dropped.
       if (answerCheckpoints.push(block) > 2) this.#checkpoints.remove(answerCheckpoints.shift()!);
     }
-    sequence.checkpoints = sequence.checkpoints.filter((checkpoint) => !isKnown(checkpoint));
+    held.checkpoints = held.checkpoints.filter((checkpoint) => !isKnown(checkpoint));
   }
 
-  #publishBlocks(sequence: Sequence): void {
-    const { blocks, tokens } = sequence;
+  #publishBlocks(sequence: Sequence, held: Holding): void {
+    const { blocks } = held;
     const size = this.#executor.blockSize;
-    const full = Math.floor(Math.min(sequence.submitted, tokens.length) / size);
-    for (let i = sequence.knownBlocks; i < full; i++) {
-      const held = sequence.keys(i * size, (i + 1) * size);
-      const known = this.#cache.find(blocks[i - 1], held);
-      if (known !== undefined) this.#exchange(sequence, i, known);
+    const full = Math.floor(Math.min(sequence.submitted, sequence.tokens.length) / size);
+    for (let i = held.knownBlocks; i < full; i++) {
+      const keys = sequence.keys(i * size, (i + 1) * size);
+      const known = this.#cache.find(blocks[i - 1], keys);
+      if (known !== undefined) this.#exchange(held, i, known);
       // A fork may hold this block after different ones: a block is kept with all blocks before it.
       else if (this.#blocks.isShared(blocks[i])) return;
-      else this.#addKnown(blocks[i - 1], held, blocks[i]);
-      sequence.knownBlocks = i + 1;
+      else this.#addKnown(blocks[i - 1], keys, blocks[i]);
+      held.knownBlocks = i + 1;
     }
   }
 
-  #exchange(sequence: Sequence, index: number, block: number): void {
+  #exchange({ slot, blocks }: Holding, index: number, block: number): void {
     this.#blocks.share([block]);
-    this.#blocks.give([sequence.blocks[index]]);
-    sequence.blocks[index] = block;
-    this.#memory.assignBlocks(sequence.slot, index, [block]);
+    this.#blocks.give([blocks[index]]);
+    blocks[index] = block;
+    this.#memory.assignBlocks(slot, index, [block]);
   }
 
   /** Allocates blocks for the first `positions` positions; false if there are too few. */
   grow(sequence: Sequence, positions: number): boolean {
-    const missing = this.#executor.blocksFor(positions) - sequence.blocks.length;
+    const { slot, blocks } = this.#of(sequence);
+    const missing = this.#executor.blocksFor(positions) - blocks.length;
     if (missing <= 0) return true;
-    const blocks = this.#blocks.take(missing);
-    if (!blocks) return false;
-    this.#memory.assignBlocks(sequence.slot, sequence.blocks.length, blocks);
-    sequence.blocks.push(...blocks);
+    const more = this.#blocks.take(missing);
+    if (!more) return false;
+    this.#memory.assignBlocks(slot, blocks.length, more);
+    blocks.push(...more);
     return true;
   }
 
@@ -238,19 +286,16 @@ export class SequencePool {
    * may be under way.
    */
   fork(sequence: Sequence, fork: Sequence): boolean {
+    const { slot, blocks, knownBlocks } = this.#of(sequence);
     const whole = Math.floor(sequence.submitted / this.#executor.blockSize);
     const filled = this.#executor.blocksFor(sequence.submitted);
-    const shared = sequence.blocks.slice(0, whole);
+    const shared = blocks.slice(0, whole);
     const copied = this.#freeSlots.length > 0 ? this.#blocks.take(filled - whole) : undefined;
     if (!copied) return false;
     this.#blocks.share(shared);
-    fork.slot = this.#freeSlots.pop()!;
-    fork.blocks = [...shared, ...copied];
-    fork.knownBlocks = Math.min(sequence.knownBlocks, whole);
-    fork.submitted = sequence.submitted;
-    this.#memory.assignBlocks(fork.slot, 0, fork.blocks);
-    const from = sequence.blocks.slice(whole, filled);
-    this.#memory.copySequence(sequence.slot, fork.slot, from, copied);
+    fork.feedFrom(sequence.submitted);
+    const held = this.#hold(fork, [...shared, ...copied], Math.min(knownBlocks, whole));
+    this.#memory.copySequence(slot, held.slot, blocks.slice(whole, filled), copied);
     return true;
   }
 
@@ -261,27 +306,27 @@ export class SequencePool {
    */
   truncate(sequence: Sequence, positions: number): number {
     if (positions >= sequence.submitted) return sequence.submitted;
+    const held = this.#of(sequence);
     const size = this.#executor.blockSize;
-    const left = this.#memory.hasStates ? this.#goBack(sequence, positions) : positions;
-    const last = sequence.blocks[Math.floor(left / size)];
+    const left = this.#memory.hasStates ? this.#goBack(held, positions) : positions;
+    const last = held.blocks[Math.floor(left / size)];
     // The rest of the last block will be written again, so it must be the sequence's own.
     const isFixed = this.#blocks.isShared(last) || this.#cache.has(last);
     const kept = left % size > 0 && isFixed ? left - left % size : left;
-    this.#blocks.give(sequence.blocks.splice(this.#executor.blocksFor(kept)));
-    sequence.knownBlocks = Math.min(sequence.knownBlocks, sequence.blocks.length);
-    for (const { row } of sequence.checkpoints) this.#checkpoints.give(row);
-    sequence.checkpoints = [];
-    sequence.submitted = kept;
-    sequence.decoding = false;
+    this.#blocks.give(held.blocks.splice(this.#executor.blocksFor(kept)));
+    held.knownBlocks = Math.min(held.knownBlocks, held.blocks.length);
+    for (const { row } of held.checkpoints) this.#checkpoints.give(row);
+    held.checkpoints = [];
+    sequence.feedFrom(kept);
     return kept;
   }
 
   /** Restores the last states of a sequence that were kept at or before `positions`, and says where. */
-  #goBack(sequence: Sequence, positions: number): number {
+  #goBack({ slot, blocks, knownBlocks }: Holding, positions: number): number {
     const size = this.#executor.blockSize;
-    const known = Math.min(sequence.knownBlocks, Math.floor(positions / size));
-    const states = this.#checkpoints.deepest(sequence.blocks.slice(0, known));
-    if (states) this.#memory.restoreStates(states.row, sequence.slot);
+    const known = Math.min(knownBlocks, Math.floor(positions / size));
+    const states = this.#checkpoints.deepest(blocks.slice(0, known));
+    if (states) this.#memory.restoreStates(states.row, slot);
     return (states?.blocks ?? 0) * size;
   }
 
@@ -290,47 +335,48 @@ export class SequencePool {
    * is no row for a copy of the states.
    */
   beginDraft(sequence: Sequence): boolean {
-    const { slot, submitted: position } = sequence;
+    const held = this.#of(sequence);
     if (this.#memory.hasStates) {
       const row = this.#checkpoints.take(true);
       if (row === undefined) return false;
-      this.#memory.saveStates(slot, row);
-      sequence.beforeDraft = { row, position };
+      this.#memory.saveStates(held.slot, row);
+      held.beforeDraft = { row, position: sequence.submitted };
     }
-    sequence.isDrafting = true;
+    held.isDrafting = true;
     return true;
   }
 
-  /** Ends a draft. `submitted` counts the right positions; if the rest was wrong, states are restored. */
-  endDraft(sequence: Sequence, isRight: boolean): void {
-    const { beforeDraft } = sequence;
-    if (beforeDraft && !isRight) {
-      this.#memory.restoreStates(beforeDraft.row, sequence.slot);
-      sequence.submitted = beforeDraft.position;
-    }
-    this.#dropDraft(sequence);
-    sequence.decoding = false; // The slot has a token of the draft; only the host knows the right one.
+  /**
+   * Ends a draft, after which the host feeds the next token: the slot has one of the draft.
+   *
+   * @param right submitted positions that are right; if others were wrong, the sequence goes back, with
+   *   states to where the draft began
+   */
+  endDraft(sequence: Sequence, right: number): void {
+    const held = this.#of(sequence);
+    const { beforeDraft } = held;
+    const isUndone = beforeDraft !== undefined && right < sequence.submitted;
+    if (isUndone) this.#memory.restoreStates(beforeDraft.row, held.slot);
+    sequence.feedFrom(isUndone ? beforeDraft.position : right);
+    this.#dropDraft(held);
   }
 
-  #dropDraft(sequence: Sequence): void {
-    if (sequence.beforeDraft) this.#checkpoints.give(sequence.beforeDraft.row);
-    sequence.beforeDraft = undefined;
-    sequence.isDrafting = false;
+  #dropDraft(held: Holding): void {
+    if (held.beforeDraft) this.#checkpoints.give(held.beforeDraft.row);
+    held.beforeDraft = undefined;
+    held.isDrafting = false;
   }
 
   /** Frees all memory of a sequence. Running commands may still use it, because later ones run after them. */
   release(sequence: Sequence): void {
-    this.#blocks.give(sequence.blocks);
-    this.#dropDraft(sequence);
-    for (const { row } of sequence.checkpoints) this.#checkpoints.give(row);
-    sequence.checkpoints = [];
-    sequence.lastCheckpoint = undefined;
-    sequence.answerCheckpoints = [];
-    sequence.blocks = [];
-    sequence.knownBlocks = 0;
-    sequence.submitted = 0;
-    sequence.decoding = false;
-    if (sequence.slot >= 0) this.#freeSlots.push(sequence.slot);
-    sequence.slot = -1;
+    const held = this.#held.get(sequence);
+    if (!held) return;
+    this.#blocks.give(held.blocks);
+    this.#dropDraft(held);
+    for (const { row } of held.checkpoints) this.#checkpoints.give(row);
+    this.#freeSlots.push(held.slot);
+    this.#held.delete(sequence);
+    sequence.hold(NO_MEMORY);
+    sequence.feedFrom(0);
   }
 }

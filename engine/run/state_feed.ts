@@ -121,7 +121,7 @@ export class StateFeed {
       if (state) rows.set(state, i * width);
       else if (before >= 0) waiting.missing++;
     }
-    if (waiting.missing > MOST_MISSING) sequence.isPrivate = true; // Others can read it better.
+    if (waiting.missing > MOST_MISSING) sequence.keepPrivate(); // Others can read it better.
     return rows;
   }
 }

@@ -40,6 +40,18 @@ export interface StepsOwner {
   end(sequence: Sequence, reason: SequenceEnd): void;
 }
 
+/** What the steps of a model need. */
+export interface StepsOptions {
+  readonly executor: StepExecutor;
+  readonly pool: SequencePool;
+  /** Most prompt tokens per step. */
+  readonly chunkSize: number;
+  readonly owner: StepsOwner;
+  readonly pace: PromptPace;
+  readonly drafts: Drafts;
+  readonly alarm: SubmitAlarm;
+}
+
 /** The steps of a model. */
 export class Steps {
   readonly #executor: StepExecutor;
@@ -56,16 +68,7 @@ export class Steps {
   /** When the last submit ended. */
   #ended = 0;
 
-  /** @param chunkSize most prompt tokens per step */
-  constructor(
-    executor: StepExecutor,
-    pool: SequencePool,
-    chunkSize: number,
-    owner: StepsOwner,
-    pace: PromptPace,
-    drafts: Drafts,
-    alarm: SubmitAlarm,
-  ) {
+  constructor({ executor, pool, chunkSize, owner, pace, drafts, alarm }: StepsOptions) {
     this.#executor = executor;
     this.#pool = pool;
     this.#plans = new PlanCache(executor.tileRows);
@@ -79,6 +82,13 @@ export class Steps {
   /** Has to be called before the first submit, while no other is under way. */
   begin(): void {
     this.#pace.begin();
+  }
+
+  /** Whether the host has to read the next token of a sequence before another step can be made. */
+  awaitsToken(sequence: Sequence): boolean {
+    const { decoding, underWay, request: { constraint } } = sequence;
+    if (!decoding || underWay === 0) return false;
+    return constraint !== undefined || this.#drafts.awaitsToken(sequence);
   }
 
   /** Plans and submits the next step, once or repeatedly; undefined where no sequence can run now. */
@@ -131,17 +141,18 @@ export class Steps {
     for (const chunk of chunks) {
       const { sequence, count, output } = chunk;
       chunk.end = sequence.submitted + count;
-      sequence.underWay++;
-      sequence.isPrivate ||= isTapped;
+      sequence.beginSubmit();
+      if (isTapped) sequence.keepPrivate();
       // Its mask could not be made, or it was cancelled.
       if (sequence.ended || sequence.isCancelled) continue;
       const stop = this.#pool.stop(sequence);
-      sequence.submitted += count * repeats;
-      if (output) sequence.decoding = true;
+      sequence.advance(count * repeats);
+      if (output) sequence.decode();
       const { submitted } = sequence;
       keeps.push(() => {
-        if (sequence.slot < 0) return;
-        if (submitted === stop && !sequence.isDrafting) this.#pool.checkpoint(sequence);
+        const { slot, isDrafting } = sequence.memory;
+        if (slot < 0) return;
+        if (submitted === stop && !isDrafting) this.#pool.checkpoint(sequence);
         this.#pool.publish(sequence);
       });
     }
@@ -245,7 +256,7 @@ export class Steps {
     } catch (error) {
       if (!(error instanceof TapError)) throw error;
       for (const { sequence } of submit.chunks) {
-        sequence.underWay--;
+        sequence.endSubmit();
         this.#owner.end(sequence, { error });
       }
       return;
@@ -262,7 +273,7 @@ export class Steps {
     const { tokens, logits } = sampled;
     const givers = chunks.filter(({ output }) => output);
     for (const { sequence, end = 0 } of chunks) {
-      sequence.underWay--;
+      sequence.endSubmit();
       // A sequence that was preempted reads its answer again, which is no part of its prompt.
       if (sequence.ended || sequence.generated > 0 || !sequence.request.progress) continue;
       this.#attempt(sequence, (request) => request.progress!(Math.min(end, sequence.promptLength)));
@@ -306,7 +317,7 @@ export class Steps {
     if (token === NO_TOKEN) {
       return this.#owner.end(sequence, { error: new NotFiniteError("logits") });
     }
-    sequence.tokens.push(token);
+    sequence.append(token);
     const goesOn = this.#attempt(sequence, (request) => request.accept(token, logits));
     if (goesOn === false) this.#owner.end(sequence, "stop");
     else if (this.#remaining(sequence) <= 0) {
@@ -318,10 +329,7 @@ export class Steps {
   #steer(sequence: Sequence): void {
     const { generated, request: { steering } } = sequence;
     if (!steering || sequence.underWay > 0 || generated < Math.max(1, steering.freeUntil)) return;
-    for (const token of this.#attempt(sequence, () => steering.interject()) ?? []) {
-      this.#take(sequence, token);
-      sequence.decoding = false;
-    }
+    this.#insert(sequence, this.#attempt(sequence, () => steering.interject()));
     this.#takeForced(sequence);
   }
 
@@ -333,9 +341,14 @@ export class Steps {
     const { constraint, wantsLogits } = sequence.request;
     if (!constraint || wantsLogits || sequence.ended) return;
     const most = this.#remaining(sequence);
-    for (const token of this.#attempt(sequence, () => constraint.forced(most)) ?? []) {
+    this.#insert(sequence, this.#attempt(sequence, () => constraint.forced(most)));
+  }
+
+  /** Takes tokens that the device has not sampled: they are fed from the host. */
+  #insert(sequence: Sequence, tokens: readonly number[] = []): void {
+    for (const token of tokens) {
       this.#take(sequence, token);
-      sequence.decoding = false;
+      sequence.feedFrom(sequence.submitted);
     }
   }
 

@@ -4,7 +4,7 @@
 import { detectAnswerFormat } from "../../../engine/chat/answers/detect.ts";
 import { chat, type ChatContext, chatPrompt } from "../../../engine/chat/chat.ts";
 import type { ChatEvent, ChatRequest } from "../../../engine/mod.ts";
-import type { Scheduler, Sequence } from "../../../engine/run/mod.ts";
+import { type Scheduler, Sequence } from "../../../engine/run/mod.ts";
 import type { SequenceRequest } from "../../../engine/run/sequence.ts";
 import { createChatTemplate, createTokenizer } from "../../../tokenizer/mod.ts";
 import { byteCharacters, bytePairs, kind, type Piece } from "../../tokenizer/vocabularies.ts";
@@ -74,7 +74,7 @@ export function scripted(
   const scheduler: Pick<Scheduler, "add"> = {
     add(request) {
       queueMicrotask(() => run(request));
-      return { aborted: false, tokens: [] } as unknown as Sequence;
+      return new Sequence(request);
     },
   };
   return {

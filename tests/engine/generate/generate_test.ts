@@ -153,7 +153,10 @@ Deno.test("an abort ends the stream without done, and frees the slot", async () 
 Deno.test("an abort and a reader that leaves take their sequences out of the scheduler", async () => {
   const sizes = { slots: 2, context: 4096, blocks: 300, chunkSize: 16 };
   const runner = new FakeRunner(sizes);
-  const scheduler = new Scheduler(runner, sizes.blocks, sizes.chunkSize);
+  const scheduler = new Scheduler(runner, {
+    cacheBlocks: sizes.blocks,
+    chunkSize: sizes.chunkSize,
+  });
   const context = { scheduler, tokenizer: model.tokenizer, contextLength: sizes.context };
   const abort = new AbortController();
   const streams = [1, 2, 3].map(() => generate(context, { prompt: "hello", signal: abort.signal }));

@@ -56,7 +56,7 @@ function sequencesOf(runner: StepRunner) {
     const sampling = resolveSampling({ temperature: 0 }, LIMITS.context, false);
     const sequence = new Sequence({ ...request, prompt, sampling });
     pool.takeCached(sequence);
-    runner.assignSlot(sequence.slot, sampling);
+    runner.assignSlot(sequence.memory.slot, sampling);
     return sequence;
   };
 }
@@ -120,8 +120,8 @@ for (const reference of [glm4Moe, qwen3Next, deepSeek2("absorbed"), miMo2]) {
     for (const [step, order] of [[0, 1], [1]].entries()) {
       const going = order.map((at) => copies[at]);
       for (const copy of going) {
-        copy.submitted = texts[copies.indexOf(copy)].length + step;
-        copy.tokens[copy.submitted] = DRAFT[step];
+        copy.feedFrom(texts[copies.indexOf(copy)].length + step);
+        copy.append(DRAFT[step]);
       }
       const steps = going.map((copy) => chunkOf(copy, 1));
       head.states.feed(steps);

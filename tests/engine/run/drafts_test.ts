@@ -65,7 +65,7 @@ for (const states of [{}, { stateCopies: 12 }]) {
         assertEquals(run.tokens, ByThrees.textOf(runner, prompts[i], 300));
       }
       if (surprise === Infinity) {
-        assert(runs.every(({ sequence }) => sequence.draftsAccepted > 50), "drafts came");
+        assert(runs.every(({ sequence }) => sequence.drafts.accepted > 50), "drafts came");
       }
     }
   });
@@ -90,7 +90,7 @@ Deno.test("a mask that cannot be made for a draft ends the draft, not the answer
   const run = add(scheduler, prompt, 200, () => ++constraint.place > 0, constraint);
   assertEquals(await run.ended, "length");
   assertEquals(run.tokens, ByThrees.textOf(runner, prompt, 200));
-  assert(run.sequence.draftsAccepted > 20, `${run.sequence.draftsAccepted}`);
+  assert(run.sequence.drafts.accepted > 20, `${run.sequence.drafts.accepted}`);
 });
 
 Deno.test("a sequence that ends while its draft is made ends alone", async () => {
@@ -131,7 +131,10 @@ Deno.test("a sequence ends at the token that ends it, within a draft too", async
 Deno.test("texts without repetitions take as many steps as without drafts", async () => {
   const sizes = { slots: 1, context: 1024, blocks: 40, chunkSize: 64 };
   const runner = new FakeRunner(sizes);
-  const scheduler = new Scheduler(runner, sizes.blocks, sizes.chunkSize);
+  const scheduler = new Scheduler(runner, {
+    cacheBlocks: sizes.blocks,
+    chunkSize: sizes.chunkSize,
+  });
   const prompt = promptOf(60);
   const run = add(scheduler, prompt, 300);
   await run.ended;

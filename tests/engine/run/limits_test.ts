@@ -76,7 +76,7 @@ for (const states of [{}, { stateCopies: 12 }]) {
       const { run } = addLimited(scheduler, prompt, count);
       assertEquals(await run.ended, "length");
       assertEquals(run.tokens, expected(prompt, count, (tokens) => runner.follow(tokens)));
-      assert(run.sequence.draftsAccepted > 10, "drafts came");
+      assert(run.sequence.drafts.accepted > 10, "drafts came");
       assert(runner.resampled > 0);
     }
   });

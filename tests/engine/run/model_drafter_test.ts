@@ -44,15 +44,8 @@ function start({ mistake = Infinity, vocabulary = 1024, ...options }: Options = 
     chunkSize: 64,
     vocabulary,
   });
-  const scheduler = new Scheduler(
-    runner,
-    blocks,
-    sizes.chunkSize,
-    undefined,
-    undefined,
-    undefined,
-    drafter,
-  );
+  const { chunkSize } = sizes;
+  const scheduler = new Scheduler(runner, { cacheBlocks: blocks, chunkSize, drafter });
   return { runner, smaller, scheduler };
 }
 
@@ -76,8 +69,8 @@ for (const states of [{}, { stateCopies: 16 }]) {
     const only = run(scheduler, prompt, 400);
     await check(only, prompt, 400);
     assert(runner.steps < 110, `${runner.steps} steps`);
-    const { drafted, draftsAccepted } = only.sequence;
-    assert(draftsAccepted > 280 && drafted === draftsAccepted, `${draftsAccepted} of ${drafted}`);
+    const { drafted, accepted } = only.sequence.drafts;
+    assert(accepted > 280 && drafted === accepted, `${accepted} of ${drafted}`);
   });
 
   Deno.test(`a draft model ${what} that errs changes no text`, async () => {
@@ -101,14 +94,16 @@ for (const states of [{}, { stateCopies: 16 }]) {
       const runs = prompts.map((prompt, i) => run(scheduler, prompt, 100 + 20 * i));
       const left = runs[3];
       left.sequence.request.accept = () => {
-        left.sequence.aborted = true;
+        left.sequence.abort();
         return true;
       };
       for (const [i, one] of runs.entries()) {
         if (one === left) assertEquals(await one.ended, "aborted");
         else await check(one, prompts[i], 100 + 20 * i);
       }
-      assert(runs.every(({ sequence }) => sequence === left.sequence || sequence.drafted > 0));
+      assert(
+        runs.every(({ sequence }) => sequence === left.sequence || sequence.drafts.drafted > 0),
+      );
       // All memory came back: as many can be drafted for as at first.
       const before = smaller.admissions;
       const again = prompts.slice(0, 4).map((prompt) => run(scheduler, prompt, 40));
@@ -134,7 +129,7 @@ for (const states of [{}, { stateCopies: 16 }]) {
       }
       await check(unmasked, free, 200);
       const least = mistake === 2 ? 20 : 100;
-      assert(runs.every(({ sequence }) => sequence.draftsAccepted > least), "drafts came");
+      assert(runs.every(({ sequence }) => sequence.drafts.accepted > least), "drafts came");
     }
   });
 }
@@ -149,8 +144,8 @@ Deno.test("sequences that are read beside others are drafted for, each as far as
   const plain = add(scheduler, promptOf(10, 5), 150, undefined, undefined, { draftTokens: 0 });
   for (const [i, one] of runs.entries()) await check(one, prompts[i], 150);
   await check(plain, promptOf(10, 5), 150);
-  assertEquals(plain.sequence.drafted, 0);
-  assert(runs.every(({ sequence }) => sequence.draftsAccepted > 50));
+  assertEquals(plain.sequence.drafts.drafted, 0);
+  assert(runs.every(({ sequence }) => sequence.drafts.accepted > 50));
 });
 
 Deno.test("a window, a cache or a vocabulary that is too small ends the drafts, not the answer", async () => {
@@ -183,15 +178,18 @@ Deno.test("drafts of a long text look at its last tokens alone", async () => {
       return Reflect.get(array, key);
     },
   });
-  Object.assign(target, { tokens, draftLength: new DraftLength(() => 0, 4), submitted: 2000 });
+  Object.assign(target, { tokens });
+  target.drafts.admit(new DraftLength(() => 0, 4));
+  target.advance(2000);
   for (let step = 0; step < 10; step++) {
     reads = 0;
     await drafter.prepare([target]);
     if (step > 1) assert(reads < 200, `${reads} reads in step ${step}`);
-    tokens.push(nextToken(target.tokens));
-    Object.assign(target, { submitted: tokens.length - 1, decoding: true });
+    target.append(nextToken(target.tokens));
+    target.feedFrom(target.tokens.length - 1);
+    target.decode();
   }
-  assertEquals(target.proposal?.tokens.length, 4);
+  assertEquals(target.drafts.proposal?.tokens.length, 4);
 });
 
 Deno.test("steps of a sequence without memory in the draft model do not wait", async () => {
@@ -236,11 +234,13 @@ Deno.test("a sequence without memory in the draft model is seldom looked at", as
     scans++;
     return Array.prototype.slice.apply(tokens, range);
   };
-  Object.assign(target, { draftLength: new DraftLength(() => 0, 4), submitted: 2000 });
+  target.drafts.admit(new DraftLength(() => 0, 4));
+  target.advance(2000);
   for (let step = 0; step < 1000; step++) {
     await drafter.prepare([target]);
-    tokens.push(nextToken([step]));
-    Object.assign(target, { submitted: tokens.length - 1, decoding: true });
+    target.append(nextToken([step]));
+    target.feedFrom(tokens.length - 1);
+    target.decode();
   }
   assert(scans < 20, `${scans} times in 1000 steps`);
 });

@@ -3,14 +3,17 @@
 import { PLAN_ROW, QUERY_TILE, STEP_SEGMENT } from "../../../kernels/mod.ts";
 import { PlanCache } from "../../../engine/run/plan_cache.ts";
 import { type Chunk, layOut } from "../../../engine/run/planner.ts";
-import { Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
+import { NO_MEMORY, Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
 import { assert, assertEquals } from "@std/assert";
 import { unpacked } from "../../records.ts";
 
 function chunkOf(slot: number, submitted: number, count: number, decoding = false): Chunk {
   const prompt = Array.from({ length: submitted + count }, (_, i) => 100 * slot + i);
   const request = { prompt, maxTokens: 9 } as unknown as SequenceRequest;
-  const sequence = Object.assign(new Sequence(request), { slot, submitted, decoding });
+  const sequence = new Sequence(request);
+  sequence.hold({ ...NO_MEMORY, slot });
+  sequence.feedFrom(submitted);
+  if (decoding) sequence.decode();
   return { sequence, count, output: true, draft: [] };
 }
 

@@ -22,7 +22,11 @@ Deno.test("a prompt is fed in pieces of a quarter of a second while another sequ
         return read();
       };
     };
-    const scheduler = new Scheduler(runner, 256, 256, new PromptPace(() => now));
+    const scheduler = new Scheduler(runner, {
+      cacheBlocks: 256,
+      chunkSize: 256,
+      pace: new PromptPace(() => now),
+    });
     const stream = add(scheduler, promptOf(300), 400, (count) => {
       if (count === 10) add(scheduler, promptOf(1500, 2), 4);
       return true;
@@ -70,8 +74,12 @@ Deno.test("texts to embed are fed in pieces of a quarter of a second while a seq
       now += plan.shape.rows * rowMilliseconds;
       return evaluate.call(runner, plan, output, isUnwanted);
     };
-    const clocks = [new PromptPace(() => now), new PromptPace(() => now)] as const;
-    const scheduler = new Scheduler(runner, 512, 256, ...clocks);
+    const scheduler = new Scheduler(runner, {
+      cacheBlocks: 512,
+      chunkSize: 256,
+      pace: new PromptPace(() => now),
+      evaluationPace: new PromptPace(() => now),
+    });
     const texts = Array.from({ length: 4 }, (_, index) => promptOf(120, index));
     const embed = () => scheduler.evaluate({ sequences: texts, output: "hidden", wanted: "last" });
     const alone = await embed();

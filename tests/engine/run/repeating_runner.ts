@@ -24,6 +24,9 @@ export class RepeatingRunner extends FakeRunner {
   static start(options: { stateCopies?: number; slots?: number; blocks?: number } = {}) {
     const sizes = { slots: 4, context: 1024, blocks: 130, chunkSize: 64, ...options };
     const runner = new RepeatingRunner(sizes);
-    return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunkSize) };
+    return {
+      runner,
+      scheduler: new Scheduler(runner, { cacheBlocks: sizes.blocks, chunkSize: sizes.chunkSize }),
+    };
   }
 }

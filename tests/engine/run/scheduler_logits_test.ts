@@ -60,7 +60,7 @@ Deno.test("one that goes away takes nothing from the others", async () => {
     addTold(scheduler, promptOf(50, 2), 60),
   ];
   await until(() => gone.tokens.length > 3);
-  gone.sequence.aborted = true;
+  gone.sequence.abort();
   assertEquals([await gone.ended, await kept.ended], ["aborted", "length"]);
   assertEquals(kept.tokens, continuation(promptOf(50, 2), 60));
   assertEquals(kept.likeliest, kept.tokens);

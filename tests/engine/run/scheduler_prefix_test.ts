@@ -48,7 +48,7 @@ Deno.test("what a running sequence has been fed is there for others", async () =
   const second = add(scheduler, [...prompt, ...first.tokens.slice(0, 17)], 40);
   const third = add(scheduler, [...prompt.slice(0, 50), 1], 40);
   await until(() => second.tokens.length > 3);
-  first.sequence.aborted = true;
+  first.sequence.abort();
   assertEquals(await first.ended, "aborted");
   assertEquals([await second.ended, await third.ended], ["length", "length"]);
   assertEquals([second.cachedTokens(), third.cachedTokens()], [96, 32]);
@@ -132,7 +132,7 @@ async function converse(stateCopies: number | undefined) {
       const prompt = [...beginning, ...promptOf(1 + random(20), random(4))].slice(0, context - 1);
       const abortAt = random(4) === 0 ? 1 + random(20) : Infinity;
       const run = add(scheduler, prompt, 1 + random(80), (count) => {
-        if (count === abortAt) run.sequence.aborted = true;
+        if (count === abortAt) run.sequence.abort();
         // Others go on from what was said so far.
         if (random(3) === 0) texts[random(3)] = [...prompt, ...run.tokens, ...promptOf(context)];
         return true;

@@ -29,14 +29,8 @@ export interface Run {
 export function start(options: Partial<FakeRunnerOptions> = {}, tiers?: BlockTiers) {
   const sizes = { slots: 4, context: 256, blocks: 20, chunkSize: 16, ...options };
   const runner = new FakeRunner(sizes);
-  const scheduler = new Scheduler(
-    runner,
-    sizes.blocks,
-    sizes.chunkSize,
-    undefined,
-    undefined,
-    tiers,
-  );
+  const { blocks: cacheBlocks, chunkSize } = sizes;
+  const scheduler = new Scheduler(runner, { cacheBlocks, chunkSize, tiers });
   return { runner, scheduler };
 }
 

@@ -27,7 +27,7 @@ function sequenceOf(length: number): Sequence {
 function fed(pool: SequencePool, length: number): Sequence {
   const sequence = sequenceOf(length);
   assert(pool.take(sequence, length));
-  sequence.submitted = length;
+  sequence.advance(length);
   return sequence;
 }
 
@@ -36,10 +36,10 @@ Deno.test("a fork shares whole blocks and has its own copy of the last one", () 
   const trunk = fed(pool, 70); // blocks of 32: two whole ones and six positions
   const fork = sequenceOf(80);
   assert(pool.fork(trunk, fork));
-  assertEquals(fork.blocks.slice(0, 2), trunk.blocks.slice(0, 2));
-  assert(fork.blocks[2] !== trunk.blocks[2]);
+  assertEquals(fork.memory.blocks.slice(0, 2), trunk.memory.blocks.slice(0, 2));
+  assert(fork.memory.blocks[2] !== trunk.memory.blocks[2]);
   assertEquals(fork.submitted, 70);
-  assert(fork.slot !== trunk.slot);
+  assert(fork.memory.slot !== trunk.memory.slot);
 });
 
 Deno.test("shared blocks are free once nobody has them", () => {
@@ -61,17 +61,17 @@ Deno.test("a fork that finds no slot or no block changes nothing", () => {
   const trunk = fed(tight.pool, 40);
   const fork = sequenceOf(40);
   assert(!tight.pool.fork(trunk, fork));
-  assertEquals([fork.slot, fork.blocks, fork.submitted], [-1, [], 0]);
+  assertEquals([fork.memory.slot, fork.memory.blocks, fork.submitted], [-1, [], 0]);
 });
 
 Deno.test("truncate() keeps what it can: positions, whole shared blocks, or nothing", () => {
   const { pool } = start();
   const alone = fed(pool, 70);
   assertEquals(pool.truncate(alone, 40), 40);
-  assertEquals(alone.blocks.length, 2);
+  assertEquals(alone.memory.blocks.length, 2);
   assertEquals(pool.truncate(alone, 60), 40, "there is no more than was fed");
   const fork = sequenceOf(64);
-  alone.submitted = 64;
+  alone.feedFrom(64);
   assert(pool.fork(alone, fork));
   assertEquals(pool.truncate(fork, 40), 32, "its second block is shared");
 });
@@ -80,11 +80,11 @@ Deno.test("truncate() of a model with states goes back to the last copy of them,
   const { pool } = start({ stateCopies: 4 });
   const sequence = fed(pool, 40);
   assertEquals(pool.truncate(sequence, 35), 0, "no states were kept");
-  assertEquals(sequence.blocks, []);
+  assertEquals(sequence.memory.blocks, []);
   assert(pool.grow(sequence, 70));
-  sequence.submitted = 32;
+  sequence.feedFrom(32);
   pool.checkpoint(sequence);
-  sequence.submitted = 40;
+  sequence.feedFrom(40);
   pool.publish(sequence);
   assertEquals(pool.truncate(sequence, 35), 32);
 });
@@ -95,12 +95,12 @@ Deno.test("truncate() writes to no block that others may find", () => {
   pool.publish(sequence);
   assertEquals(pool.truncate(sequence, 66), 66, "the third block is not full");
   assertEquals(pool.truncate(sequence, 40), 32, "the second one is known");
-  assertEquals(sequence.knownBlocks, 1);
+  assertEquals(sequence.memory.knownBlocks, 1);
   const other = sequenceOf(70);
   assert(pool.takeCached(other));
   assertEquals(other.submitted, 64, "what was cut off is still there");
   assert(pool.grow(sequence, 40));
-  assert(!other.blocks.includes(sequence.blocks[1]));
+  assert(!other.memory.blocks.includes(sequence.memory.blocks[1]));
 });
 
 Deno.test("a block that a fork has after others becomes known when the fork is gone", () => {
@@ -110,11 +110,15 @@ Deno.test("a block that a fork has after others becomes known when the fork is g
   assert(pool.fork(second, fork));
   pool.publish(first);
   pool.publish(second);
-  assertEquals(second.blocks.slice(0, 2), first.blocks, "the same tokens, in the same blocks");
-  assertEquals([second.knownBlocks, fork.knownBlocks], [2, 0]);
+  assertEquals(
+    second.memory.blocks.slice(0, 2),
+    first.memory.blocks,
+    "the same tokens, in the same blocks",
+  );
+  assertEquals([second.memory.knownBlocks, fork.memory.knownBlocks], [2, 0]);
   pool.release(fork);
   pool.publish(second);
-  assertEquals(second.knownBlocks, 3);
+  assertEquals(second.memory.knownBlocks, 3);
   for (const sequence of [first, second]) pool.release(sequence);
   assertEquals(pool.blockCounts, { free: 9, idle: 3, used: 0 });
 });
@@ -130,19 +134,24 @@ Deno.test("whatever sequences do, all blocks are accounted for and hold what the
   const feed = (sequence: Sequence, count: number) => {
     for (let i = 0; i < count && sequence.submitted < sequence.tokens.length; i++) {
       const { submitted: position, tokens } = sequence;
-      const block = sequence.blocks[Math.floor(position / 32)];
-      const owners = live.filter((other) => other.blocks.includes(block));
+      const block = sequence.memory.blocks[Math.floor(position / 32)];
+      const owners = live.filter((other) => other.memory.blocks.includes(block));
       assertEquals(owners.length, 1, "nobody writes to a block of two");
-      assert(sequence.knownBlocks <= position / 32, "nobody writes to a known block");
+      assert(sequence.memory.knownBlocks <= position / 32, "nobody writes to a known block");
       memory[block][position % 32] = tokens[position];
-      sequence.submitted++;
+      sequence.advance(1);
     }
     pool.publish(sequence);
   };
   const actions = [
     () => {
       const sequence = sequenceOf(1 + random(200));
-      if (random(2) === 0) sequence.tokens.fill(1000 + random(3), random(sequence.tokens.length));
+      if (random(2) === 0) {
+        const { length } = sequence.tokens;
+        const [other, kept] = [1000 + random(3), random(length)];
+        sequence.truncate(kept);
+        sequence.append(...Array.from({ length: length - kept }, () => other));
+      }
       if (!pool.takeCached(sequence)) return;
       found += sequence.submitted;
       live.push(sequence);
@@ -152,8 +161,9 @@ Deno.test("whatever sequences do, all blocks are accounted for and hold what the
     (sequence: Sequence) => {
       const fork = sequenceOf(0);
       if (!pool.fork(sequence, fork)) return;
-      fork.tokens.push(...sequence.tokens.slice(0, fork.submitted), random(3), 1, 2, 3);
-      const [from, to] = [sequence, fork].map(({ blocks }) => blocks[fork.submitted >> 5]);
+      fork.append(...sequence.tokens.slice(0, fork.submitted), random(3), 1, 2, 3);
+      const at = fork.submitted >> 5;
+      const [from, to] = [sequence, fork].map(({ memory }) => memory.blocks[at]);
       if (fork.submitted % 32 > 0) memory[to] = [...memory[from]];
       live.push(fork);
       if (!pool.grow(fork, fork.tokens.length)) {
@@ -177,8 +187,8 @@ Deno.test("whatever sequences do, all blocks are accounted for and hold what the
     if (action === 0 || live.length > 0) actions[action](live[random(live.length)]);
     const { free, idle, used } = pool.blockCounts;
     assertEquals(free + idle + used, blocks);
-    assertEquals(used, new Set(live.flatMap((sequence) => sequence.blocks)).size);
-    for (const { tokens, submitted, blocks } of live) {
+    assertEquals(used, new Set(live.flatMap((sequence) => sequence.memory.blocks)).size);
+    for (const { tokens, submitted, memory: { blocks } } of live) {
       const held = tokens.map((_, i) => memory[blocks[i >> 5]]?.[i & 31]).slice(0, submitted);
       assertEquals(held, tokens.slice(0, submitted));
     }

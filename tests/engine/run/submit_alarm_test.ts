@@ -63,8 +63,7 @@ class SlowDevice {
       return Promise.resolve();
     };
     const alarm = new SubmitAlarm({ now: () => this.now, sleep });
-    const missing = [undefined, undefined, undefined, undefined] as const;
-    this.scheduler = new Scheduler(runner, 512, 64, ...missing, alarm);
+    this.scheduler = new Scheduler(runner, { cacheBlocks: 512, chunkSize: 64, alarm });
   }
 
   /** Runs while the host's clock is this one. */
@@ -154,7 +153,7 @@ Deno.test("after an abort while the host sleeps, nothing more is submitted", asy
     device.onSleep = (timer) => {
       if (timer !== 20) return;
       submits = device.submits.length;
-      run.sequence.aborted = true;
+      run.sequence.abort();
     };
     assertEquals(await run.ended, "aborted");
     await device.scheduler.close();

@@ -14,7 +14,7 @@ import {
   tokensOf,
 } from "../../../engine/prompt/prompt_images.ts";
 import { encodePrompt, type Prompt } from "../../../engine/prompt/prompt.ts";
-import { Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
+import { NO_MEMORY, Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
 import { IMAGE_TOKEN, PLAN_ROW, QUERY_TILE } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { tinyPath } from "../harness.ts";
@@ -32,7 +32,10 @@ const PROMPT: PromptItem[] = [5, 6, grid, 7, plain, 8];
 
 function sequenceOf(prompt: PromptItem[], submitted = 0): Sequence {
   const request = { prompt, maxTokens: 9 } as unknown as SequenceRequest;
-  return Object.assign(new Sequence(request), { slot: 1, submitted });
+  const sequence = new Sequence(request);
+  sequence.hold({ ...NO_MEMORY, slot: 1 });
+  sequence.feedFrom(submitted);
+  return sequence;
 }
 
 Deno.test("rows of images take positions, and no token of a vocabulary", () => {
@@ -113,7 +116,8 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
 });
 
 Deno.test("layOut() tells decoding rows their M-RoPE delta", () => {
-  const sequence = Object.assign(sequenceOf(PROMPT, 14), { decoding: true });
+  const sequence = sequenceOf(PROMPT, 14);
+  sequence.decode();
   const { rows, shape } = layOut([{ sequence, count: 1, output: true, draft: [] }], 4);
   assertEquals(unpacked(PLAN_ROW, rows), [
     { token: 0, position: 0, slot: 1, inSlot: 1, timeDelta: 3, heightDelta: 3, widthDelta: 3 },
