@@ -89,8 +89,7 @@ export function assemble(options: AssembleOptions): ServerParts {
   const blocks = new BlockCache(settings, log.warn);
   const manager = createManager(options, store, remote, blocks);
   const responses = createResponseStore(options);
-  const { count, bytes, age } = settings.responses;
-  const keepsAny = Math.min(count, bytes, age) > 0;
+  const keepsAny = responses && Math.min(...Object.values(responses.bounds)) > 0;
   const app = createApp({
     store,
     manager,
@@ -101,10 +100,10 @@ export function assemble(options: AssembleOptions): ServerParts {
     origins: settings.origins,
     maxQueue: settings.maxQueue,
     anthropicExact: settings.anthropicExact,
-    enforcesThinkingBudget: settings.enforcesThinkingBudget,
+    enforcesThinkingBudget: settings.thinkingBudget === "enforce",
     hasCloud: settings.cloudHost !== undefined,
     hosts: settings.hosts,
-    ...(responses && keepsAny && { responses }),
+    ...(keepsAny && { responses }),
     ...port,
     ...(port && { ownNames: [...port.ownNames, settings.host.hostname] }),
     // Requests of this process itself need no key.
@@ -158,7 +157,8 @@ function createManager(
 }
 
 function createResponseStore({ settings, log }: AssembleOptions): ResponseStore | undefined {
-  const { cache, responses: bounds } = settings;
+  const { cache, responseCount: count, responseBytes: bytes, responseAge: age } = settings;
   if (cache === undefined) return undefined;
-  return new ResponseStore({ folder: join(cache, "responses"), warn: log.warn, ...bounds });
+  const folder = join(cache, "responses");
+  return new ResponseStore({ folder, warn: log.warn, count, bytes, age });
 }

@@ -9,7 +9,6 @@
 
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
-import type { ResponseBounds } from "../settings/settings.ts";
 import { entriesOf, readIfThere, removeIfThere } from "../../engine/mod.ts";
 
 /** 12 digits of the time in milliseconds, and 144 random bits, which cannot be guessed. */
@@ -28,6 +27,15 @@ const SKEW = 60_000;
 const LINE_BYTES = 65;
 /** Bytes before the content: two such lines. */
 const HEAD_BYTES = 2 * LINE_BYTES;
+
+/** How many answers of /v1/responses are kept. */
+export interface ResponseBounds {
+  count: number;
+  /** Of all files. */
+  bytes: number;
+  /** In milliseconds. */
+  age: number;
+}
 
 /** The options of a store of responses. */
 export interface ResponseStoreOptions extends ResponseBounds {

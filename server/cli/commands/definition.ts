@@ -3,7 +3,7 @@
 
 import { type Command, InvalidArgumentError } from "../../dependencies.ts";
 import type { CliDependencies } from "../dependencies.ts";
-import { VARIABLES } from "../../settings/environment.ts";
+import { READERS, type Setting, VARIABLES } from "../../settings/environment.ts";
 
 /** The arguments of a definition. */
 export interface Definition {
@@ -55,6 +55,12 @@ export function toThink(text: string): boolean | string {
 
 const width = Math.max(...VARIABLES.map(({ name }) => name.length));
 
-/** Names and what they do, a line each. */
+function lineOf({ name, help, default: value, standard = value }: Setting): string {
+  return `  ${name.padEnd(width)}  ${help}${standard ? ` (${standard})` : ""}`;
+}
+
+/** Names and what they do, a line each, by what reads them. */
 export const environmentHelp = "\nEnvironment variables, with their defaults:\n" +
-  VARIABLES.map(({ name, effect }) => `  ${name.padEnd(width)}  ${effect}`).join("\n");
+  Object.entries(READERS).map(([name, who]) =>
+    `\nFor ${who}:\n${VARIABLES.filter(({ reader }) => reader === name).map(lineOf).join("\n")}`
+  ).join("\n");

@@ -15,6 +15,7 @@ import {
   systemKeyboard,
 } from "../repl/mod.ts";
 import { messageOf } from "../../log.ts";
+import { readValues } from "../../settings/environment.ts";
 import type { Terminal } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";
@@ -95,9 +96,9 @@ async function openSession(
 
 /** The history of inputs. If its file cannot be read, the conversation works without it. */
 async function openHistory({ environment, terminal }: CliDependencies): Promise<History> {
-  const { OLLAMA_NOHISTORY = "", HOME, USERPROFILE } = environment;
+  const { HOME, USERPROFILE } = environment;
   const home = HOME || USERPROFILE;
-  const isOff = !/^(?:|0|f|false)$/i.test(OLLAMA_NOHISTORY);
+  const isOff = readValues(environment).noHistory;
   if (isOff || !home) return new History(undefined, [], !isOff);
   try {
     return await History.load(join(home, ".quern", "history"));

@@ -10,7 +10,7 @@ import {
   type ProvedModel,
 } from "../../../engine/mod.ts";
 import { messageOf } from "../../log.ts";
-import { type Environment, readVariable } from "../../settings/environment.ts";
+import { type Environment, readValues } from "../../settings/environment.ts";
 import type { Host } from "../setup/host.ts";
 import { formatDuration } from "../terminal/mod.ts";
 import { driverVersion } from "./driver.ts";
@@ -81,7 +81,7 @@ async function cpuFinding(
   { description }: DeviceProfile,
   { host, environment }: Place,
 ): Promise<Finding> {
-  const isWanted = readVariable(environment, "QUERN_DEVICE").toLowerCase() === "cpu";
+  const isWanted = readValues(environment).device === "cpu";
   const todo = isWanted ? undefined : await adviseUnusedGpu(host, environment);
   const text = `${description}: ${reason}`;
   return todo ? { mark: "warning", subject: "device", text, todo } : ok("device", text);

@@ -3,7 +3,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { main } from "../../../server/cli/main.ts";
 import { parseDuration } from "../../../server/settings/quantities.ts";
-import { faultsOf, VARIABLES } from "../../../server/settings/environment.ts";
+import { faultsOf, READERS, VARIABLES } from "../../../server/settings/environment.ts";
 import { clientUrl, isLoopback, parseHost } from "../../../server/network/host.ts";
 import { readSettings } from "../../../server/settings/settings.ts";
 import { systemDependencies } from "../../../server/cli/wiring.ts";
@@ -93,10 +93,13 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     keepAlive: 300_000,
     loadTimeout: 300_000,
     maxLoaded: 0,
+    device: "auto",
     gpuOverhead: 0,
     isolation: "auto",
     cache: "/home/me/.cache/quern",
-    responses: { count: 1000, bytes: 512 * 2 ** 20, age: 30 * 24 * 3_600_000 },
+    responseCount: 1000,
+    responseBytes: 512 * 2 ** 20,
+    responseAge: 30 * 24 * 3_600_000,
     keepUnused: false,
     noBox: false,
     noTuning: false,
@@ -108,9 +111,10 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     remotes: [],
     debug: false,
     anthropicExact: false,
-    enforcesThinkingBudget: false,
+    thinkingBudget: "ignore",
     logFormat: "plain",
     shutdownTimeout: 5000,
+    noHistory: false,
   });
   const set = readSettings({
     QUERN_MODELS: " '/models' ",
@@ -142,6 +146,17 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     QUERN_THINKING_BUDGET: "Enforce",
     QUERN_LOG: "JSON",
     QUERN_SHUTDOWN_TIMEOUT: "30s",
+    QUERN_DEVICE: "CPU",
+    QUERN_THREADS: "3",
+    OLLAMA_NOHISTORY: "1",
+    QUERN_CACHE_RAM: "0",
+    QUERN_CACHE_DISK: "/disk:1GiB",
+    OLLAMA_KV_CACHE_TYPE: "q8_0/q4_0",
+    QUERN_CLOUD_HOST: "https://ollama.com",
+    QUERN_CLOUD_KEY: "key",
+    QUERN_CLOUD_API: "OpenAI",
+    QUERN_GPU: "radeon",
+    NO_COLOR: "1",
   });
   assertEquals(set, {
     models: "/models",
@@ -153,7 +168,9 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     gpuMemory: 8e9,
     isolation: "process",
     cache: "/cache",
-    responses: { count: 0, bytes: 2 ** 30, age: Infinity },
+    responseCount: 0,
+    responseBytes: 2 ** 30,
+    responseAge: Infinity,
     keepUnused: true,
     noBox: true,
     noTuning: true,
@@ -167,9 +184,20 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     debug: true,
     apiKey: "secret",
     anthropicExact: true,
-    enforcesThinkingBudget: true,
+    thinkingBudget: "enforce",
     logFormat: "json",
     shutdownTimeout: 30_000,
+    device: "cpu",
+    threads: 3,
+    noHistory: true,
+    cacheMemory: 0,
+    cacheDisk: { folder: "/disk", bytes: 2 ** 30 },
+    cacheTypes: { keys: "q8_0", values: "q4_0" },
+    cloudHost: "https://ollama.com",
+    cloudKey: "key",
+    cloudApi: "openai",
+    gpu: "radeon",
+    noColor: "1",
   });
   const odd = {
     HOME: "/h",
@@ -234,16 +262,37 @@ Deno.test("commands refuse values that cannot be read, all of them at once", asy
   }
 });
 
-Deno.test("docs/settings.md, quern help and serve --help name all variables, and the page no others", async () => {
-  const names = VARIABLES.map(({ name }) => name);
+Deno.test("every setting is read: none has a variable that another one has", () => {
+  assertEquals(new Set(VARIABLES.map(({ name }) => name)).size, VARIABLES.length);
+  for (const { name, kind, default: value } of VARIABLES) {
+    if (value !== undefined) assertEquals(typeof kind.read(value) !== "undefined", true, name);
+  }
+});
+
+Deno.test("docs/settings.md has a row of each setting, as the table has it", async () => {
   const page = await Deno.readTextFile(new URL("../../../docs/settings.md", import.meta.url));
   const table = page.slice(page.indexOf("| variable "));
-  const rows = table.slice(0, table.indexOf("\n\n")).split("\n").slice(2);
-  const told = rows.flatMap((row) => row.split("|")[1]!.match(/\w+/g)!);
-  assertEquals(told.toSorted(), names.toSorted());
+  const rows = table.slice(0, table.indexOf("\n\n")).split("\n").slice(2)
+    .map((row) => row.split("|").slice(1, -1).map((cell) => cell.trim()));
+  const expected = VARIABLES.map(({ name, default: value, standard = value, ...setting }) => {
+    const { help, more, reader } = setting;
+    return [`\`${name}\``, standard ?? "", reader, more ? `${help}; ${more}` : help];
+  });
+  assertEquals(rows, expected);
+  for (const [reader, who] of Object.entries(READERS)) {
+    assertStringIncludes(page.replaceAll(/\s+/g, " "), `\`${reader}\`: ${who}`);
+  }
+});
+
+Deno.test("quern help and serve --help have a line of each setting, of at most 80 columns", async () => {
   for (const args of [["help"], ["--help"], ["serve", "--help"]]) {
     const terminal = new FakeTerminal();
     await main(args, { ...systemDependencies(), terminal });
-    for (const name of names) assertStringIncludes(terminal.output, `\n  ${name} `);
+    const lines = terminal.output.split("\n");
+    for (const { name, help } of VARIABLES) {
+      const line = lines.find((line) => line.startsWith(`  ${name} `)) ?? "";
+      assertStringIncludes(line, help);
+      assertEquals(line.length <= 80, true, line);
+    }
   }
 });
