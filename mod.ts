@@ -33,6 +33,21 @@
  * }
  * ```
  *
+ * @example Run a model from memory, which needs no files: Deno, Node and browsers can
+ * ```ts
+ * import { filesInMemory, loadModel } from "@quern/quern";
+ *
+ * const [address] = Deno.args;
+ * if (address) {
+ *   const bytes = await (await fetch(address)).bytes();
+ *   const files = filesInMemory({ "model.gguf": bytes });
+ *   await using model = await loadModel("model.gguf", { files, contextLength: 256 });
+ *   for await (const event of model.chat({ messages: [{ role: "user", content: "Hello!" }] })) {
+ *     if (event.type === "text") console.log(event.text);
+ *   }
+ * }
+ * ```
+ *
  * @module
  */
 
@@ -47,10 +62,12 @@ export {
   DeviceFailedError,
   DeviceLostError,
   EngineError,
+  filesInMemory,
   GgufError,
   GpuError,
   GpuMemoryError,
   GrammarError,
+  HostError,
   ImageError,
   inspectModel,
   JsonNumber,
@@ -80,6 +97,8 @@ export type {
   BlockStore,
   BlockStoreOptions,
   BlockViewer,
+  ByteSource,
+  ByteSources,
   CacheType,
   CacheTypes,
   ChatEvent,

@@ -1,17 +1,9 @@
 // Cooperative work on a thread: pauses that let the event loop run, time slices for long work,
 // waits that end early when a signal is aborted, and runs that many callers share.
 
-/** Lets messages and timers run. A timer of 0 ms would take a millisecond or more. */
-export function nextTask(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => {
-    port1.close();
-    resolve();
-  };
-  port2.postMessage(undefined);
-  return promise;
-}
+import { nextTask } from "../host/mod.ts";
+
+export { nextTask };
 
 /** Milliseconds after which work pauses. Several such works share the thread. */
 const SLICE_MILLISECONDS = 8;

@@ -54,6 +54,7 @@ export {
   type StoredBlock,
   type SystemMemory,
 } from "./block_store/mod.ts";
+export { type ByteSource, type ByteSources, filesInMemory } from "./gguf/mod.ts";
 export { BOX_MODEL } from "./box/mod.ts";
 export { continuesFinalMessage } from "./chat/mod.ts";
 export * from "./create/mod.ts";

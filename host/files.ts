@@ -69,6 +69,24 @@ export function hasWorkers(): boolean {
   return runtime() !== undefined;
 }
 
+/** Lets messages and timers run. A timer of 0 ms would take a millisecond or more. */
+export function nextTask(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    resolve();
+  };
+  port2.postMessage(undefined);
+  return promise;
+}
+
+/** Lets what is due run, as Deno and Node do it fastest. */
+export function nextTurn(): Promise<void> {
+  if (!("setImmediate" in globalThis)) return nextTask();
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** The version of Deno; undefined elsewhere. */
 export function denoVersion(): string | undefined {
   return runtime()?.version.deno;

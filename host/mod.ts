@@ -18,6 +18,8 @@ export {
   isSystemError,
   join,
   makeWorker,
+  nextTask,
+  nextTurn,
   type OperatingSystem,
   operatingSystem,
   pathOf,

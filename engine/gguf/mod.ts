@@ -29,5 +29,5 @@ export {
   type WritableValue,
   writeGguf,
 } from "./writer.ts";
-export { fill } from "./byte_source.ts";
+export { filesInMemory, fill } from "./byte_source.ts";
 export { localFiles } from "./local_files.ts";

@@ -40,7 +40,7 @@ export class ModelContents {
       ...adapters.map(({ path }) => path),
       ...(projector === undefined ? [] : [projector]),
     ];
-    const files = await Promise.all(paths.map(lookAt));
+    const files = await Promise.all(paths.map((path) => lookAt(path, gguf.files)));
     return new ModelContents(files, digests === undefined ? undefined : new DigestFiles(digests));
   }
 

@@ -99,7 +99,8 @@ export async function buildRunner(
   const reader = resources.use(await openTensors(gguf));
   const adapters: Adapter[] = [];
   for (const { path, scale = 1 } of options.adapters ?? []) {
-    adapters.push(resources.use(await Adapter.open(path, { scale, architecture, openTensors })));
+    const opening = Adapter.open(path, { scale, architecture, files: gguf.files, openTensors });
+    adapters.push(resources.use(await opening));
   }
   const weights = new WeightLoader(placement, gguf, reader, { ...options, adapters });
   const model = new ModelBuilder(network, weights, config, options);

@@ -3,7 +3,7 @@
 
 import { sha256 } from "../../host/mod.ts";
 import { nextTask } from "../async.ts";
-import { fill, localFiles } from "../gguf/mod.ts";
+import { type ByteSources, fill, localFiles } from "../gguf/mod.ts";
 
 /** Bytes that are hashed at a time: about a millisecond. */
 const PIECE = 2 ** 20;
@@ -26,6 +26,8 @@ export interface KeptDigests {
 /** A file as it was when it was looked at. */
 export interface LookedAt {
   readonly path: string;
+  /** What opens it. */
+  readonly files: ByteSources;
   /** In bytes. */
   readonly size: number;
   /** What the system tells of it; undefined where that is nothing. */
@@ -33,9 +35,9 @@ export interface LookedAt {
 }
 
 /** Looks at a file, so that its digest is that of what was there. */
-export async function lookAt(path: string): Promise<LookedAt> {
-  using file = await localFiles.open(path);
-  return { path, size: file.size, stamp: file.stamp };
+export async function lookAt(path: string, files: ByteSources = localFiles): Promise<LookedAt> {
+  using file = await files.open(path);
+  return { path, files, size: file.size, stamp: file.stamp };
 }
 
 /**
@@ -45,13 +47,13 @@ export async function lookAt(path: string): Promise<LookedAt> {
  * @returns undefined if the file has changed since it was looked at, or the model was closed
  */
 export async function digestOf(
-  { path, stamp }: LookedAt,
+  { path, files, stamp }: LookedAt,
   kept?: KeptDigests,
   model?: BesideModel,
 ): Promise<string | undefined> {
   const known = stamp === undefined ? undefined : await kept?.get(stamp);
   if (known !== undefined) return known;
-  using file = await localFiles.open(path);
+  using file = await files.open(path);
   if (file.stamp !== stamp) return undefined;
   const hash = sha256();
   const piece = new Uint8Array(PIECE);
@@ -61,7 +63,7 @@ export async function digestOf(
     hash.update(piece.subarray(0, fill(file, at, piece)));
   }
   // Content that changed meanwhile, or just before, has no digest that could be kept.
-  const after = await lookAt(path);
+  const after = await lookAt(path, files);
   if (after.stamp !== stamp) return undefined;
   const digest = hash.digest("hex");
   if (stamp !== undefined && file.isSettled) await kept?.put(stamp, digest);

@@ -49,7 +49,7 @@ export async function loadDraftModel(
   { slots, context, chunkSize, cacheTypes, cacheBlocks }: DraftedModel,
   options: Pick<BuildOptions, "exact" | "onProgress" | "signal" | "openTensors">,
 ): Promise<LoadedDrafter> {
-  const draft = viewAsDecoder(await readGguf(path));
+  const draft = viewAsDecoder(await readGguf(path, gguf.files));
   const metadata = new MetadataReader(draft);
   const architecture = metadata.string("general.architecture");
   if (architectureOf(architecture).isEncoder) {

@@ -2,7 +2,13 @@
 
 import { createTokenizer, type Tokenizer } from "../../tokenizer/mod.ts";
 import { detectAnswerFormat } from "../chat/mod.ts";
-import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "../gguf/mod.ts";
+import {
+  type ByteSources,
+  fileTypeName,
+  type GgufFile,
+  MetadataReader,
+  readGguf,
+} from "../gguf/mod.ts";
 import { architectures } from "../models/registry.ts";
 import { findFillInMiddleTokens } from "../prompt/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types/mod.ts";
@@ -17,20 +23,28 @@ const LONGEST_TEMPLATE = 1 << 20;
 /**
  * Reads the header of a model's file.
  *
- * @param options projector: path of the file with the image encoder, if that is a file of its own
+ * @param options projector: path of the file with the image encoder, if that is a file of its own;
+ *   files: what opens the paths, by default this machine
  * @throws {GgufError} if a header is malformed
  */
 export async function inspectModel(
   path: string | URL,
-  { projector }: Pick<LoadOptions, "projector"> = {},
+  { projector, files }: Pick<LoadOptions, "projector"> & { files?: ByteSources } = {},
 ): Promise<ModelInfo> {
-  const gguf = await readGguf(path);
-  return describeModel(gguf, projector === undefined ? gguf : await readGguf(projector));
+  const gguf = await readGguf(path, files);
+  return describeModel(gguf, projector === undefined ? gguf : await readGguf(projector, files));
 }
 
-/** Loads a vocabulary without any device. Errors: GgufError, TokenizerError. */
-export async function loadTokenizer(path: string | URL): Promise<Tokenizer> {
-  return createTokenizer(viewAsDecoder(await readGguf(path)).metadata);
+/**
+ * Loads a vocabulary without any device. Errors: GgufError, TokenizerError.
+ *
+ * @param options files: what opens the path, by default this machine
+ */
+export async function loadTokenizer(
+  path: string | URL,
+  { files }: { files?: ByteSources } = {},
+): Promise<Tokenizer> {
+  return createTokenizer(viewAsDecoder(await readGguf(path, files)).metadata);
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 import { pollCancellation } from "../cancellation.ts";
 import { detectAnswerFormat, renderChat } from "../chat/mod.ts";
 import { type DeviceFailedError, NotFiniteError } from "../errors.ts";
-import { type GgufFile, readGguf } from "../gguf/mod.ts";
+import { type ByteSources, type GgufFile, readGguf } from "../gguf/mod.ts";
 import {
   assemble,
   type Assembly,
@@ -104,12 +104,17 @@ export interface LocalLoadOptions extends LoadOptions {
   device?: DeviceOptions;
   /** The device of the layers beyond `gpuLayers`. Default: the CPU. */
   beside?: DeviceOptions;
+  /**
+   * What opens the files of the model and of its options: {@linkcode filesInMemory}, or any other source
+   * of bytes. Default: this machine.
+   */
+  files?: ByteSources;
 }
 
 /**
  * Loads a GGUF model into the memory of a device.
  *
- * @param path a file path or a file: URL
+ * @param path a file path or a file: URL, or a name of `files`
  * @throws GgufError, UnsupportedModelError, TokenizerError, GpuError, GpuMemoryError; the signal's
  *   reason
  */
@@ -131,7 +136,7 @@ export async function openAndProve(
   path: string | URL,
   options: LocalLoadOptions,
 ): Promise<{ gguf: GgufFile; model: LocalModel; refusal?: DeviceRefusal }> {
-  const gguf = viewAsDecoder(await readGguf(path));
+  const gguf = viewAsDecoder(await readGguf(path, options.files));
   const model = await open(gguf, options);
   try {
     const faults = await model.faults();

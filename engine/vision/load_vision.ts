@@ -50,7 +50,7 @@ export async function findEncoder(
       `Cannot read images with "${projector}": "${gguf.path}" reads text alone; load it without a projector`,
     );
   }
-  const file = projector === undefined ? gguf : await readGguf(projector);
+  const file = projector === undefined ? gguf : await readGguf(projector, gguf.files);
   return { ...readVisionOf(gguf, file, limits), file };
 }
 

@@ -4,6 +4,7 @@
 import { type Device, type Matrix, quantFormat } from "../../kernels/mod.ts";
 import { AdapterError } from "../errors.ts";
 import {
+  type ByteSources,
   type GgufFile,
   MetadataReader,
   readGguf,
@@ -26,6 +27,8 @@ export interface AdapterOptions {
   scale: number;
   /** Architecture of the model. */
   architecture: string;
+  /** What opens it. Default: this machine. */
+  files?: ByteSources;
   openTensors: (gguf: GgufFile) => Promise<TensorBytes>;
 }
 
@@ -50,9 +53,9 @@ export class Adapter implements Disposable {
    */
   static async open(
     path: string | URL,
-    { scale, architecture, openTensors }: AdapterOptions,
+    { scale, architecture, files, openTensors }: AdapterOptions,
   ): Promise<Adapter> {
-    const gguf = await readGguf(path);
+    const gguf = await readGguf(path, files);
     const metadata = new MetadataReader(gguf);
     const kind = metadata.optionalString("general.type", "model");
     const type = metadata.optionalString("adapter.type", "");

@@ -1,6 +1,7 @@
 // The device interface on the CPU: its memory, its threads, and steps. It needs no driver.
 // operations.ts makes the operations, which run when they are submitted, one after the other.
 
+import { nextTurn } from "../../host/mod.ts";
 import type {
   Commands,
   Device,
@@ -244,6 +245,7 @@ export class CpuDevice implements Device {
     return Promise.resolve({ seconds, hostSeconds });
   }
 
+  /** Steps run while they are submitted, so a pause lets timers and messages have their turn. */
   idle(): Promise<void> {
     return nextTurn();
   }
@@ -303,9 +305,4 @@ export class CpuDevice implements Device {
   #count(purpose: string, bytes: number): void {
     this.allocated.set(purpose, (this.allocated.get(purpose) ?? 0) + bytes);
   }
-}
-
-/** Steps run while they are submitted, so a pause lets timers and messages have their turn. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,23 +1,47 @@
 // What the layers above host do where there is neither Deno nor Node.
 
 import { assertEquals } from "@std/assert";
+import { BOX_MODEL, loadModel } from "../../engine/mod.ts";
+import { LOAD, rehearse } from "./rehearsal.ts";
 import { listSourceFiles, PROJECT_ROOT } from "../source_files.ts";
 
 /** Modules that run something as they are imported: threads, which hear messages. */
 const THREADS = /(?:^|_)worker\.ts$/;
 
-Deno.test("every module of host, kernels, tokenizer and engine can be imported without Deno", async () => {
-  const modules = listSourceFiles([".ts"]).filter((path) =>
-    ["host", "kernels", "tokenizer", "engine"].includes(path.split("/")[0]!) && !THREADS.test(path)
-  );
+/** Does something with a worker that has neither Deno nor Node, which answers once. */
+async function elsewhere<Answer>(order: unknown): Promise<Answer> {
   const worker = new Worker(new URL("./elsewhere_worker.ts", import.meta.url), { type: "module" });
-  const { promise, resolve, reject } = Promise.withResolvers<string[]>();
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   worker.onmessage = ({ data }) => resolve(data);
-  worker.onerror = ({ message }) => reject(new Error(message));
-  worker.postMessage(modules.map((path) => new URL(path, PROJECT_ROOT).href));
+  worker.onerror = (event) => {
+    event.preventDefault();
+    reject(new Error(event.message));
+  };
+  worker.postMessage(order);
   try {
-    assertEquals(await promise, []);
+    return await promise;
   } finally {
     worker.terminate();
   }
+}
+
+Deno.test("every module of host, kernels, tokenizer and engine can be imported without Deno", async () => {
+  const modules = listSourceFiles([".ts"])
+    .filter((path) => /^(?:host|kernels|tokenizer|engine)\//.test(path) && !THREADS.test(path))
+    .map((path) => new URL(path, PROJECT_ROOT).href);
+  assertEquals(modules.length > 700, true);
+  assertEquals(await elsewhere<string[]>({ modules }), []);
+});
+
+Deno.test("without Deno quern:tiny says from memory what it says here", async () => {
+  const bytes = await Deno.readFile(BOX_MODEL.path);
+  await using model = await loadModel(BOX_MODEL.path, LOAD);
+  assertEquals(await elsewhere<string>({ bytes }), await rehearse(model));
+});
+
+Deno.test("without Deno files, folders and threads are errors that say so", async () => {
+  assertEquals(await elsewhere<string[]>({ path: BOX_MODEL.path }), [
+    "HostError: Cannot use files: the program does not run in Deno",
+    "HostError: Cannot start a worker: the program does not run in Deno",
+  ]);
 });

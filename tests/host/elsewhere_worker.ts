@@ -1,5 +1,6 @@
-// A worker from which Deno and Node are taken away before it imports modules, as if it ran in a browser.
-// It answers with the errors of the imports.
+// A worker from which Deno and Node are taken away before it imports the engine, as if it ran in a
+// browser. It imports modules and gives their errors, or runs a model from its bytes and gives what it
+// says, or tries what needs Deno and gives the errors.
 
 // Deno needs itself to load packages of npm, which a bundle has in it.
 import "../../engine/dependencies.ts";
@@ -9,10 +10,39 @@ const world = globalThis as any;
 const TAKEN = ["Deno", "process", "Buffer", "global", "setImmediate", "clearImmediate"];
 for (const name of TAKEN) delete world[name];
 
-world.onmessage = async ({ data }: MessageEvent<string[]>) => {
-  const errors = TAKEN.filter((name) => name in world).map((name) => `${name} is still there`);
-  for (const module of data) {
+/** What it is to do: one of these. */
+interface Order {
+  modules?: string[];
+  bytes?: Uint8Array;
+  path?: string;
+}
+
+world.onmessage = async ({ data }: MessageEvent<Order>) => {
+  const there = TAKEN.filter((name) => name in world);
+  if (there.length > 0) throw new Error(`Cannot be elsewhere: ${there} is still there`);
+  const { modules, bytes, path } = data;
+  world.postMessage(
+    modules ? await importAll(modules) : bytes ? await run(bytes) : await fail(path!),
+  );
+};
+
+async function importAll(modules: string[]): Promise<string[]> {
+  const errors: string[] = [];
+  for (const module of modules) {
     await import(module).catch((error) => errors.push(`${module}: ${error}`));
   }
-  world.postMessage(errors);
-};
+  return errors;
+}
+
+async function run(bytes: Uint8Array): Promise<string> {
+  const { filesInMemory, loadModel } = await import("../../engine/mod.ts");
+  const { LOAD, rehearse } = await import("./rehearsal.ts");
+  await using model = await loadModel("tiny", { ...LOAD, files: filesInMemory({ tiny: bytes }) });
+  return await rehearse(model);
+}
+
+async function fail(path: string): Promise<string[]> {
+  const { loadModel, openModelInWorker } = await import("../../engine/mod.ts");
+  const ways = [() => loadModel(path), () => openModelInWorker(path)];
+  return await Promise.all(ways.map((way) => way().then(() => "loaded", String)));
+}

@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { DigestFiles, MemoryStore } from "../../../engine/block_store/mod.ts";
+import { filesInMemory } from "../../../engine/gguf/mod.ts";
 import { digestOf, lookAt } from "../../../engine/load/content_digest.ts";
 import { type ChatModel, loadModel } from "../../../engine/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
@@ -82,6 +83,12 @@ Deno.test("a digest is that of the content that was looked at, or there is none"
   await write(2_500_001);
   assertEquals([await reading, await digestOf(file)], [undefined, undefined]);
   assertNotEquals((await lookAt(path)).stamp, file.stamp);
+});
+
+Deno.test("a file in memory has the digest of its content", async () => {
+  const content = crypto.getRandomValues(new Uint8Array(50_000));
+  const wanted = createHash("sha256").update(content).digest("hex");
+  assertEquals(await digestOf(await lookAt("name", filesInMemory({ name: content }))), wanted);
 });
 
 Deno.test("kept digests are found by stamps, and what is damaged is none", async () => {
