@@ -1,22 +1,22 @@
 // A loaded model for one request, whose window is smaller than the model's: it was loaded for
 // somebody who named a larger one. A request that names a window itself gets that.
 
-import type {
-  ChatEvent,
-  ChatModel,
-  ChatRequest,
-  EmbedInput,
-  EmbedOptions,
-  EmbedRequest,
-  EmbedResult,
-  GenerateEvent,
-  GenerateRequest,
-  ImageEmbedding,
-  MemoryUse,
-  ModelInfo,
-  Occupancy,
-  TextToken,
+import {
+  type ArgumentOf,
+  askModel,
+  type ChatModel,
+  type EmbedInput,
+  type EmbedOptions,
+  type MemoryUse,
+  MODEL_METHODS,
+  type ModelInfo,
+  type ModelMethod,
+  type ModelMethods,
+  modelMethods,
+  type Occupancy,
 } from "../types/mod.ts";
+
+export interface WindowedModel extends ModelMethods {}
 
 /** A model with a window of its own. Everything else is the model's. */
 export class WindowedModel implements ChatModel {
@@ -27,6 +27,10 @@ export class WindowedModel implements ChatModel {
   constructor(model: ChatModel, contextLength: number) {
     this.#model = model;
     this.contextLength = contextLength;
+    Object.assign(
+      this,
+      modelMethods((method, argument) => askModel(model, method, this.#within(method, argument))),
+    );
   }
 
   get info(): ModelInfo {
@@ -45,36 +49,8 @@ export class WindowedModel implements ChatModel {
     return this.#model.warnings;
   }
 
-  generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
-    return this.#model.generate(this.#within(request));
-  }
-
-  chat(request: ChatRequest): AsyncIterable<ChatEvent> {
-    return this.#model.chat(this.#within(request));
-  }
-
-  renderChat(request: ChatRequest): Promise<string> {
-    return this.#model.renderChat(this.#within(request));
-  }
-
-  countTokens(request: ChatRequest): Promise<number> {
-    return this.#model.countTokens(this.#within(request));
-  }
-
-  tokenize(text: string): Promise<TextToken[]> {
-    return this.#model.tokenize(text);
-  }
-
-  embed(inputs: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
-    return this.#model.embed(inputs, this.#within(options));
-  }
-
-  embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
-    return this.#model.embedWithUsage(this.#within(request));
-  }
-
-  embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {
-    return this.#model.embedImage(image);
+  async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
+    return (await this.embedWithUsage({ ...options, inputs })).embeddings;
   }
 
   close(): Promise<void> {
@@ -85,7 +61,10 @@ export class WindowedModel implements ChatModel {
     return this.#model[Symbol.asyncDispose]();
   }
 
-  #within<T extends { contextLength?: number }>(request: T): T {
-    return { ...request, contextLength: request.contextLength ?? this.contextLength };
+  /** The argument of a method, with the window if it is a request that names none. */
+  #within<M extends ModelMethod>(method: M, argument: ArgumentOf<M>): ArgumentOf<M> {
+    if (MODEL_METHODS[method].takes === "value") return argument;
+    const { contextLength = this.contextLength } = argument as { contextLength?: number };
+    return { ...argument as object, contextLength } as ArgumentOf<M>;
   }
 }

@@ -4,6 +4,14 @@ export type * from "./events.ts";
 export type * from "./load_options.ts";
 export type * from "./model.ts";
 export {
+  type ArgumentOf,
+  askModel,
+  MODEL_METHODS,
+  type ModelMethod,
+  type ModelMethods,
+  modelMethods,
+} from "./model_methods.ts";
+export {
   ANSWER_OPTIONS,
   LOAD_OPTIONS,
   optionHelp,

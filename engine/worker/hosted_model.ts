@@ -13,26 +13,23 @@ import {
   WorkerBusyError,
 } from "../errors.ts";
 import { EventQueue } from "../generate/mod.ts";
-import type {
-  ChatEvent,
-  ChatModel,
-  ChatRequest,
-  DeviceRefusal,
-  EmbedInput,
-  EmbedOptions,
-  EmbedRequest,
-  EmbedResult,
-  GenerateEvent,
-  GenerateRequest,
-  ImageEmbedding,
-  MemoryUse,
-  ModelInfo,
-  Occupancy,
-  TextToken,
+import {
+  type ArgumentOf,
+  type ChatModel,
+  type DeviceRefusal,
+  type EmbedInput,
+  type EmbedOptions,
+  type MemoryUse,
+  MODEL_METHODS,
+  type ModelInfo,
+  type ModelMethod,
+  type ModelMethods,
+  modelMethods,
+  type Occupancy,
 } from "../types/mod.ts";
 import { BlockHost } from "./block_host.ts";
 import { type Piece, PieceJoiner, sendPieces } from "./pieces.ts";
-import type { CallMessage, LoadedModel, Method, ModelHost, ToClient } from "./protocol.ts";
+import type { CallMessage, LoadedModel, ModelHost, ToClient } from "./protocol.ts";
 
 /** How long a worker may take to respond. */
 export interface Patience {
@@ -50,22 +47,11 @@ export interface Patience {
   readonly step: number;
 }
 
-/** The request for an image's embedding. */
-interface ImageRequest {
-  readonly image: Uint8Array | string;
+/** The signals of a request, which are not sent. */
+interface Signals {
   readonly signal?: AbortSignal;
+  readonly answerNow?: AbortSignal;
 }
-
-/** The request for a text's tokens. */
-interface TokenizeRequest {
-  readonly text: string;
-  readonly signal?: AbortSignal;
-}
-
-/** A request as the caller made it, including the signals, which are not sent. */
-type AnyRequest =
-  & (GenerateRequest | ChatRequest | EmbedRequest | ImageRequest | TokenizeRequest)
-  & { readonly answerNow?: AbortSignal };
 
 /** A call that has not ended yet. */
 interface Call {
@@ -73,7 +59,7 @@ interface Call {
   readonly cancelled: CancelFlag;
   /** Takes a piece of the result. */
   add(message: { piece: Piece; isLast: boolean }): void;
-  /** Whether the worker has all pieces of the request. */
+  /** Whether the worker has all pieces of the argument. */
   isSent: boolean;
   end(error?: Error): void;
 }
@@ -87,6 +73,9 @@ export interface HostedOptions {
   readonly patience: Patience;
 }
 
+export interface HostedModel extends ModelMethods {}
+
+/** The model. */
 export class HostedModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
@@ -124,6 +113,7 @@ export class HostedModel implements ChatModel {
     this.#occupancy = occupancy;
     this.warnings = warnings;
     this.refusal = refusal;
+    Object.assign(this, modelMethods((method, argument) => this.#ask(method, argument)));
     host.listen({
       receive: (message) => this.#receive(message),
       crash: (state) => {
@@ -149,42 +139,8 @@ export class HostedModel implements ChatModel {
     return this.#occupancy;
   }
 
-  generate(request: GenerateRequest): AsyncIterableIterator<GenerateEvent> {
-    return this.#call("generate", request);
-  }
-
-  chat(request: ChatRequest): AsyncIterableIterator<ChatEvent> {
-    return this.#call("chat", request);
-  }
-
-  async renderChat(request: ChatRequest): Promise<string> {
-    const { value } = await this.#call<string>("renderChat", request).next();
-    return value;
-  }
-
-  async countTokens(request: ChatRequest): Promise<number> {
-    const { value } = await this.#call<number>("countTokens", request).next();
-    return value;
-  }
-
-  async tokenize(text: string): Promise<TextToken[]> {
-    const { value } = await this.#call<TextToken[]>("tokenize", { text }).next();
-    return value;
-  }
-
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
     return (await this.embedWithUsage({ ...options, inputs })).embeddings;
-  }
-
-  async embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
-    const { value } = await this.#call<EmbedResult>("embedWithUsage", request).next();
-    request.signal?.throwIfAborted();
-    return value;
-  }
-
-  async embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {
-    const { value } = await this.#call<ImageEmbedding>("embedImage", { image }).next();
-    return value;
   }
 
   close(): Promise<void> {
@@ -207,13 +163,28 @@ export class HostedModel implements ChatModel {
     await this.close();
   }
 
-  /** Starts a call. A single result, such as a rendered prompt, is a stream of one event. */
-  #call<T>(
-    method: Method,
-    { signal, answerNow, ...request }: AnyRequest,
-  ): EventQueue<T> {
+  /** Calls a method of the model. A single result, such as a rendered prompt, is a stream of one event. */
+  #ask<M extends ModelMethod>(
+    method: M,
+    argument: ArgumentOf<M>,
+  ): ReturnType<ChatModel[M]> {
+    const { takes, gives } = MODEL_METHODS[method];
+    const isRequest = takes === "request";
+    const { signal, answerNow, ...request } = (isRequest ? argument : {}) as Signals;
+    const signals = { ...(signal && { signal }), ...(answerNow && { answerNow }) };
+    const events = this.#call(method, isRequest ? request : argument, signals);
+    const result = gives === "events" ? events : only(events, signal);
+    return result as ReturnType<ChatModel[M]>;
+  }
+
+  /** Starts a call. */
+  #call(
+    method: ModelMethod,
+    argument: unknown,
+    { signal, answerNow }: Signals,
+  ): EventQueue<unknown> {
     const id = ++this.#lastId;
-    const events = new EventQueue<T>(() => this.#cancel(id));
+    const events = new EventQueue<unknown>(() => this.#cancel(id));
     if (this.#closed || signal?.aborted) {
       events.close({ error: this.#closed });
       return events;
@@ -242,7 +213,7 @@ export class HostedModel implements ChatModel {
     const result = new PieceJoiner();
     const add: Call["add"] = ({ piece, isLast }) => {
       result.add(piece);
-      if (isLast) events.push(result.whole as T);
+      if (isLast) events.push(result.whole);
     };
     if (this.#calls.size === 0) this.#heardAt = performance.now();
     this.#calls.set(id, { events, cancelled, add, end, isSent: false });
@@ -251,25 +222,25 @@ export class HostedModel implements ChatModel {
       cancelled: cancelled.memory,
       ...(answering && { answering: answering.memory }),
     };
-    // A large request takes several turns of the event loop, another none.
-    inSlices(this.#sendPieces({ id, method, ...flags }, request)).then(() => {
+    // A large argument takes several turns of the event loop, another none.
+    inSlices(this.#sendPieces({ id, method, ...flags }, argument)).then(() => {
       if (answerNow?.aborted) answer();
     }).catch(end);
     return events;
   }
 
-  /** Sends a request in pieces, the last one with the call, unless the call ends meanwhile. */
+  /** Sends an argument in pieces, the last one with the call, unless the call ends meanwhile. */
   #sendPieces(
-    call: Omit<CallMessage, "kind" | "request">,
-    request: object,
+    call: Omit<CallMessage, "kind" | "argument">,
+    argument: unknown,
   ): Generator<void, void> {
     const { id } = call;
     const send = (piece: Piece, isLast: boolean) => {
       if (!isLast) return this.#host.send({ kind: "piece", id, piece });
       this.#calls.get(id)!.isSent = true;
-      this.#host.send({ kind: "call", ...call, request: piece });
+      this.#host.send({ kind: "call", ...call, argument: piece });
     };
-    return sendPieces(request, send, () => this.#calls.has(id));
+    return sendPieces(argument, send, () => this.#calls.has(id));
   }
 
   #cancel(id: number): void {
@@ -351,6 +322,13 @@ export class HostedModel implements ChatModel {
     this.#closed ??= error;
     for (const { end } of [...this.#calls.values()]) end(error);
   }
+}
+
+/** The result of a call that gives one. Errors: those of the call; the signal's reason. */
+async function only(events: EventQueue<unknown>, signal?: AbortSignal): Promise<unknown> {
+  const { value } = await events.next();
+  signal?.throwIfAborted();
+  return value;
 }
 
 /**

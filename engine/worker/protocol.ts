@@ -11,18 +11,9 @@ import type {
   LoadProgress,
   MemoryUse,
   ModelInfo,
+  ModelMethod,
   Occupancy,
 } from "../types/mod.ts";
-
-/** The methods of a model that can be called, by name. */
-export type Method =
-  | "generate"
-  | "chat"
-  | "renderChat"
-  | "countTokens"
-  | "tokenize"
-  | "embedWithUsage"
-  | "embedImage";
 
 /**
  * Messages from the client to the worker. `closing`, `cancelled` and `answering` are the memory of
@@ -43,9 +34,11 @@ export type ToWorker =
   | {
     kind: "call";
     id: number;
-    method: Method;
-    /** The last piece of the request. Those before it came as messages of their own. */
-    request: Piece;
+    method: ModelMethod;
+    /**
+     * The last piece of the argument, without signals. Those before it came as messages of their own.
+     */
+    argument: Piece;
     cancelled?: SharedArrayBuffer;
     answering?: SharedArrayBuffer;
   }

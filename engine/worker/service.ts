@@ -10,19 +10,16 @@ import {
 } from "../block_store/mod.ts";
 import { packError } from "../error_record.ts";
 import { WorkerBusyError } from "../errors.ts";
-import type {
-  ChatEvent,
-  ChatModel,
-  ChatRequest,
-  EmbedRequest,
-  EmbedResult,
-  GenerateRequest,
-  ImageEmbedding,
-  LoadOptions,
-  TextToken,
+import {
+  type ArgumentOf,
+  askModel,
+  type ChatModel,
+  type LoadOptions,
+  MODEL_METHODS,
+  type ModelMethod,
 } from "../types/mod.ts";
 import { Pace, PieceJoiner, sendPieces } from "./pieces.ts";
-import type { BlockKeeping, CallMessage, Method, ToClient, ToWorker } from "./protocol.ts";
+import type { BlockKeeping, CallMessage, ToClient, ToWorker } from "./protocol.ts";
 
 /** Least time between two messages about what is taken while calls run, in milliseconds. */
 const OCCUPANCY_INTERVAL = 200;
@@ -37,9 +34,6 @@ const FREE_INTERVAL = 20;
 export type LoadModel = (path: string, options: LoadOptions) => Promise<ChatModel>;
 
 type LoadMessage = Extract<ToWorker, { kind: "load" }>;
-
-/** What a call yields: the events of a stream, or one result. */
-type Outcome = ChatEvent | EmbedResult | ImageEmbedding | TextToken[] | string | number;
 
 /**
  * The part of DedicatedWorkerGlobalScope that is used here. Its own type is missing in programs
@@ -67,8 +61,8 @@ export class ModelService {
   readonly #answering = new Map<number, AbortController>();
   /** How far the results that are sent in pieces have been taken. */
   readonly #paces = new Map<number, Pace>();
-  /** Requests of which the last piece is still to come. */
-  readonly #requests = new Map<number, PieceJoiner>();
+  /** Arguments of which the last piece is still to come. */
+  readonly #arguments = new Map<number, PieceJoiner>();
   readonly #closing = new AbortController();
   /** When the client was last told what is taken. */
   #occupancyTold = 0;
@@ -101,7 +95,7 @@ export class ModelService {
       case "taken":
         return this.#paces.get(message.id)?.taken();
       case "cancel":
-        this.#requests.delete(message.id);
+        this.#arguments.delete(message.id);
         return this.#running.get(message.id)?.abort();
       case "answer":
         return this.#answering.get(message.id)?.abort();
@@ -155,8 +149,8 @@ export class ModelService {
   }
 
   #joinerOf(id: number): PieceJoiner {
-    const joiner = this.#requests.get(id) ?? new PieceJoiner();
-    this.#requests.set(id, joiner);
+    const joiner = this.#arguments.get(id) ?? new PieceJoiner();
+    this.#arguments.set(id, joiner);
     return joiner;
   }
 
@@ -179,11 +173,11 @@ export class ModelService {
     }
   }
 
-  async #answer({ id, method, request, cancelled, answering }: CallMessage): Promise<void> {
+  async #answer({ id, method, argument, cancelled, answering }: CallMessage): Promise<void> {
     const model = this.#model!;
     const joiner = this.#joinerOf(id);
-    this.#requests.delete(id);
-    joiner.add(request);
+    this.#arguments.delete(id);
+    joiner.add(argument);
     const abort = new AbortController();
     attachFlags(abort.signal, [new CancelFlag(cancelled), this.#closingFlag]);
     this.#running.set(id, abort);
@@ -193,9 +187,10 @@ export class ModelService {
     attachFlags(answerNow, [new CancelFlag(answering)]);
     this.#answering.set(id, answer);
     try {
-      const steered = { ...joiner.whole as object, answerNow };
-      for await (const event of run(model, method, steered, abort.signal)) {
-        if (method === "tokenize") await this.#sendResult(id, event);
+      const { gives } = MODEL_METHODS[method];
+      const signals = { signal: abort.signal, answerNow };
+      for await (const event of run(model, method, joiner.whole, signals)) {
+        if (gives === "pieces") await this.#sendResult(id, event);
         else this.#send({ kind: "event", id, event }, buffersOf(event));
         if (performance.now() > this.#occupancyTold + OCCUPANCY_INTERVAL) this.#tellOccupancy();
       }
@@ -228,37 +223,29 @@ export class ModelService {
   }
 }
 
+/** The events of a call; a single result is one event. */
 async function* run(
   model: ChatModel,
-  method: Method,
-  request: unknown,
-  signal: AbortSignal,
-): AsyncGenerator<Outcome, void> {
+  method: ModelMethod,
+  argument: unknown,
+  signals: { readonly signal: AbortSignal; readonly answerNow: AbortSignal },
+): AsyncGenerator<unknown, void> {
+  const { takes, gives } = MODEL_METHODS[method];
+  const given = takes === "request" ? { ...argument as object, ...signals } : argument;
+  const ask = () => askModel(model, method, given as ArgumentOf<typeof method>);
   // A call's first synchronous part sees the flags, too.
-  const begin = <T>(call: () => T): T => cancellable(flagsOf(signal), call);
-  if (method === "generate") {
-    yield* begin(() => model.generate({ ...request as GenerateRequest, signal }));
-  } else if (method === "chat") {
-    yield* begin(() => model.chat({ ...request as ChatRequest, signal }));
-  } else if (method === "renderChat") {
-    yield await begin(() => model.renderChat({ ...request as ChatRequest, signal }));
-  } else if (method === "countTokens") {
-    yield await begin(() => model.countTokens({ ...request as ChatRequest, signal }));
-  } else if (method === "tokenize") {
-    yield await begin(() => model.tokenize((request as { text: string }).text));
-  } else if (method === "embedWithUsage") {
-    yield await begin(() => model.embedWithUsage({ ...request as EmbedRequest, signal }));
-  } else {
-    yield await begin(() => model.embedImage((request as { image: Uint8Array | string }).image));
-  }
+  const result = cancellable(flagsOf(signals.signal), ask);
+  if (gives === "events") yield* result as AsyncIterable<unknown>;
+  else yield await result;
 }
 
 /**
  * The memory of an embedding's vectors. Many texts have megabytes of it, so it is moved, not
  * copied.
  */
-function buffersOf(event: Outcome): ArrayBuffer[] {
-  if (typeof event !== "object" || !("embeddings" in event)) return [];
-  const vectors = Array.isArray(event.embeddings) ? event.embeddings : [event.embeddings];
+function buffersOf(event: unknown): ArrayBuffer[] {
+  if (typeof event !== "object" || event === null || !("embeddings" in event)) return [];
+  const { embeddings } = event as { embeddings: Float32Array | Float32Array[] };
+  const vectors = Array.isArray(embeddings) ? embeddings : [embeddings];
   return [...new Set(vectors.map(({ buffer }) => buffer as ArrayBuffer))];
 }

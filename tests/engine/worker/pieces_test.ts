@@ -1,6 +1,6 @@
 // Requests that go to a worker in pieces, and come out as they went in.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Piece, PieceJoiner, takeApart } from "../../../engine/worker/pieces.ts";
 import { openModelIn } from "../../../engine/worker/open_model.ts";
 import { ModelService } from "../../../engine/worker/service.ts";
@@ -115,7 +115,7 @@ Deno.test("a client that leaves while its request is sent ends it, and others go
   const rendered = model.renderChat({ messages, signal: leaves.signal });
   assert(sent.every(({ kind }) => kind !== "call"), "it is sent in one turn");
   leaves.abort();
-  assertEquals(await rendered, undefined as unknown);
+  await assertRejects(() => rendered, DOMException, "aborted");
   void model.renderChat({ messages: [] }).catch(() => {});
   await sendsAll.promise;
   const kinds = sent.map((message) => "id" in message ? `${message.kind} ${message.id}` : "");
@@ -166,8 +166,13 @@ Deno.test("pieces go out a few ahead of who takes them", async () => {
     },
   );
   await service.receive({ kind: "load", path: "a", options: {}, blocks: {} });
-  const [request] = takeApart({ text: "a" });
-  const answered = service.receive({ kind: "call", id: 1, method: "tokenize", request: request! });
+  const [argument] = takeApart("a");
+  const answered = service.receive({
+    kind: "call",
+    id: 1,
+    method: "tokenize",
+    argument: argument!,
+  });
   const settle = () => new Promise((resolve) => setTimeout(resolve, 10));
   let taken = 0;
   for (; !ended; taken++) {
