@@ -42,6 +42,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   ],
   "ajv-formats": ["tests/engine/grammar/"],
   "axe-core": ["tests/web/"],
+  esbuild: ["library/"],
   commander: ["server/dependencies.ts"],
   "highlight.js": ["web/markdown/"],
   hono: ["server/dependencies.ts"],

@@ -12,7 +12,7 @@ import type {
   Sampler,
   WorkingMemory,
 } from "../device.ts";
-import type { DeviceLostError } from "../errors.ts";
+import { type DeviceLostError, GpuError } from "../errors.ts";
 import type { OperationMakers } from "../makers.ts";
 import type { FloatRows } from "../ops/activation.ts";
 import type { Routing } from "../ops/experts.ts";
@@ -79,8 +79,11 @@ export class CpuDevice implements Device {
     this.#optimizer = new ProductOptimizer(core);
   }
 
-  /** Opens the CPU. */
+  /** Opens the CPU. Errors: GpuError if there is no shared memory, as in most pages of browsers. */
   static async open(options: CpuOptions = {}): Promise<CpuDevice> {
+    if (!("SharedArrayBuffer" in globalThis)) {
+      throw new GpuError("Cannot use the CPU: this page is not cross-origin isolated");
+    }
     const { threads = defaultThreads() } = options;
     const core = new CpuCore();
     const device = new CpuDevice(core, cpuProfile(core.machine, { ...options, threads }));

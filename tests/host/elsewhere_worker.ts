@@ -4,14 +4,15 @@
 
 // Deno needs itself to load packages of npm, which a bundle has in it.
 import "../../engine/dependencies.ts";
+import type { Answers } from "./rehearsal.ts";
 
 // deno-lint-ignore no-explicit-any
 const world = globalThis as any;
 const TAKEN = ["Deno", "process", "Buffer", "global", "setImmediate", "clearImmediate"];
 for (const name of TAKEN) delete world[name];
 
-/** What it is to do: one of these. */
-interface Order {
+/** What it is to do: import modules, run a model, or, with a path, fail at that. */
+export interface Order {
   modules?: string[];
   bytes?: Uint8Array;
   path?: string;
@@ -20,10 +21,9 @@ interface Order {
 world.onmessage = async ({ data }: MessageEvent<Order>) => {
   const there = TAKEN.filter((name) => name in world);
   if (there.length > 0) throw new Error(`Cannot be elsewhere: ${there} is still there`);
-  const { modules, bytes, path } = data;
-  world.postMessage(
-    modules ? await importAll(modules) : bytes ? await run(bytes) : await fail(path!),
-  );
+  const { modules = [], bytes, path } = data;
+  if (path !== undefined) world.postMessage(await fail(path, bytes!));
+  else world.postMessage(bytes ? await run(bytes) : await importAll(modules));
 };
 
 async function importAll(modules: string[]): Promise<string[]> {
@@ -34,15 +34,20 @@ async function importAll(modules: string[]): Promise<string[]> {
   return errors;
 }
 
-async function run(bytes: Uint8Array): Promise<string> {
-  const { filesInMemory, loadModel } = await import("../../engine/mod.ts");
-  const { LOAD, rehearse } = await import("./rehearsal.ts");
-  await using model = await loadModel("tiny", { ...LOAD, files: filesInMemory({ tiny: bytes }) });
-  return await rehearse(model);
+async function run(bytes: Uint8Array): Promise<Answers> {
+  const { rehearse } = await import("./rehearsal.ts");
+  return await rehearse(await import("../../engine/mod.ts"), bytes);
 }
 
-async function fail(path: string): Promise<string[]> {
-  const { loadModel, openModelInWorker } = await import("../../engine/mod.ts");
-  const ways = [() => loadModel(path), () => openModelInWorker(path)];
+async function fail(path: string, bytes: Uint8Array): Promise<string[]> {
+  const { filesInMemory, loadModel, openModelInWorker } = await import("../../engine/mod.ts");
+  // As in a page that is not isolated from others.
+  delete world.SharedArrayBuffer;
+  const files = filesInMemory({ [path]: bytes });
+  const ways = [
+    () => loadModel(path),
+    () => openModelInWorker(path),
+    () => loadModel(path, { files, device: { kind: "cpu" } }),
+  ];
   return await Promise.all(ways.map((way) => way().then(() => "loaded", String)));
 }

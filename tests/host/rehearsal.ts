@@ -1,18 +1,49 @@
-// What a model is asked wherever the library is tried. Nothing here needs Deno.
+// What is asked of the library wherever it is tried. The function uses nothing but its arguments, so that
+// its text can be run in Node and in a page.
 
-import type { LocalLoadOptions, Model } from "../../mod.ts";
+import type * as library from "../../mod.ts";
 
-/** How the model is loaded: on the CPU, which is everywhere, on the thread that loads it. */
-export const LOAD: LocalLoadOptions = {
-  contextLength: 256,
-  maxSequences: 1,
-  device: { kind: "cpu", threads: 1 },
-};
+/** Answers that are always the same. */
+export interface Answers {
+  /** What quern:tiny says in a conversation. */
+  readonly chat: string;
+  /** A document of a schema. */
+  readonly document: string;
+  /** A vector of a text, of which the first numbers are here. */
+  readonly vector: number[];
+}
 
-/** What it says to a prompt: always the same. */
-export async function rehearse(model: Model): Promise<string> {
-  let text = "";
-  const request = { prompt: "The miller said", temperature: 0, maxTokens: 24 };
-  for await (const event of model.generate(request)) if (event.type === "text") text += event.text;
-  return text;
+/** Loads a model from its bytes, on the CPU and on this thread, and asks it. */
+export async function rehearse(
+  { filesInMemory, loadModel }: Pick<typeof library, "filesInMemory" | "loadModel">,
+  bytes: Uint8Array,
+): Promise<Answers> {
+  const model = await loadModel("tiny.gguf", {
+    files: filesInMemory({ "tiny.gguf": bytes }),
+    contextLength: 512,
+    maxSequences: 1,
+    device: { kind: "cpu", threads: 1 },
+  });
+  const ask = async (content: string, format?: library.OutputFormat) => {
+    let text = "";
+    const messages: library.ChatMessage[] = [{ role: "user", content }];
+    const request = { messages, temperature: 0, maxTokens: 32, ...(format && { format }) };
+    for await (const event of model.chat(request)) if (event.type === "text") text += event.text;
+    return text;
+  };
+  try {
+    const schema = {
+      type: "object",
+      properties: { city: { type: "string", maxLength: 12 }, warm: { type: "boolean" } },
+      required: ["city", "warm"],
+    };
+    const [vector] = await model.embed(["a mill by the river"]);
+    return {
+      chat: await ask("Hello, who are you?"),
+      document: await ask("Name a warm city.", { schema }),
+      vector: [...vector!.subarray(0, 4)],
+    };
+  } finally {
+    await model.close();
+  }
 }
