@@ -48,9 +48,11 @@ export interface Limited {
 export async function judgeLimit(
   send: Send,
   route: Route,
-  { prompt, schema }: Question,
+  question: Question,
   { stream, ...ask }: LimitedAsk,
 ): Promise<Limited> {
+  const { prompt } = question;
+  const schema = route.isTool ? asArguments(question.schema) : question.schema;
   const response = await send(route.path, {
     method: "POST",
     headers: { "content-type": "application/json", "anthropic-version": "2023-06-01" },
@@ -69,6 +71,20 @@ export async function judgeLimit(
   } catch (error) {
     return { kind, fault: `${(error as Error).message}: ${text}` };
   }
+}
+
+/** A schema of arguments, which are an object: a member holds what is none, as applications have it. */
+function asArguments(schema: unknown): unknown {
+  if (typeof schema === "object" && (schema as { type?: unknown }).type === "object") return schema;
+  const { $defs, definitions, ...value } = Object(schema);
+  return {
+    type: "object",
+    properties: { value: typeof schema === "boolean" ? schema : value },
+    required: ["value"],
+    additionalProperties: false,
+    ...($defs && { $defs }),
+    ...(definitions && { definitions }),
+  };
 }
 
 /** A refusal is right for want of room, and for a schema that nothing fits or that cannot be enforced. */
