@@ -171,7 +171,7 @@ class Products {
       const { isWide, panelsAreWide } = this;
       const blocks = columns / this.format.source.blockSize;
       return {
-        kernel: this.#kernels[productKernel(count)],
+        kernel: this.#kernels[productKernel(this.format, count)],
         record: work.words(...inOrder(PRODUCT_ARGUMENTS, {
           ...{
             ...PLAIN_PRODUCT,

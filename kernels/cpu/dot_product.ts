@@ -160,15 +160,16 @@ function sumPairs(
   run: number,
   ones: V128,
 ): V128[][] {
-  const sums = tokens.map(() => [f.local("v128"), f.local("v128")]);
+  let sums: Local<"v128">[][] | undefined;
   let totals: Local<"v128">[][] | undefined;
   for (let step = first; step < end; step++) {
     const isFirst = (step - first) % run === 0;
     const isLast = step === end - 1 || (step - first) % run === run - 1;
     const codes = load(step);
+    const added = sums ??= tokens.map(() => codes.map(() => f.local("v128")));
     tokens.forEach((token, t) => {
       const x = f.let(token.step(step));
-      sums[t].forEach((sum, quad) => {
+      added[t].forEach((sum, quad) => {
         const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(x, codes[quad]);
         f.set(sum, isFirst ? pairs : i16x8.add(sum, pairs));
       });
@@ -177,7 +178,7 @@ function sumPairs(
     totals ??= startSums(f, tokens.length, start);
     totals.forEach((of, t) =>
       of.forEach((total, quad) =>
-        f.set(total, i32x4.add(total, i32x4.dot_i16x8_s(sums[t][quad], ones)))
+        f.set(total, i32x4.add(total, i32x4.dot_i16x8_s(added[t][quad], ones)))
       )
     );
   }
@@ -274,24 +275,26 @@ function sumWidened(
   f: FunctionBuilder,
   { tokens, first, end, load, start }: DotOperands,
 ): V128[][] {
-  const sums = tokens.map(() => [0, 1, 2, 3].map(() => f.let(ZERO)));
+  let sums: Local<"v128">[][] | undefined;
   for (let step = first; step < end; step++) {
     const codes = load(step).flatMap((quad) => [
       f.let(i16x8.extend_low_i8x16_u(quad)),
       f.let(i16x8.extend_high_i8x16_u(quad)),
     ]);
+    const added = sums ??= tokens.map(() => codes.map(() => f.let(ZERO)));
     tokens.forEach((token, t) => {
       const x = f.let(token.wideStep(step));
-      sums[t].forEach((sum, i) => f.set(sum, i32x4.add(sum, i32x4.dot_i16x8_s(codes[i], x))));
+      added[t].forEach((sum, i) => f.set(sum, i32x4.add(sum, i32x4.dot_i16x8_s(codes[i], x))));
     });
   }
-  return sums.map((of, t) =>
-    [0, 2].map((i) => {
+  return sums!.map((of, t) =>
+    start(t).map((first, quad) => {
+      const [low, high] = of.slice(2 * quad);
       const halves = i32x4.add(
-        shuffleLanes(of[i], of[i + 1], [0, 2, 4, 6]),
-        shuffleLanes(of[i], of[i + 1], [1, 3, 5, 7]),
+        shuffleLanes(low, high, [0, 2, 4, 6]),
+        shuffleLanes(low, high, [1, 3, 5, 7]),
       );
-      return i32x4.add(halves, start(t)[i / 2]);
+      return i32x4.add(halves, first);
     })
   );
 }

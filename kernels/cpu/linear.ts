@@ -15,6 +15,7 @@ import { BAND, blockColumns, type CpuFormat } from "./formats/mod.ts";
 import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
+import { isFloatFormat } from "./linear/float_kernel.ts";
 import { productKernel } from "./linear/kernel.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 
@@ -118,7 +119,10 @@ class Product {
       const kernels = core.formatKernels(this.#format, memory);
       // An expert is chosen at most once for each token.
       const most = experts ? tokens / experts.chosen.routing.topK : tokens;
-      const name = isInteger ? productKernel(most) : "float_product";
+      const format = this.#format;
+      const name = isInteger && !isFloatFormat(format)
+        ? productKernel(format, most, !!experts)
+        : "float_product";
       return { kernels, name, arguments: words, items: units * this.#bands };
     });
   }

@@ -109,15 +109,16 @@ export function formatModule(
   const work = module.importMemory(WORK);
   const weights = module.importMemory(WEIGHTS);
   const memories = { work, weights, panel };
-  if (isFloatFormat(format)) addFloatPack(module, work, weights, format);
+  const layout = joins || !("bits" in format) ? format : { ...format, inSteps: false };
+  if (isFloatFormat(layout)) addFloatPack(module, work, weights, layout);
   else {
-    if (isRowFormat(format)) {
-      addRowPack(module, work, weights, format);
-      if (format.table) module.data(memories.panel, tableAddress(format), format.table);
-    } else addPack(module, work, weights, format);
-    addProduct(module, memories, format, machine, joins);
+    if (isRowFormat(layout)) {
+      addRowPack(module, work, weights, layout);
+      if (layout.table) module.data(memories.panel, tableAddress(layout), layout.table);
+    } else addPack(module, work, weights, layout);
+    addProduct(module, memories, layout, machine, joins);
   }
-  addFloatProduct(module, memories, format, machine);
-  addEmbed(module, memories, format);
+  addFloatProduct(module, memories, layout, machine);
+  addEmbed(module, memories, layout);
   return module.bytes();
 }

@@ -54,7 +54,7 @@ export function addPack(
             f,
             (row, half) => format.codes(f, places[row]!, group, half),
           );
-          packCodes(f, format.bits, head, codes);
+          packCodes(f, format, head, codes);
           f.increase(out, groupBytes(format) - format.scales.groupBytes);
           places.forEach((place, row) => format.scales.packGroup(f, place, head, row, group));
           f.increase(out, format.scales.groupBytes);

@@ -24,8 +24,10 @@ export interface Place {
   readonly address: Expression<"i32">;
 }
 
-/** Values of rows 0 to 3 and of rows 4 to 7 of a band, one row per lane. */
-export type Quads = readonly [V128, V128];
+/**
+ * Values of rows 0 to 3 and of rows 4 to 7 of a band, one row per lane; of several bands one after the other.
+ */
+export type Quads = readonly V128[];
 
 /** Scales of a group as floats, for each half of 16 columns; one if the halves share it. */
 export interface Scales {
@@ -46,8 +48,8 @@ export interface ScaleLayout {
   packHead(f: FunctionBuilder, block: Place, head: Place, row: number): void;
   /** Writes what a row has in the scales of a group. */
   packGroup(f: FunctionBuilder, block: Place, to: Place, row: number, group: number): void;
-  /** Reads the head of a block into variables. */
-  loadHead(f: FunctionBuilder, head: Place): readonly Local<"v128">[];
+  /** Reads the head of a block into variables. @param joins whether V8 is to join both quads */
+  loadHead(f: FunctionBuilder, head: Place, joins: boolean): readonly Local<"v128">[];
   /** The scales of a group as floats. */
   load(f: FunctionBuilder, from: Place, head: readonly Local<"v128">[]): Scales;
 }
@@ -96,6 +98,12 @@ export interface BandFormat {
   /** The sixteen values of codes that are indexes (such as IQ4_NL's), with `offset` added. */
   readonly table?: readonly number[];
   readonly scales: ScaleLayout;
+  /**
+   * Whether a byte of a plane has codes of several steps of a row, not of several rows (planes.ts), so that
+   * V8 can join the vectors of a group. Formats say whether that is faster; where V8 joins nothing, none
+   * has it.
+   */
+  readonly inSteps?: boolean;
   /** Sixteen unsigned codes of a row from its block in the file: half of a group. */
   codes(f: FunctionBuilder, block: Place, group: number, half: number): V128;
 }

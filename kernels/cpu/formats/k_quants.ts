@@ -72,6 +72,7 @@ export const kQuants: readonly BandFormat[] = [
   {
     source: q2_k,
     bits: 2,
+    inSteps: true,
     offset: 0,
     scales: byteScales({
       factors: [80, 82],
@@ -84,6 +85,7 @@ export const kQuants: readonly BandFormat[] = [
   {
     source: q3_k,
     bits: 3,
+    inSteps: true,
     offset: 4,
     scales: byteScales({ factors: [108], halves: true, scale: q3Scale }),
     codes: (f, block, group, half) =>
@@ -95,6 +97,7 @@ export const kQuants: readonly BandFormat[] = [
   {
     source: q4_k,
     bits: 4,
+    inSteps: true,
     offset: 0,
     scales: sixBitScales,
     codes: (f, block, group, half) => nibbles(f, block, 16, group, half),
@@ -102,6 +105,7 @@ export const kQuants: readonly BandFormat[] = [
   {
     source: q5_k,
     bits: 5,
+    inSteps: true,
     offset: 0,
     scales: sixBitScales,
     codes: (f, block, group, half) =>
@@ -113,6 +117,7 @@ export const kQuants: readonly BandFormat[] = [
   {
     source: q6_k,
     bits: 6,
+    inSteps: true,
     offset: 32,
     scales: byteScales({
       factors: [208],

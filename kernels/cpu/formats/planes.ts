@@ -3,7 +3,7 @@
 // several vectors of a group (format.ts), so that a shift and a mask extract a whole vector.
 
 import { type FunctionBuilder, i16x8, i8x16, type V128, v128 } from "../wasm/mod.ts";
-import { BAND, GROUP, type Place, type Quads } from "./format.ts";
+import { BAND, type BandFormat, GROUP, type Place, type Quads } from "./format.ts";
 
 interface Plane {
   /** Bits of a field. */
@@ -44,50 +44,96 @@ export function field(f: FunctionBuilder, vector: V128, shift: number, mask: num
   return v128.and(moved, bytes(f, mask));
 }
 
-/** Stores the sixteen vectors of a group: `vectors[2 * step + quad]`. */
+/** The even and the odd bytes of two vectors side by side. */
+const [EVEN, ODD] = [0, 1].map((first) => Array.from({ length: 16 }, (_, i) => first + 2 * i));
+
+/**
+ * Stores the sixteen vectors of a group: `vectors[2 * step + quad]`. By rows the fields of a byte are of
+ * neighbouring vectors. By steps they are of one quad in neighbouring steps, and the bytes of both quads
+ * are mixed: the even ones first, then the odd ones.
+ */
 export function packCodes(
   f: FunctionBuilder,
-  bits: number,
+  { bits, inSteps }: CodeLayout,
   { memory, address }: Place,
   vectors: readonly V128[],
 ): void {
+  const quads = (step: number) => [vectors[2 * step]!, vectors[2 * step + 1]!] as const;
+  const mixed = (step: number) =>
+    [EVEN!, ODD!].map((bytes) => f.let(i8x16.shuffle(...quads(step), bytes)));
   for (const { width, shift, start } of planesOf(bits)) {
     const fields = 8 / width;
     const mask = 2 ** width - 1;
-    for (let first = 0; first < vectors.length; first += fields) {
-      const parts = vectors.slice(first, first + fields).map((vector, i) =>
+    const join = (parts: readonly V128[]) =>
+      parts.map((vector, i) =>
         width === 8 ? vector : field(f, vector, width * i - shift, mask << width * i)
-      );
+      ).reduce((a, b) => v128.or(a, b));
+    for (let first = 0; first < vectors.length; first += fields) {
       const offset = start + 16 * first / fields;
-      f.do(memory.v128.store(address, parts.reduce((a, b) => v128.or(a, b)), offset));
+      if (!inSteps) {
+        f.do(memory.v128.store(address, join(vectors.slice(first, first + fields)), offset));
+      } else if (first % (2 * fields) === 0) {
+        const steps = Array.from({ length: fields }, (_, i) => mixed(first / 2 + i));
+        [0, 1].forEach((odd) =>
+          f.do(memory.v128.store(address, join(steps.map((of) => of[odd]!)), offset + 16 * odd))
+        );
+      }
     }
   }
 }
 
-/** The two vectors of a step, as variables. */
-export function unpackCodes(
+/** How codes lie in planes. */
+type CodeLayout = Pick<BandFormat, "bits" | "inSteps">;
+
+/** Reads the two vectors of each step of a group, as variables. Steps have to be read in order. */
+export function codeReader(
   f: FunctionBuilder,
-  bits: number,
+  { bits, inSteps = false }: CodeLayout,
   { memory, address }: Place,
-  step: number,
-): Quads {
-  const parts: V128[][] = [[], []];
-  for (const { width, shift, start } of planesOf(bits)) {
+): (step: number) => Quads {
+  const planes = planesOf(bits).map(({ width, shift, start }) => {
     const fields = 8 / width;
     const mask = 2 ** width - 1;
     const load = (index: number) =>
       memory.v128.load(address, start + 16 * Math.floor(index / fields));
-    const shared = fields > 1 ? f.let(load(2 * step)) : undefined;
-    for (const quad of [0, 1]) {
-      const index = 2 * step + quad;
-      const place = width * (index % fields);
-      parts[quad].push(
-        shared ? field(f, shared, shift - place, mask << shift) : load(index),
-      );
-    }
-  }
-  const [first, second] = parts.map((some) => f.let(some.reduce((a, b) => v128.or(a, b))));
-  return [first, second];
+    const cut = (vector: V128, index: number) =>
+      field(f, vector, shift - width * (index % fields), mask << shift);
+    const kept = new Map<number, Quads>();
+    return (step: number): readonly V128[] => {
+      if (!inSteps) {
+        const shared = fields > 1 ? f.let(load(2 * step)) : undefined;
+        return [0, 1].map((quad) => shared ? cut(shared, 2 * step + quad) : load(2 * step + quad));
+      }
+      const run = Math.floor(step / fields);
+      let both = kept.get(run);
+      if (!both) {
+        kept.set(run, both = unmixed(f, load(2 * fields * run), load(2 * fields * run + fields)));
+      }
+      return both.map((vector) => cut(vector, step));
+    };
+  });
+  return (step) => {
+    const parts = planes.map((read) => read(step));
+    const [first, second] = [0, 1].map((quad) =>
+      f.let(parts.map((part) => part[quad]!).reduce((a, b) => v128.or(a, b)))
+    );
+    return [first!, second!];
+  };
+}
+
+/** Two vectors of their even and odd bytes. V8 joins these operations into such of 256 bits. */
+function unmixed(f: FunctionBuilder, even: V128, odd: V128): Quads {
+  const [first, second] = [f.let(even), f.let(odd)];
+  return [
+    f.let(v128.or(
+      i16x8.extend_low_i8x16_u(first),
+      i16x8.shl(i16x8.extend_low_i8x16_u(second), 8),
+    )),
+    f.let(v128.or(
+      i16x8.extend_high_i8x16_u(first),
+      i16x8.shl(i16x8.extend_high_i8x16_u(second), 8),
+    )),
+  ];
 }
 
 /** Sixteen bytes 255 or 0 for the bits of a 16-bit integer, the lowest first. */

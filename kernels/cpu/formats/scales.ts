@@ -84,10 +84,15 @@ export function signedHalf(f: FunctionBuilder, bits: Expression<"i32">): Local<"
   return half;
 }
 
-/** Eight halves of a band as floats. */
-function loadHalves(f: FunctionBuilder, { memory, address }: Place, offset: number): Quads {
+/** Eight halves of a band as floats. V8 joins no conversions of halves, but integer arithmetic. */
+function loadHalves(
+  f: FunctionBuilder,
+  { memory, address }: Place,
+  offset: number,
+  joins: boolean,
+): Quads {
   const halves = f.let(memory.v128.load(address, offset));
-  if (convertsHalves()) {
+  if (convertsHalves() && !joins) {
     const high = shuffleLanes(halves, halves, [2, 3, 2, 3]);
     return [f32x4.promote_low_f16x8(halves), f32x4.promote_low_f16x8(high)];
   }
@@ -111,8 +116,8 @@ export function halfScales(scale: number, addend?: number): ScaleLayout {
       );
     },
     packGroup() {},
-    loadHead(f, head) {
-      return fields.flatMap((_, i) => loadHalves(f, head, 2 * BAND * i)).map((quad, i) =>
+    loadHead(f, head, joins) {
+      return fields.flatMap((_, i) => loadHalves(f, head, 2 * BAND * i, joins)).map((quad, i) =>
         f.let(i < 2 ? quad : f32x4.neg(quad))
       );
     },
@@ -145,19 +150,13 @@ export function byteScales(options: ByteScales): ScaleLayout {
   const kinds = minimum ? [scale, minimum] : [scale];
   const isUnsigned = minimum !== undefined || nibbles;
   return {
-    headBytes: 4 * BAND * factors.length,
+    headBytes: 2 * BAND * factors.length,
     groupBytes: BAND * count * kinds.length,
     halves,
     hasMinimum: isUnsigned,
     packHead(f, block, { memory, address }, row) {
       factors.forEach((factor, i) =>
-        f.do(
-          memory.f32.store(
-            address,
-            halfToFloat(f, readHalf(f, block, factor)),
-            4 * (BAND * i + row),
-          ),
-        )
+        f.do(memory.i32.store16(address, readHalf(f, block, factor), 2 * (BAND * i + row)))
       );
     },
     packGroup(f, block, { memory, address }, row, group) {
@@ -168,10 +167,9 @@ export function byteScales(options: ByteScales): ScaleLayout {
         }
       });
     },
-    loadHead(f, { memory, address }) {
-      return factors.flatMap((_, i) =>
-        [0, 16].map((offset) => f.let(memory.v128.load(address, 4 * BAND * i + offset)))
-      );
+    loadHead(f, head, joins) {
+      return factors.flatMap((_, i) => loadHalves(f, head, 2 * BAND * i, joins))
+        .map((quad) => f.let(quad));
     },
     load(f, { memory, address }, head) {
       const read = (k: number, i: number) => {

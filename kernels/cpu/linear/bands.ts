@@ -212,6 +212,30 @@ function finish(
   });
 }
 
+/**
+ * Adds code that goes through bands `first` to `last`, several at a time, from a long run of bands each. So
+ * what is read of a token serves several bands, more of the weights is on its way from memory, and the CPU
+ * reads every run ahead, which it does not do for short bands that take turns. What is left goes alone.
+ */
+export function forRuns(
+  f: FunctionBuilder,
+  { first, last, runs }: { first: Local<"i32">; last: Local<"i32">; runs: number },
+  multiply: (bands: readonly Local<"i32">[]) => void,
+): void {
+  const length = f.let(i32.div_u(i32.sub(last, first), runs));
+  const band = f.let(first);
+  const end = f.let(i32.add(first, length));
+  f.while(i32.lt_u(band, end), () => {
+    multiply(Array.from({ length: runs }, (_, i) => f.let(i32.add(band, i32.mul(length, i)))));
+    f.increase(band, 1);
+  });
+  f.set(band, i32.add(first, i32.mul(length, runs)));
+  f.while(i32.lt_u(band, last), () => {
+    multiply([band]);
+    f.increase(band, 1);
+  });
+}
+
 /** Writes a single token's complete sums of a band to y, without experts. */
 export function finishLone(
   f: FunctionBuilder,

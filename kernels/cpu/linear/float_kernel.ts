@@ -28,6 +28,7 @@ import {
   accumulate,
   finishLone,
   forBands,
+  forRuns,
   forTiles,
   PRODUCT_ARGUMENTS,
   type ProductArgument,
@@ -204,13 +205,10 @@ export function addFloatProduct(
   });
 }
 
-/** Bands that a lone token is multiplied with at a time. */
-const LONE_BANDS = 4;
+/** Runs of bands side by side for one token: the additions of a single band would wait for each other. */
+const RUNS = 4;
 
-/**
- * Multiplies one token with several bands at a time, from item `first` on, while there are that many:
- * the additions of a single band would wait for each other. Advances `first`.
- */
+/** Multiplies one token with all bands. */
 function addLoneToken(
   f: FunctionBuilder,
   memories: ProductMemories,
@@ -221,13 +219,11 @@ function addLoneToken(
   const { work, weights } = memories;
   const groupBytes = floatGroupBytes(format);
   const bandBytes = f.let(i32.mul(given.blocks, groupBytes));
-  f.while(i32.le_u(i32.add(first, LONE_BANDS), last), () => {
+  forRuns(f, { first, last, runs: RUNS }, (bands) => {
     const x = f.let(given.x);
-    const at = f.let(i32.add(given.weights, i32.mul(first, bandBytes)));
-    const end = f.let(i32.add(at, bandBytes));
-    const bands = Array.from({ length: LONE_BANDS }, (_, band) => i32.mul(bandBytes, band));
+    const begins = bands.map((band) => f.let(i32.add(given.weights, i32.mul(band, bandBytes))));
+    const end = f.let(i32.add(begins[0], bandBytes));
     const totals = bands.map(() => [0, 1].map(() => f.let(v128.const(new Uint8Array(16)))));
-    const begins = bands.map((offset) => f.let(i32.add(at, offset)));
     f.doWhile(() => {
       for (let column = 0; column < GROUP; column++) {
         const value = f.let(work.v128.load32_splat(x, 4 * column));
@@ -241,11 +237,9 @@ function addLoneToken(
       f.increase(x, 4 * GROUP);
       for (const begin of begins) f.increase(begin, groupBytes);
     }, i32.lt_u(begins[0], end));
-    totals.forEach((sums, band) =>
-      finishLone(f, memories, given, f.let(i32.add(first, band)), sums)
-    );
-    f.increase(first, LONE_BANDS);
+    bands.forEach((band, i) => finishLone(f, memories, given, band, totals[i]));
   });
+  f.set(first, last);
 }
 
 function multiplyAdd(hasMadd: boolean, a: V128, b: V128, c: V128): V128 {

@@ -4,17 +4,20 @@
 // then read.
 
 import {
+  finishLone,
   forBands,
   forLoneTile,
+  forRuns,
   forTiles,
   MOST_TOKENS,
   PRODUCT_ARGUMENTS,
   type TilePlace,
 } from "./bands.ts";
-import { i32, type Local, type ModuleBuilder } from "../wasm/mod.ts";
+import { i32, type Local, type ModuleBuilder, v128 } from "../wasm/mod.ts";
 import { activationBytes } from "../quantize/kernel.ts";
 import { type DotMethod, dotMethodOf, type DotProduct } from "../dot_product.ts";
 import {
+  type BandFormat,
   blockBytes,
   GROUP,
   isRowFormat,
@@ -25,13 +28,15 @@ import {
 import { addKernel } from "../kernel.ts";
 import { fillPanel, stageGroup, unrollPanel, walkPanel } from "./panel.ts";
 import {
+  addLoneToken,
   addStagedGroup,
   addTile,
-  addUnrolledTile,
+  addTileInPlace,
   type Product,
   type ProductMemories,
+  type Walk,
 } from "./tile.ts";
-import { walkBlocks } from "./walk.ts";
+import { walkBands, walkBlocks } from "./walk.ts";
 
 /** Tokens of a tile: registers hold eight sums beside the operands. */
 const TILE = 4;
@@ -83,15 +88,21 @@ export function multipliesInPlace(tokens: number): boolean {
   return rest > 0 && rest <= TILE;
 }
 
+/** Whether V8 can join the vectors of a format's groups as they are read in place. */
+function joinsInPlace(format: PackedFormat): boolean {
+  return !isRowFormat(format) && format.inSteps === true;
+}
+
 /** The name of the kernel for a number of tokens, or for pairs of this number of tokens with experts. */
-export function productKernel(tokens: number): string {
+export function productKernel(format: PackedFormat, tokens: number, hasExperts = false): string {
+  if (tokens === 1 && !hasExperts && !isRowFormat(format)) return "product_one";
   return tokens <= TILE ? "product_few" : tokens <= LONE_TILE ? "product_several" : "product";
 }
 
 /**
  * Adds `product(record, first, last)` (PRODUCT_ARGUMENTS) for items `first` to `last`, bands of eight
- * rows, `product_few` for few tokens alone, because engines optimize a small function much sooner, and
- * `product_several` for a few more, see productKernel().
+ * rows, `product_few` for few tokens alone, because engines optimize a small function much sooner,
+ * `product_several` for a few more, and `product_one` for one, see productKernel().
  * Activations are int8 groups, in the form that readsWide() and panelsReadWide() tell.
  *
  * @param joins whether the engine joins neighbouring vectors
@@ -119,13 +130,18 @@ export function addProduct(
           forTiles(f, panel, { tokens, offset, sizes: [TILE, 1] }, body);
         const multiplyInPlace = () => {
           const groupStride = strideOf(product);
-          forAllTiles(offset, (tile) =>
-            addTile(
-              f,
-              product,
-              { ...tile, groupStride },
-              (body) => walkBlocks(f, product, begin, end, body),
-            ));
+          const walk: Walk = (body) => walkBlocks(f, product, begin, end, body);
+          if (!joinsInPlace(format)) {
+            return forAllTiles(
+              offset,
+              (tile) => addTile(f, product, { ...tile, groupStride }, walk),
+            );
+          }
+          const isFirst = f.let(i32.const(1));
+          forAllTiles(
+            offset,
+            (tile) => addTileInPlace(f, product, { ...tile, isFirst, groupStride }, walk),
+          );
         };
         const multiplyByPanels = () => {
           const groupStride = strideOf(byPanels);
@@ -155,7 +171,7 @@ export function addProduct(
                     const end = Math.min(groups, first + most);
                     const start = f.let(i32.add(offset, i32.mul(groupStride, first)));
                     forAllTiles(start, (tile) =>
-                      addUnrolledTile(f, byPanels, { ...tile, isFirst, groupStride }, (body) =>
+                      addTileInPlace(f, byPanels, { ...tile, isFirst, groupStride }, (body) =>
                         unrollPanel(f, byPanels, first, end, body)));
                     f.set(isFirst, 0);
                   }
@@ -209,4 +225,29 @@ export function addProduct(
   addWith("product");
   addWith("product_few");
   addWith("product_several");
+  if (!isRowFormat(format)) addLoneProduct(module, product, format);
+}
+
+/** Runs of bands side by side for one token: with joined vectors there are registers for more. */
+const RUNS = { joined: 4, apart: 3 };
+
+/** Adds `product_one`: one token, without experts. */
+function addLoneProduct(module: ModuleBuilder, product: Product, format: BandFormat): void {
+  const { memories, method } = product;
+  const kernel = { name: "product_one", takes: PRODUCT_ARGUMENTS };
+  addKernel(module, memories.work, kernel, (f, given, first, last) => {
+    const bandBytes = f.let(i32.mul(given.blocks, blockBytes(format)));
+    const runs = format.inSteps ? RUNS.joined : RUNS.apart;
+    forRuns(f, { first, last, runs }, (bands) => {
+      const begins = bands.map((band) => f.let(i32.add(given.weights, i32.mul(band, bandBytes))));
+      const end = f.let(i32.add(begins[0], bandBytes));
+      const x = f.let(given.x);
+      const totals = bands.map(() => [0, 1].map(() => f.let(v128.const(new Uint8Array(16)))));
+      walkBands(f, product, format, { begins, end }, (group) => {
+        addLoneToken(f, product, x, group, totals.flat());
+        f.increase(x, activationBytes(method.isWide));
+      });
+      bands.forEach((band, i) => finishLone(f, memories, given, band, totals[i]));
+    });
+  });
 }

@@ -38,8 +38,10 @@ export interface Product {
   readonly memories: ProductMemories;
 }
 
-/** The source of a group's codes and scales. */
+/** The source of a group's codes and scales, of one band or of several side by side. */
 export interface GroupSource {
+  /** Number of vectors with a row in each lane. Default 2, those of a band. */
+  readonly quads?: number;
   load(step: number): Quads;
   /** For "turned": masks of negative codes, and the sums of their magnitudes. */
   readonly negative?: { signs(step: number): Quads; sums(half: number): Quads };
@@ -80,8 +82,8 @@ export function addTile(
   );
 }
 
-/** Adds the code of a tile whose groups and sums are at constant addresses. */
-export function addUnrolledTile(
+/** Adds the code of a tile whose sums are at constant addresses. */
+export function addTileInPlace(
   f: FunctionBuilder,
   product: Product,
   tile: GroupedTile & { readonly isFirst: Local<"i32"> },
@@ -118,6 +120,23 @@ function addGroups(
   });
 }
 
+/** Adds the code of a lone token with groups of any number of bands. */
+export function addLoneToken(
+  f: FunctionBuilder,
+  product: Product,
+  x: Local<"i32">,
+  group: GroupSource,
+  totals: readonly Local<"v128">[],
+): void {
+  addGroup(
+    f,
+    product,
+    group,
+    [new LoneTokenGroup(f, product, x)],
+    (_, add) => totals.forEach((total, quad) => f.set(total, add(total, quad))),
+  );
+}
+
 /** Adds the code of some tokens with a group, whose sums so far are in memory. */
 export function addStagedGroup(
   f: FunctionBuilder,
@@ -148,10 +167,7 @@ function addGroup(
   if (hasMinimum && method.kind === "magnitudes") {
     throw new RangeError(`Cannot multiply ${format.source.name}: magnitudes have no sums of codes`);
   }
-  const both = (sum: V128): Quads => {
-    const one = f.let(sum);
-    return [one, one];
-  };
+  const forAll = (sum: V128): Quads => new Array(group.quads ?? 2).fill(f.let(sum));
   const parts = halves ? 2 : 1;
   const steps = STEPS / parts;
   const offset = method.isSigned ? 0 : format.offset;
@@ -169,10 +185,10 @@ function addGroup(
         group.negative
           ? group.negative.sums(half)
           : method.kind === "magnitudes"
-          ? both(codeSum(t))
+          ? forAll(codeSum(t))
           : offset === 0
-          ? [ZERO, ZERO]
-          : both(times(codeSum(t), offset)),
+          ? forAll(ZERO)
+          : forAll(times(codeSum(t), offset)),
     }, ones);
     const scales = group.scales(half);
     const minimums = hasMinimum ? group.minimums(half) : undefined;

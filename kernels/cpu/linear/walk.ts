@@ -15,7 +15,7 @@ import {
   type RowFormat,
 } from "../formats/format.ts";
 import { rowFormats } from "../formats/codebooks.ts";
-import { bytes, unpackCodes } from "../formats/planes.ts";
+import { bytes, codeReader } from "../formats/planes.ts";
 import { transposed } from "../pack.ts";
 import type { GroupSource, Product } from "./tile.ts";
 import { type FunctionBuilder, i32, i8x16, type Local } from "../wasm/mod.ts";
@@ -37,24 +37,54 @@ export function walkBlocks(
   end: Local<"i32">,
   body: (group: GroupSource) => void,
 ): void {
-  const { memories: { weights }, format } = product;
-  if (isRowFormat(format)) return walkRows(f, product, format, { begin, end }, body);
+  const { format } = product;
+  if (isRowFormat(format)) walkRows(f, product, format, { begin, end }, body);
+  else walkBands(f, product, format, { begins: [begin], end }, body);
+}
+
+/** Loops over the blocks of some bands at once, up to the end of the first one. */
+export function walkBands(
+  f: FunctionBuilder,
+  product: Product,
+  format: BandFormat,
+  { begins, end }: { begins: readonly Local<"i32">[]; end: Local<"i32"> },
+  body: (group: GroupSource) => void,
+): void {
   const { scales, source } = format;
-  const at = f.let(begin);
-  const place: Place = { memory: weights, address: at };
+  const addresses = begins.map((begin) => f.let(begin));
+  const places = addresses.map((address): Place => ({ memory: product.memories.weights, address }));
+  const increase = (bytes: number) => addresses.forEach((address) => f.increase(address, bytes));
   f.doWhile(() => {
-    const head = scales.loadHead(f, place);
+    const heads = places.map((place) => scales.loadHead(f, place, format.inSteps === true));
+    const groups = (offset: number) =>
+      sideBySide(
+        places.map((place, band) =>
+          blockGroup(f, product, format, { place, offset, head: heads[band] })
+        ),
+      );
     if (source.blockSize === GROUP) {
-      body(blockGroup(f, product, format, { place, offset: scales.headBytes, head }));
-      return f.increase(at, blockBytes(format));
+      body(groups(scales.headBytes));
+      return increase(blockBytes(format));
     }
-    f.increase(at, scales.headBytes);
-    const groupsEnd = f.let(i32.add(at, blockBytes(format) - scales.headBytes));
+    increase(scales.headBytes);
+    const groupsEnd = f.let(i32.add(addresses[0], blockBytes(format) - scales.headBytes));
     f.doWhile(() => {
-      body(blockGroup(f, product, format, { place, offset: 0, head }));
-      f.increase(at, groupBytes(format));
-    }, i32.lt_u(at, groupsEnd));
-  }, i32.lt_u(at, end));
+      body(groups(0));
+      increase(groupBytes(format));
+    }, i32.lt_u(addresses[0], groupsEnd));
+  }, i32.lt_u(addresses[0], end));
+}
+
+/** The groups of some bands as one. */
+function sideBySide(groups: readonly GroupSource[]): GroupSource {
+  if (groups.length === 1) return groups[0];
+  return {
+    quads: 2 * groups.length,
+    load: (step) => groups.flatMap((group) => group.load(step)),
+    sum: sumDots,
+    scales: (half) => groups.flatMap((group) => group.scales(half)),
+    minimums: (half) => groups.flatMap((group) => group.minimums(half)),
+  };
 }
 
 /** A group in place, at an offset from an address. */
@@ -74,8 +104,9 @@ function blockGroup(
     address,
   };
   const loaded = format.scales.load(f, scales, head);
+  const read = codeReader(f, format, place);
   return {
-    load: (step) => loadCodes(f, format, method, place, step),
+    load: (step) => operandsOf(f, format, method, read(step)),
     sum: sumDots,
     scales: (half) => loaded.scales[half],
     minimums: (half) => loaded.minimums![half],
@@ -83,21 +114,18 @@ function blockGroup(
 }
 
 /** The codes of a step as operands of dot products. */
-function loadCodes(
+function operandsOf(
   f: FunctionBuilder,
-  { bits, table, offset }: BandFormat,
+  { table, offset }: BandFormat,
   method: DotMethod,
-  place: Place,
-  step: number,
+  codes: Quads,
 ): Quads {
-  const codes = unpackCodes(f, bits, place, step);
   if (!table && !method.isSigned) return codes;
   const subtracted = method.isSigned ? offset : 0;
   const values = f.constant(table?.map((value) => value - subtracted) ?? new Uint8Array(16));
-  const [first, second] = codes.map((quad) =>
+  return codes.map((quad) =>
     f.let(table ? i8x16.swizzle(values, quad) : i8x16.sub(quad, bytes(f, subtracted)))
   );
-  return [first, second];
 }
 
 /** Loops over rows with the blocks of the file. */

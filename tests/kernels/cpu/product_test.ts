@@ -38,6 +38,8 @@ interface Case {
   rows: number;
   blocks: number;
   tokens: number;
+  /** Default: the one for this number of tokens. */
+  kernel?: string;
 }
 
 /** Modules by what they are made for: tests share them, since building one takes longer than its work. */
@@ -90,7 +92,8 @@ function openFormat(
 }
 
 /** Multiplies with the kernels, and returns that beside what plain loops give. */
-function multiply({ format, machine, joins = false, rows, blocks, tokens }: Case) {
+function multiply({ format, machine, joins = false, rows, blocks, tokens, ...other }: Case) {
+  const { kernel = productKernel(format, tokens) } = other;
   const { source } = format;
   const columns = blocks * source.blockSize;
   const groups = columns / 32;
@@ -133,7 +136,7 @@ function multiply({ format, machine, joins = false, rows, blocks, tokens }: Case
   );
   // In two parts, as two threads would.
   for (const [first, last] of [[0, bands >> 1], [bands >> 1, bands]]) {
-    kernels[productKernel(tokens)](arguments_, first, last);
+    kernels[kernel](arguments_, first, last);
   }
   const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
 
@@ -236,8 +239,18 @@ for (const format of packedFormats) {
         assertProduct({ format, machine, rows: 21, blocks, tokens });
       }
       const more = Math.max(1, Math.round(480 / blockSize));
-      for (const tokens of [6, 11]) {
+      for (const tokens of [1, 3, 6, 11]) {
         assertProduct({ format, machine, joins: true, rows: 21, blocks: more, tokens });
+      }
+    }
+  });
+
+  Deno.test(`a lone token has the same product by ${name} as one among few`, () => {
+    for (const machine of machinesFor(format)) {
+      for (const joins of [false, true]) {
+        const lone = { format, machine, joins, rows: 37, blocks: 2, tokens: 1 };
+        const few = multiply({ ...lone, kernel: "product_few" });
+        assertEquals(multiply(lone).result, few.result);
       }
     }
   });
