@@ -29,6 +29,8 @@ const GREEDY: SamplingOptions = {
 const KINDS: Readonly<Record<string, SamplingOptions>> = {
   greedy: GREEDY,
   drawn: { ...GREEDY, temperature: 0.8, topK: 40, topP: 0.9 },
+  unfiltered: { ...GREEDY, temperature: 0.8 },
+  min_p: { ...GREEDY, temperature: 0.8, minP: 0.05 },
 };
 
 /** All of these, by model, kind and outputs. */

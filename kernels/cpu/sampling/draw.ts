@@ -40,7 +40,8 @@ export function addDraw(module: ModuleBuilder, work: Memory): void {
           const cut = f.let(i32.add(given.cuts, i32.mul(output, CUT_BYTES)));
           const lastToken = f.let(work.i32.load(cut));
           const cutLogit = f.let(work.f32.load(cut, 4));
-          const { keep } = filtersIn(f, work, { at: f.let(i32.add(cut, 8)), row, options });
+          const filters = { at: f.let(i32.add(cut, 8)), row, options };
+          const keep = filtersIn(f, work, filters).keeper();
           const temperature = f.let(option(options, "temperature"));
           const random = {
             position: f.let(work.i32.load(row, STEP_ROW.byte.position)),

@@ -47,13 +47,21 @@ export function filtersIn(f: FunctionBuilder, work: Memory, output: FilteredOutp
     Array.from({ length: count }, (_, total) => load(bound[index]!.offset + 8 * (1 + total)));
   const isOn = (index: number) => f64.gt(load(bound[index]!.offset), f64.const(0));
 
-  /** Sets `kept` to 0 if one of the first filters drops a token of a relative logit. */
-  const keep = (kept: Local<"i32">, relative: Local<"f64">, count = FILTERS.length) => {
-    for (let index = 0; index < count; index++) {
-      f.if(i32.and(kept, isOn(index)), () => {
-        f.set(kept, FILTERS[index]!.keeps(bound[index]!.m, relative, totalsOf(index)));
-      });
-    }
+  /**
+   * Reads what the first filters need, once for all tokens of an output. The result sets `kept` to 0 if
+   * one of them drops a token of a relative logit.
+   */
+  const keeper = (count = FILTERS.length) => {
+    const first = FILTERS.slice(0, count).map(({ keeps }, index) => {
+      const on = f.let(isOn(index));
+      const totals = totalsOf(index).map((total) => f.let(total));
+      return { on, keeps: (relative: Local<"f64">) => keeps(bound[index]!.m, relative, totals) };
+    });
+    return (kept: Local<"i32">, relative: Local<"f64">) => {
+      for (const { on, keeps } of first) {
+        f.if(i32.and(kept, on), () => f.set(kept, keeps(relative)));
+      }
+    };
   };
 
   /** Finds what the filters need, of the tokens that `isIn` a cut. */
@@ -77,13 +85,14 @@ export function filtersIn(f: FunctionBuilder, work: Memory, output: FilteredOutp
             f.do(work.f64.store(at, total.of(m, before), to));
             continue;
           }
+          const keep = keeper(index);
           const sum = f.let(f64.const(0));
           const token = f.let(i32.const(0));
           f.forUpTo(token, vocabulary, 1, () => {
             const logit = f.let(work.f32.load(i32.add(logits, i32.mul(token, 4))));
             const kept = f.let(i32.and(f32.gt(logit, -GREATEST_LOGIT), isIn(logit, token)));
             const relative = f.let(f64.sub(f64.promote_f32(logit), f64.promote_f32(greatest)));
-            keep(kept, relative, index);
+            keep(kept, relative);
             f.if(kept, () => f.set(kept, total.of(m, relative, before)));
             f.if(kept, () => {
               if (total.kind === "least") return f.set(sum, f64.min(sum, relative));
@@ -96,7 +105,7 @@ export function filtersIn(f: FunctionBuilder, work: Memory, output: FilteredOutp
       });
     }
   };
-  return { prepare, keep };
+  return { prepare, keeper };
 }
 
 function arithmetic(

@@ -15,6 +15,6 @@ export const minP = {
     },
   },
   isOn: (m) => m.not(m.atLeast(m.constant(0), m.option("minP"))),
-  totals: [],
-  keeps: (m, relative) => m.atLeast(relative, m.ln(m.option("minP"))),
+  totals: [{ kind: "value", of: (m) => m.ln(m.option("minP")) }],
+  keeps: (m, relative, [least]) => m.atLeast(relative, least!),
 } as const satisfies Filter;
