@@ -39,7 +39,7 @@
  *
  * const [address] = Deno.args;
  * if (address) {
- *   const bytes = await (await fetch(address)).bytes();
+ *   const bytes = await (await fetch(new URL(address, import.meta.url))).bytes();
  *   const files = filesInMemory({ "model.gguf": bytes });
  *   await using model = await loadModel("model.gguf", { files, contextLength: 256 });
  *   for await (const event of model.chat({ messages: [{ role: "user", content: "Hello!" }] })) {
