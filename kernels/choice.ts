@@ -1,10 +1,11 @@
-// Chooses the device that computes: the one in QUERN_DEVICE, or else a GPU if the machine has one,
-// or else the CPU. QUERN_GPU names one of several GPUs (webgpu/adapters.ts). WebGPU drivers that run
-// on the CPU are slower than the CPU device, so they are only used on request. On Linux WebGPU is not
-// tried unless there is the device file of a GPU, because trying loads the drivers into the process.
+// Chooses the device that computes, and opens it: the one in QUERN_DEVICE, or else a GPU if the
+// machine has one, or else the CPU. QUERN_GPU names one of several GPUs (webgpu/adapters.ts).
+// WebGPU drivers that run on the CPU are slower than the CPU device, so they are only used on
+// request. On Linux WebGPU is not tried unless there is the device file of a GPU, because trying
+// loads the drivers into the process.
 
 import { mayRead, namesIn, operatingSystem, readVariable } from "../host/mod.ts";
-import type { DeviceSettings } from "./device.ts";
+import type { Device, DeviceMaker, DeviceProfile, DeviceSettings } from "./device.ts";
 import * as devices from "./devices.ts";
 import { GpuError } from "./errors.ts";
 import type { AdapterFacts } from "./webgpu/adapter_facts.ts";
@@ -102,4 +103,29 @@ export function findGpuFiles(): string[] | undefined {
   return Object.entries(GPU_FILES).flatMap(([folder, pattern]) =>
     (namesIn(folder) ?? []).filter((name) => pattern.test(name)).map((name) => `${folder}/${name}`)
   );
+}
+
+/** Opens a device. Errors: GpuError if there is none of the kind. */
+export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
+  const { kind } = await chooseDevice(options);
+  return await devices[kind].open(options);
+}
+
+/**
+ * The profile of the device that {@linkcode openDevice} would open. A GPU is opened for this, since
+ * an adapter may not show all that its devices can do.
+ */
+export async function readDeviceProfile(options: DeviceOptions = {}): Promise<DeviceProfile> {
+  const { kind } = await chooseDevice(options);
+  return await devices[kind].profileOf(options);
+}
+
+/**
+ * A dry device, which only counts: a model assembled on it shows how much memory it would take on a
+ * device of that profile.
+ */
+export function openDryDevice(profile: DeviceProfile): Device {
+  const { name } = profile.platform; // a kind, or an implementation of WebGPU
+  const maker: DeviceMaker = name in devices ? devices[name as DeviceKind] : devices.webgpu;
+  return maker.dry(profile);
 }

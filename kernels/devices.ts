@@ -2,4 +2,4 @@
 // own and a line here.
 
 export { CpuDevice as cpu } from "./cpu/device.ts";
-export { dawn, webgpu } from "./webgpu/kinds.ts";
+export { dawn, webgpu } from "./webgpu/device.ts";

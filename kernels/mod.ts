@@ -21,7 +21,7 @@ export {
   type OperationName,
   withParts,
 } from "./makers.ts";
-export * from "./open.ts";
+export * from "./choice.ts";
 export type {
   Allocator,
   Buffer,

@@ -62,7 +62,7 @@ Deno.test("an executable has the flags of V8 that its own architecture has, and 
 Deno.test("an executable holds Dawn only if asked, and then the package that Dawn is loaded from", () => {
   assert(!compileArguments("quern").join().includes("dawn"));
   assert(compileArguments("quern", { dawn: true }).join().includes("--include,dist/dawn.ts"));
-  assertStringIncludes(readSource("kernels/webgpu/dawn.ts"), `"${DAWN_PACKAGE}"`);
+  assertStringIncludes(readSource("kernels/webgpu/platform.ts"), `"${DAWN_PACKAGE}"`);
 });
 
 Deno.test("the container is built by the version of Deno that the tests run on", () => {

@@ -3,15 +3,14 @@
 // the output matrix is in memory once.
 
 import type { FloatRows } from "../ops/activation.ts";
-import type { EmbedOptions, StepRows } from "../ops/embed.ts";
+import { type EmbedOptions, IMAGE_TOKEN, type StepRows } from "../ops/embed.ts";
 import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import { type CpuCore, floatBits } from "./core.ts";
 import { EMBED_ARGUMENTS } from "./embed/kernel.ts";
 import { blockColumns } from "./formats/mod.ts";
 import { inOrder } from "./kernel.ts";
-import { type CpuMatrix, WeightMatrix } from "./matrix.ts";
+import { type CpuMatrix, type FloatTable, WeightMatrix } from "./matrix.ts";
 import { cpu } from "./memory.ts";
-import { embed as plainEmbed } from "./embed/plain.ts";
 
 /** Resolves the tokens and positions of a step's rows, also from slots, and writes rows and histories. */
 function resolveRows({ context, ...buffers }: StepRows, count: number): void {
@@ -90,4 +89,30 @@ function inKernel(
     standIn: Number(standIn),
   });
   return (rows: number) => core.run([{ kernels, name: "embed", arguments: words, items: rows }]);
+}
+
+/** x[row] = scale * table[token or position of row], of rows that are resolved. */
+function plainEmbed(
+  table: FloatTable,
+  step: StepRows,
+  x: FloatRows,
+  { scale = 1, by = "step", accumulate = false, standIn = false }: EmbedOptions,
+) {
+  const rows = cpu(step.rows).words;
+  const field = STEP_ROW.word[by === "position" ? "position" : "token"];
+  const to = cpu(x.floats).floats;
+  return (count: number) => {
+    for (let row = 0; row < count; row++) {
+      let wanted = rows[STEP_ROW.words * row + field];
+      if (standIn && wanted >= IMAGE_TOKEN) wanted = 0;
+      const number = wanted - table.firstRow;
+      if (number < 0 || number >= table.rows) continue;
+      const values = table.floatRow(number);
+      const at = row * x.stride;
+      if (!accumulate) to.fill(0, at + table.columns, at + x.stride);
+      for (let k = 0; k < table.columns; k++) {
+        to[at + k] = accumulate ? to[at + k] + scale * values[k] : scale * values[k];
+      }
+    }
+  };
 }

@@ -10,24 +10,34 @@ import {
 } from "../makers.ts";
 import type { Described } from "../operands.ts";
 import type { Operation } from "../operation.ts";
-import { activate } from "./activate.ts";
+import {
+  type Activation,
+  type FloatRows,
+  GROUP,
+  isQuantized,
+  type QuantizedRows,
+} from "../ops/activation.ts";
+import type { ActivateOptions } from "../ops/activation_function.ts";
+import { ACTIVATE_ARGUMENTS } from "./activate/kernel.ts";
 import { attention } from "./attention/bind.ts";
 import { elementwise } from "./columns/elementwise.ts";
 import { matchMagnitude, mix, sparsify } from "./columns/mix.ts";
-import { combine } from "./experts/combine.ts";
 import type { CpuCore } from "./core.ts";
 import { embed } from "./embed.ts";
+import { combine } from "./experts/combine.ts";
 import type { CpuExpertPairs } from "./experts/expert_pairs.ts";
-import type { WeightMatrix } from "./matrix.ts";
-import { gatedNorm, norm } from "./norm.ts";
+import { route } from "./experts/route.ts";
+import { keepCalls } from "./kept_calls.ts";
+import { inOrder } from "./kernel.ts";
 import { expertLinear, linear, stackedLinear } from "./linear.ts";
-import { quantize } from "./quantize.ts";
+import type { WeightMatrix } from "./matrix.ts";
+import { cpu } from "./memory.ts";
+import { gatedNorm, norm } from "./norm.ts";
 import { convolution } from "./recurrent/convolution.ts";
 import { deltaRule } from "./recurrent/delta.ts";
 import { scan } from "./recurrent/scan.ts";
 import { rotate } from "./rotate/bind.ts";
 import { rotateRows } from "./rotate/rotate_rows.ts";
-import { route } from "./experts/route.ts";
 
 /** A recorded pass: the calls to make when it is submitted. */
 export type Call = () => void;
@@ -80,4 +90,37 @@ export function boundOperation(described: Described, run: Run): Operation {
     ...described,
     encode: (pass, ...counts) => (pass as Call[]).push(() => run(...counts)),
   };
+}
+
+/** y = x as int8 groups. */
+function quantize(core: CpuCore, x: FloatRows, y: QuantizedRows) {
+  const [from, to] = [cpu(x.floats), cpu(y.groups)];
+  return (rows: number) => core.quantize(from, to, rows, x.stride / GROUP);
+}
+
+/** y = f(x), or f(gate) * up of the halves of each row of x. */
+function activate(
+  core: CpuCore,
+  x: FloatRows,
+  y: Activation,
+  { activation, gated }: ActivateOptions,
+) {
+  const from = cpu(x.floats).address;
+  return keepCalls(core, (rows: number) => {
+    const to = isQuantized(y) ? core.temporary(rows * y.stride * 4) : cpu(y.floats);
+    const words = inOrder(ACTIVATE_ARGUMENTS, {
+      x: from,
+      up: gated ? from + 4 * y.stride : 0,
+      xStride: 4 * x.stride,
+      y: to.address,
+      yStride: 4 * y.stride,
+      columns: y.stride,
+      accumulate: 0,
+    });
+    const name = `activate_${activation}`;
+    const then = isQuantized(y)
+      ? core.quantizing(to, cpu(y.groups), rows, y.stride / GROUP)
+      : undefined;
+    return [[{ kernels: core.common, name, arguments: words, items: rows, then }]];
+  });
 }

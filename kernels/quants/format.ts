@@ -16,7 +16,7 @@ export interface Plane {
   readonly arrangement?: Arrangement;
 }
 
-/** A rearrangement of the bits of a plane; bits.ts has them in plain loops. */
+/** A rearrangement of the bits of a plane; repack.ts has them in plain loops. */
 export type Arrangement =
   | "1-bit fields"
   | "2-bit fields"

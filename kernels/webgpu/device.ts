@@ -1,7 +1,16 @@
 // The device interface on WebGPU: Deno's own, a browser's, or any other implementation. For each
 // operation there is one class of this folder, in the table below.
 
-import type { Commands, Device, PassTimes, Readback, Recorder, Sampler } from "../device.ts";
+import type {
+  Commands,
+  Device,
+  DeviceMaker,
+  DeviceSettings,
+  PassTimes,
+  Readback,
+  Recorder,
+  Sampler,
+} from "../device.ts";
 import {
   describe,
   type OperationMakers,
@@ -20,18 +29,19 @@ import type { Tuner } from "../tuning.ts";
 import { Activate } from "./activate.ts";
 import { Attention } from "./attention.ts";
 import { mostTileRows } from "./attention_shares.ts";
-import { captureDispatches } from "./capture.ts";
+import { usualSplit } from "./candidates.ts";
 import { Combine } from "./combine.ts";
 import { Elementwise } from "./elementwise.ts";
 import { Embed } from "./embed.ts";
 import { GpuExpertPairs } from "./expert_pairs.ts";
 import { ExpertLinear } from "./experts.ts";
-import { Gpu } from "./gpu.ts";
+import { Gpu, type GpuProfile } from "./gpu.ts";
 import { Linear, mostFusedNormRows } from "./linear.ts";
 import { MatchMagnitude } from "./match_magnitude.ts";
 import { allocateMatrix, canPair, type GpuMatrix, GpuMatrixWriter, setAffine } from "./matrix.ts";
 import { Mix } from "./mix.ts";
 import { Normalize } from "./norm.ts";
+import { implementation } from "./platform.ts";
 import { Quantize } from "./quantize.ts";
 import { readBandwidth } from "./read_bandwidth.ts";
 import { GpuReadback } from "./readback.ts";
@@ -46,7 +56,6 @@ import { GpuSampler } from "./sampling/sampler.ts";
 import { Sparsify } from "./sparsify.ts";
 import { StackedLinear } from "./stacked_linear.ts";
 import { timePasses } from "./time_passes.ts";
-import { usualSplit } from "./candidates.ts";
 import { GpuTuner } from "./tuning/tuner.ts";
 
 /** ggml_type of f32. */
@@ -244,4 +253,77 @@ export class WebGpuDevice extends Gpu implements Device {
   readBandwidth(): Promise<number> {
     return readBandwidth(this);
   }
+}
+
+/** The runtime's own WebGPU. */
+export const webgpu: DeviceMaker = webGpu("webgpu");
+
+/** Dawn's; see platform.ts. */
+export const dawn: DeviceMaker = webGpu("dawn");
+
+/** Devices of the runtime's WebGPU, or of Dawn, unless the options bring another. */
+function webGpu(kind: "webgpu" | "dawn"): DeviceMaker {
+  const open = async (options: DeviceSettings): Promise<WebGpuDevice> => {
+    const gpu = options.gpu ?? await implementation(kind);
+    return await WebGpuDevice.open(gpu ? { ...options, gpu } : options);
+  };
+  return {
+    open,
+    async profileOf(options) {
+      using device = await open(options);
+      return device.profile;
+    },
+    dry: (profile) => WebGpuDevice.dry(profile as GpuProfile),
+  };
+}
+
+/** One call of a compute pass's methods; what is missing stays as the dispatch before set it. */
+interface CapturedDispatch {
+  pipeline?: GPUComputePipeline;
+  bindGroup?: GPUBindGroup;
+  readonly workgroups: readonly [x: number, y: number, z: number];
+}
+
+/**
+ * Captures the dispatches of `encode`, in one part or two. Each records its dispatches into a pass that
+ * has no state yet.
+ *
+ * @param most dispatches of the first part; the rest is the second
+ */
+export function captureDispatches(
+  encode: (pass: Pass) => void,
+  most = Infinity,
+): ((pass: GPUComputePassEncoder) => void)[] {
+  const captured: CapturedDispatch[] = [];
+  let [pipeline, bindGroup]: [GPUComputePipeline?, GPUBindGroup?] = [];
+  let [lastPipeline, lastBindGroup]: [GPUComputePipeline?, GPUBindGroup?] = [];
+  // The methods of a pass that encodeDispatch() of kernel.ts calls.
+  const recorder: Pick<GPUComputePassEncoder, "setPipeline" | "dispatchWorkgroups"> & {
+    setBindGroup(index: 0, group: GPUBindGroup): void;
+  } = {
+    setPipeline: (set) => void (pipeline = set),
+    setBindGroup: (_, set) => void (bindGroup = set),
+    dispatchWorkgroups(x, y = 1, z = 1) {
+      if (captured.length === most) lastPipeline = lastBindGroup = undefined;
+      captured.push({
+        ...(pipeline === lastPipeline ? {} : { pipeline }),
+        ...(bindGroup === lastBindGroup ? {} : { bindGroup }),
+        workgroups: [x, y, z],
+      });
+      [lastPipeline, lastBindGroup] = [pipeline, bindGroup];
+    },
+  };
+  encode(recorder as Pass);
+  const parts = captured.length > most
+    ? [captured.slice(0, most), captured.slice(most)]
+    : [captured];
+  return parts.map((part) => (pass) => {
+    for (const { pipeline, bindGroup, workgroups: [x, y, z] } of part) {
+      if (pipeline) pass.setPipeline(pipeline);
+      if (bindGroup) pass.setBindGroup(0, bindGroup);
+      // Dawn converts each argument in some 0.25 µs, a sixth of the call.
+      if (y === 1 && z === 1) pass.dispatchWorkgroups(x);
+      else pass.dispatchWorkgroups(x, y, z);
+    }
+  });
 }

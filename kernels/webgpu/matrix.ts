@@ -3,8 +3,7 @@
 
 import { GROUP, padTo } from "../ops/activation.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
-import type { QuantFormat } from "../quants/mod.ts";
-import { codebookBuffer } from "./codebook.ts";
+import type { Codebook, QuantFormat } from "../quants/mod.ts";
 import type { Gpu } from "./gpu.ts";
 import type { Resource } from "./kernel.ts";
 import { repackerOf } from "./repacker.ts";
@@ -205,4 +204,21 @@ function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
   joined.set(a);
   joined.set(b, a.length);
   return joined;
+}
+
+const buffers = new WeakMap<Gpu, Map<Codebook, GPUBuffer>>();
+
+/** The codebook that the format's snippet reads as `w_codebook`; undefined if it reads none. */
+function codebookBuffer(device: Gpu, format: QuantFormat): GPUBuffer | undefined {
+  const { codebook } = format;
+  if (!codebook) return undefined;
+  const ofDevice = buffers.get(device) ?? new Map<Codebook, GPUBuffer>();
+  buffers.set(device, ofDevice);
+  let buffer = ofDevice.get(codebook);
+  if (!buffer) {
+    buffer = device.buffer(`${format.name} codebook`, codebook.words.byteLength, "weights");
+    device.write(buffer, 0, codebook.words);
+    ofDevice.set(codebook, buffer);
+  }
+  return buffer;
 }

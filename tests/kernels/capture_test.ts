@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { Pass } from "../../kernels/mod.ts";
-import { captureDispatches } from "../../kernels/webgpu/capture.ts";
+import { captureDispatches } from "../../kernels/webgpu/device.ts";
 
 /** A pass that notes what each dispatch runs: pipeline, bind group and workgroups. */
 function notingPass() {

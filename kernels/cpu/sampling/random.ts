@@ -1,4 +1,4 @@
-// Random numbers in WebAssembly, the same as in kernels/ops/sampling/philox.ts: Philox4x32-10
+// Random numbers in WebAssembly, the same as in kernels/ops/sampling/reference.ts: Philox4x32-10
 // (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11) and Gumbel variates of its
 // words, in doubles.
 
@@ -11,7 +11,7 @@ export function gumbel(f: FunctionBuilder, word: Expression<"i32">): Expression<
   return f64.neg(logarithm(f, f64.neg(logarithm(f, share))));
 }
 
-/** The four random words of (position, number, and two constants), as ops/sampling/philox.ts has them. */
+/** The four random words of (position, number, and two constants), as ops/sampling/reference.ts has them. */
 export function philox(
   f: FunctionBuilder,
   { position, number, low, high }: Record<"position" | "number" | "low" | "high", Local<"i32">>,

@@ -1,14 +1,50 @@
-// Sampling on the host's side: the memory of a sampler, and its kernels one after the other.
+// Sampling: the memory of a sampler on the host's side, and its kernels in WebAssembly one after
+// the other, as kernels/ops/sampling/reference.ts has them: penalties, a survey of the logits, the
+// cut (cut.ts), the draw (draw.ts), and the choice among its chunks.
 
 import type { Allocator, Buffer } from "../../operation.ts";
 import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/mod.ts";
+import { NO_TOKEN } from "../../ops/sampling/options.ts";
+import { SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import type { CpuCore } from "../core.ts";
-import { inOrder } from "../kernel.ts";
+import { lanes } from "../formats/scales.ts";
+import { forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
 import { workModule } from "../modules.ts";
-import { HISTOGRAM_BYTES } from "./cut.ts";
-import { addSampling } from "./kernels.ts";
-import { CHUNK, CUT_BYTES, DRAW_BYTES, SAMPLER_ARGUMENTS, SURVEY_BYTES } from "./outputs.ts";
+import {
+  f32,
+  f32x4,
+  f64,
+  i32,
+  i32x4,
+  type Local,
+  type Memory,
+  type ModuleBuilder,
+  v128,
+} from "../wasm/mod.ts";
+import {
+  addHistograms,
+  countLogits,
+  findCut,
+  GREATEST_LOGIT,
+  HISTOGRAM_BYTES,
+  lanesOf,
+  NONE,
+  sumOfWeights,
+} from "./cut.ts";
+import { addDraw } from "./draw.ts";
+import { filtersIn } from "./filters.ts";
+import {
+  addSamplerKernel,
+  type Build,
+  CHUNK,
+  CUT_BYTES,
+  DRAW_BYTES,
+  logitAt,
+  outputsIn,
+  SAMPLER_ARGUMENTS,
+  SURVEY_BYTES,
+} from "./outputs.ts";
 
 /** Cuts that are computed at the same time: each lists candidates in memory of its own. */
 const MOST_LANES = 4;
@@ -58,4 +94,223 @@ export function createSampler(
       run("choose", outputs);
     },
   };
+}
+
+/** Adds `penalize` (one item), `survey`, `count`, `cut`, `draw` and `choose`, all over outputs. */
+function addSampling(module: ModuleBuilder, work: Memory): void {
+  const { outputOf, option, has, isStochastic, isCut, forChunks, readSurveys } = outputsIn(work);
+  const add = (name: string, build: Build) => addSamplerKernel(module, work, name, build);
+
+  add("penalize", (f, given) => {
+    const output = f.let(i32.const(0));
+    f.forUpTo(output, given.outputs, 1, () => {
+      const { row, slot, options, logits } = outputOf(f, given, output);
+      const position = f.let(i32.add(work.i32.load(row, STEP_ROW.byte.position), 1));
+      const count = f.let(has(options, "repeatLastN"));
+      f.if(i32.gt_u(count, position), () => f.set(count, position));
+      const history = f.let(i32.add(given.history, i32.mul(i32.mul(slot, given.context), 4)));
+      const end = f.let(i32.add(history, i32.mul(position, 4)));
+      const begin = f.let(i32.sub(end, i32.mul(count, 4)));
+      const at = f.local("i32");
+      const eachRecent = (body: (counter: Local<"i32">, token: Local<"i32">) => void) => {
+        f.set(at, begin);
+        f.forUpTo(at, end, 4, () => {
+          const token = f.let(work.i32.load(at));
+          f.if(i32.lt_u(token, given.vocabulary), () => {
+            body(f.let(i32.add(given.counts, i32.mul(token, 4))), token);
+          });
+        });
+      };
+      eachRecent((counter) => f.do(work.i32.store(counter, i32.add(work.i32.load(counter), 1))));
+      eachRecent((counter, token) => {
+        const times = f.let(work.i32.load(counter));
+        f.if(times, () => {
+          f.do(work.i32.store(counter, 0));
+          const place = f.let(logitAt(logits, token));
+          const before = f.let(work.f32.load(place));
+          // NaN and infinity stay what they are.
+          f.if(f32.lt(before, Infinity), () => {
+            const logit = f.let(f64.promote_f32(before));
+            const penalty = f.let(f64.promote_f32(option(options, "repeatPenalty")));
+            f.if(
+              f32.gt(before, 0),
+              () => f.set(logit, f64.div(logit, penalty)),
+              () => f.set(logit, f64.mul(logit, penalty)),
+            );
+            const frequency = f64.promote_f32(option(options, "frequencyPenalty"));
+            const presence = f64.promote_f32(option(options, "presencePenalty"));
+            const less = f64.add(f64.mul(frequency, f64.convert_i32_u(times)), presence);
+            const bounded = f64.max(
+              f64.min(f64.sub(logit, less), f64.const(GREATEST_LOGIT)),
+              f64.const(-2 * GREATEST_LOGIT),
+            );
+            f.do(work.f32.store(place, f32.demote_f64(bounded)));
+          });
+        });
+      });
+    });
+  });
+
+  add(
+    "survey",
+    (f, given, first, last) =>
+      forChunks(f, given, [first, last], (output, item, begin, end) => {
+        const { options, logits } = outputOf(f, given, output);
+        const masked = f.let(has(options, "masked"));
+        const words = i32.shr_u(i32.add(given.vocabulary, 31), 5);
+        const mask = f.let(i32.add(given.mask, i32.mul(i32.mul(output, words), 4)));
+        const at = f.let(logitAt(logits, begin));
+        const token = f.let(begin);
+        const greatest = f.let(f32.const(NONE));
+        const best = f.let(i32.const(NO_TOKEN));
+        const isBroken = f.let(i32.const(0));
+        const visit = (logit: Local<"f32">) => {
+          f.if(i32.eqz(f32.lt(logit, Infinity)), () => f.set(isBroken, 1));
+          const allowed = f.let(f32.gt(logit, -GREATEST_LOGIT));
+          f.if(masked, () => {
+            const word = work.i32.load(i32.add(mask, i32.mul(i32.shr_u(token, 5), 4)));
+            f.set(allowed, i32.and(allowed, i32.and(i32.shr_u(word, i32.and(token, 31)), 1)));
+          });
+          f.if(
+            allowed,
+            () => f.set(logit, f32.min(logit, GREATEST_LOGIT)),
+            () => f.set(logit, NONE),
+          );
+          f.do(work.f32.store(at, logit));
+          f.if(f32.gt(logit, greatest), () => {
+            f.set(greatest, logit);
+            f.set(best, token);
+          });
+          f.increase(at, 4);
+          f.increase(token, 1);
+        };
+        const scalars = (until: Local<"i32">) =>
+          f.while(i32.lt_u(token, until), () => visit(f.let(work.f32.load(at))));
+        // Four tokens at a time: nearly always none of them is better than the best one so far.
+        const bits = lanesOf(f, [1, 2, 4, 8]);
+        const candidates = f.local("v128");
+        f.while(i32.le_u(i32.add(token, 4), end), () => {
+          const values = f.let(work.v128.load(at));
+          f.set(candidates, values);
+          f.if(masked, () => {
+            const word = work.i32.load(i32.add(mask, i32.mul(i32.shr_u(token, 5), 4)));
+            const four = i32x4.splat(i32.shr_u(word, i32.and(token, 31)));
+            const allowed = i32x4.eq(v128.and(four, bits), bits);
+            f.set(candidates, v128.bitselect(values, lanes(f, Float32Array.of(NONE)), allowed));
+          });
+          const tooGreat = v128.not(f32x4.lt(values, lanes(f, Float32Array.of(GREATEST_LOGIT))));
+          const isBetter = f32x4.gt(candidates, f32x4.splat(greatest));
+          const tooSmall = v128.not(f32x4.gt(values, lanes(f, Float32Array.of(-GREATEST_LOGIT))));
+          f.if(v128.any_true(v128.or(v128.or(tooGreat, tooSmall), isBetter)), () => {
+            const until = f.let(i32.add(token, 4));
+            scalars(until);
+          }, () => {
+            f.if(masked, () => f.do(work.v128.store(at, candidates)));
+            f.increase(at, 16);
+            f.increase(token, 4);
+          });
+        });
+        scalars(end);
+        const survey = f.let(i32.add(given.surveys, i32.mul(item, SURVEY_BYTES)));
+        f.do(
+          work.f32.store(survey, greatest),
+          work.i32.store(survey, best, 4),
+          work.i32.store(survey, isBroken, 8),
+        );
+      }),
+  );
+
+  add(
+    "count",
+    (f, given, first, last) =>
+      forChunks(f, given, [first, last], (output, item, begin, end) => {
+        const { options, logits } = outputOf(f, given, output);
+        f.if(i32.and(isStochastic(options), isCut(options)), () => {
+          const { greatest } = readSurveys(f, given, output);
+          const counts = f.let(i32.add(given.histograms, i32.mul(item, HISTOGRAM_BYTES)));
+          countLogits(f, work, { logits, greatest }, { begin, end, counts });
+        });
+      }),
+  );
+
+  add("cut", (f, given, first, last) =>
+    forItems(f, first, last, (lane) => {
+      const output = f.let(lane);
+      const found = f.let(i32.add(given.found, i32.mul(i32.mul(lane, given.vocabulary), 8)));
+      f.while(i32.lt_u(output, given.outputs), () => {
+        const { row, options, logits } = outputOf(f, given, output);
+        const cut = f.let(i32.add(given.cuts, i32.mul(output, CUT_BYTES)));
+        const { greatest, isNone } = readSurveys(f, given, output);
+        f.do(work.i32.store(cut, NO_TOKEN), work.f32.store(cut, -GREATEST_LOGIT, 4));
+        const applies = i32.and(isStochastic(options), i32.and(isCut(options), i32.eqz(isNone)));
+        f.if(applies, () => {
+          const bytes = f.let(i32.mul(given.chunks, HISTOGRAM_BYTES));
+          const counts = f.let(i32.add(given.histograms, i32.mul(output, bytes)));
+          addHistograms(f, work, counts, f.let(i32.add(counts, bytes)));
+          const { vocabulary } = given;
+          const bins = { counts, greatest, logits, found, vocabulary };
+          // top_p is a share of the probability that top_k has left.
+          const total = f.let(f64.const(0));
+          const topK = f.let(has(options, "topK"));
+          const isBounded = f.let(i32.const(0));
+          f.if(topK, () => {
+            const goal = f.let(f64.convert_i32_u(topK));
+            f.set(isBounded, findCut(f, work, bins, { kind: "count", goal, total, cut }));
+          });
+          f.if(i32.eqz(isBounded), () => f.set(total, sumOfWeights(f, work, counts)));
+          const topP = f.let(option(options, "topP"));
+          f.if(f32.lt(topP, 1), () => {
+            const goal = f.let(f64.mul(f64.promote_f32(topP), total));
+            findCut(f, work, bins, { kind: "weight", goal, total, cut });
+          });
+        });
+        f.if(i32.and(isStochastic(options), i32.eqz(isNone)), () => {
+          const [lastToken, cutLogit] = [f.let(work.i32.load(cut)), f.let(work.f32.load(cut, 4))];
+          const at = f.let(i32.add(cut, 8));
+          const { prepare } = filtersIn(f, work, { at, row, options });
+          const { vocabulary } = given;
+          prepare({ logits, greatest, vocabulary }, (logit, token) =>
+            i32.or(
+              f32.gt(logit, cutLogit),
+              i32.and(f32.eq(logit, cutLogit), i32.le_u(token, lastToken)),
+            ));
+        });
+        f.increase(output, given.lanes);
+      });
+    }));
+
+  addDraw(module, work);
+
+  add("choose", (f, given, first, last) =>
+    forItems(f, first, last, (output) => {
+      const { row, slot, options } = outputOf(f, given, output);
+      const { token, isNone } = readSurveys(f, given, output);
+      f.if(isStochastic(options), () => {
+        const score = f.let(f64.const(-Infinity));
+        const at = f.let(i32.add(given.draws, i32.mul(i32.mul(output, given.chunks), DRAW_BYTES)));
+        const end = f.let(i32.add(at, i32.mul(given.chunks, DRAW_BYTES)));
+        f.forUpTo(at, end, DRAW_BYTES, () => {
+          const own = f.let(work.f64.load(at));
+          const drawn = f.let(work.i32.load(at, 8));
+          // Of equal scores the lower token wins; several chunks may report the best token.
+          const isBetter = i32.or(
+            f64.gt(own, score),
+            i32.and(f64.eq(own, score), i32.lt_u(drawn, token)),
+          );
+          f.if(isBetter, () => {
+            f.set(score, own);
+            f.set(token, drawn);
+          });
+        });
+      });
+      f.if(isNone, () => f.set(token, NO_TOKEN));
+      f.do(work.i32.store(i32.add(given.sampled, i32.mul(output, 4)), token));
+      f.if(isNone, () => f.set(token, 0));
+      const to = f.let(i32.add(given.slots, i32.mul(slot, SLOT_TOKEN.bytes)));
+      const position = i32.add(work.i32.load(row, STEP_ROW.byte.position), 1);
+      f.do(
+        work.i32.store(to, token, SLOT_TOKEN.byte.token),
+        work.i32.store(to, position, SLOT_TOKEN.byte.position),
+      );
+    }));
 }

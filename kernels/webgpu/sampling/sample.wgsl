@@ -1,7 +1,7 @@
 // Chooses a token per output: the best one or, where STOCHASTIC and the temperature is above 0, a
 // draw after top_k, top_p (at temperature 1), the filters of ops/filters and temperature, in this
 // order. top_k and top_p keep a beginning of the ordered entries of candidates.wgsl, and move `last`, the
-// last one kept; filters, made by filters.ts, may drop any token of these. All
+// last one kept; filters, made by sampler.ts, may drop any token of these. All
 // sums are of integers, and nothing else depends on the order in which invocations run, so that a draw
 // can be repeated bit by bit. Where a logit is NaN or +inf, or no token is allowed, NONE is sampled; the
 // slot then gets token 0, for the steps that run before the host has read this.

@@ -38,7 +38,7 @@ export const INCLUDED = [
 /** The module that includes Dawn, and the lock that then lists its package. */
 const DAWN = { module: `${FOLDER}/dawn.ts`, lock: `${FOLDER}/dawn.lock` };
 
-/** The package that kernels/webgpu/dawn.ts imports by a variable, so that nothing includes it. */
+/** The package that kernels/webgpu/platform.ts imports by a variable, so that nothing includes it. */
 export const DAWN_PACKAGE = "npm:webgpu@0.6.2";
 
 /** The targets that arguments name; none for this machine. @throws RangeError for one that is unknown */

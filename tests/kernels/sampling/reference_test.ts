@@ -10,7 +10,7 @@ import {
   type SamplingInput,
   type SamplingOptions,
 } from "../../../kernels/ops/sampling/mod.ts";
-import { philox } from "../../../kernels/ops/sampling/philox.ts";
+import { philox } from "../../../kernels/ops/sampling/reference.ts";
 import { GREEDY, maskOf, PLAIN } from "./cases.ts";
 import { FILTERS_OFF } from "../../../kernels/ops/filters/list.ts";
 

@@ -55,7 +55,7 @@ for (const { name, device } of await openDevices()) {
   });
 
   Deno.test(`Sampler draws a token of probability 1e-6 where its turn is on ${name}`, async () => {
-    // The Gumbel variates of tokens 0 and 1 are 2.58 and 16.22 there: see philox.ts.
+    // The Gumbel variates of tokens 0 and 1 are 2.58 and 16.22 there: see reference.ts.
     const position = 2442421;
     const options = { ...PLAIN, seed: 1n };
     const tokens = await run([-13.6, -13.7].map((logit) => ({
