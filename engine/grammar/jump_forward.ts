@@ -4,7 +4,7 @@
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { type Matcher, tokenTableOf } from "./compile.ts";
-import type { TokenTable } from "./machine/tokens/token_table.ts";
+import type { TokenTable } from "./machine/token_table.ts";
 
 /**
  * The tokens that a model would certainly write next, at most `most`; none if there is a choice.

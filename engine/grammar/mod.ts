@@ -2,15 +2,17 @@
 
 export {
   type CompiledSchema,
+  compileGrammar,
   type CompileOptions,
+  compilePattern,
   compileSchema,
   type Matcher,
 } from "./compile.ts";
-export { compileGrammar, compilePattern } from "./compile_grammar.ts";
 export {
   both,
   choice,
   type Grammar,
+  GrammarError,
   type GrammarRules,
   json,
   type JsonGrammar,
@@ -23,7 +25,6 @@ export {
   type StringGrammar,
   textWithout,
 } from "./grammar.ts";
-export { GrammarError } from "./grammar_error.ts";
 export {
   CONSTRAINTS,
   DanglingReferenceError,

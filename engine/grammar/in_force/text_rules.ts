@@ -2,7 +2,7 @@
 // begins: they are run over the text as sets of stacks of nodes, each leaf with its span in the format. For
 // reports alone: what it cannot run, such as assertions, it says nothing about, and no mask depends on it.
 
-import { type ParsedGrammar, parseGrammar, type TextSpan } from "../ebnf/mod.ts";
+import { type ParsedGrammar, parseGrammar, type TextSpan } from "../ebnf.ts";
 import type { Grammar, GrammarRules, JsonGrammar } from "../grammar.ts";
 import { hasCharacter, parsePattern, type PatternNode } from "../language/mod.ts";
 

@@ -2,7 +2,20 @@
 // 1e999999 takes no more memory than 1. Code that writes the digits out has to limit their number
 // itself.
 
-import { JsonError } from "./errors.ts";
+/** A text or a value that cannot be read as JSON. */
+export class JsonError extends Error {
+  /** Name of the class. */
+  override name = "JsonError";
+
+  /**
+   * Says what is wrong.
+   *
+   * @param offset where the text goes wrong, in UTF-16 units; missing if there is no text
+   */
+  constructor(message: string, readonly offset?: number, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
 
 /** Limits of digits and exponents. Larger ones are only written to exhaust memory. */
 const MAX_DIGITS = 10_000;

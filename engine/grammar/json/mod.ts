@@ -1,6 +1,11 @@
 // JSON texts as values that lose nothing: exact numbers, keys in their order. Knows no schemas.
 
-export { Decimal } from "./decimal.ts";
-export { JsonError } from "./errors.ts";
-export { parseJson } from "./parse.ts";
-export { fromPlain, type JsonArray, type JsonObject, type JsonValue, MAX_DEPTH } from "./value.ts";
+export { Decimal, JsonError } from "./decimal.ts";
+export {
+  fromPlain,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  MAX_DEPTH,
+  parseJson,
+} from "./parse.ts";

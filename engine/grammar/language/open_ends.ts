@@ -5,7 +5,7 @@
 import { type CharacterSet, intersectSets } from "./character_set.ts";
 import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
-import { PlainLengths } from "./plain_lengths.ts";
+import { PlainLengths } from "./distances.ts";
 
 /**
  * The plain characters: those that a JSON string contains without escapes, except for U+2028 and

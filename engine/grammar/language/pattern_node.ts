@@ -13,7 +13,7 @@ interface Facts {
   readonly asserts: boolean;
   /** Whether it contains an assertion about earlier text: ^, \b or a look-behind. */
   readonly looksBack: boolean;
-  /** What it is in any of the dialects, if they differ: see pattern_dialects.ts. */
+  /** What it is in any of the dialects, if they differ: see pattern_parser.ts. */
   readonly any?: PatternNode;
 }
 

@@ -4,11 +4,7 @@
 
 import { ANY_CHARACTER, type CharacterSet, characterSet, invertSet } from "./character_set.ts";
 import { PatternError } from "./errors.ts";
-import { atomicNode } from "./pattern_atomic.ts";
-import { readClass } from "./pattern_class.ts";
-import { differingNode, inAllDialects } from "./pattern_dialects.ts";
-import { cased, readEscapedSet } from "./pattern_escapes.ts";
-import { readGroupOpening } from "./pattern_groups.ts";
+import { cased, readClass, readEscapedSet } from "./pattern_class.ts";
 import {
   boundaryNode,
   choiceNode,
@@ -21,9 +17,36 @@ import {
   setNode,
   START,
 } from "./pattern_node.ts";
-import { PatternReader } from "./pattern_reader.ts";
+import { type PatternFlags, PatternReader } from "./pattern_reader.ts";
 import { withoutReferences } from "./pattern_references.ts";
 import { namedSet, VERTICAL } from "./pattern_sets.ts";
+
+// What a pattern of another dialect than ECMA-262 means: the texts in which all dialects find a match. Where they
+// differ about a part, such as the letters of \w, a match has to hold for all of them; within a negative
+// look-around, one that any of them finds is in the way.
+
+/** A part about which dialects differ. @param any what any of them finds, instead of what all do */
+function differingNode(all: PatternNode, any: PatternNode): PatternNode {
+  return { ...all, any };
+}
+
+/** A pattern with one meaning for each part. @param isWide whether to find what any dialect finds */
+function inAllDialects(node: PatternNode, isWide = false): PatternNode {
+  if (node.any) return isWide ? node.any : node;
+  const inner = (part: PatternNode) => inAllDialects(part, isWide);
+  switch (node.kind) {
+    case "sequence":
+      return sequenceNode(node.items.map(inner));
+    case "choice":
+      return choiceNode(node.items.map(inner));
+    case "repeat":
+      return repeatNode(inner(node.body), node.from, node.to, node.isLazy);
+    case "look":
+      return lookNode(node.back, node.not, inAllDialects(node.body, isWide !== node.not));
+    default:
+      return node;
+  }
+}
 
 /** Deepest nesting of groups. */
 const MAX_DEPTH = 100;
@@ -236,4 +259,109 @@ function readQuantifier(reader: PatternReader): [from: number, to: number] | und
   if (braces[2] === "") return [from, from];
   const to = braces[3] === "" ? Infinity : Number(braces[3]);
   return [from, to > MAX_COUNT ? Infinity : to];
+}
+
+/** The kind of a group, after what opens it was read. */
+type GroupOpening =
+  | { readonly kind: "plain" | "atomic" }
+  | { readonly kind: "capture"; readonly number: number }
+  | { readonly kind: "look"; readonly back: boolean; readonly not: boolean }
+  /** No group, but flags for the rest of the one around. */
+  | { readonly kind: "flags" }
+  /** No group, but the text of an earlier one. */
+  | { readonly kind: "reference"; readonly name: string };
+
+const FLAGS: Readonly<Record<string, keyof PatternFlags>> = {
+  i: "ignoreCase",
+  m: "multiline",
+  s: "dotAll",
+  x: "extended",
+};
+/** Flags that change nothing about which texts match: greed, captures, and that text is Unicode. */
+const NEUTRAL = "uUn";
+
+/** Reads what opens a group, after its parenthesis. A group may change the flags. */
+function readGroupOpening(reader: PatternReader): GroupOpening {
+  const start = reader.position - 1;
+  if (!reader.sees("?")) return { kind: "capture", number: addGroup(reader) };
+  if (reader.take("?:")) return { kind: "plain" };
+  if (reader.takeForeign("?>")) return { kind: "atomic" };
+  const look = reader.match(/\?(<?)([=!])/y);
+  if (look) return { kind: "look", back: look[1] === "<", not: look[2] === "!" };
+  const named = reader.match(/\?<([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)>/uy) ??
+    reader.matchForeign(/\?P<([\p{ID_Start}_]\p{ID_Continue}*)>|\?'(\w+)'/uy);
+  if (named) return { kind: "capture", number: addGroup(reader, named[1] ?? named[2]) };
+  const reference = reader.matchForeign(/\?P=(\w+)(?=\))/y);
+  if (reference) return { kind: "reference", name: reference[1]! };
+  const flags = reader.match(/\?(?=[A-Za-z-])([A-Za-z]*)(?:-([A-Za-z]+))?([:)])/y);
+  if (!flags) throw reader.error("no such kind of group can be held", start);
+  const [, on = "", off = "", end] = flags;
+  reader.flags = { ...reader.flags, ...flagsOf(on, true), ...flagsOf(off, false) };
+  reader.isForeign ||= end === ")" || !/^[ims]*$/.test(on + off);
+  return { kind: end === ")" ? "flags" : "plain" };
+
+  function flagsOf(letters: string, value: boolean): Partial<PatternFlags> {
+    const changed: { -readonly [name in keyof PatternFlags]?: boolean } = {};
+    for (const letter of letters) {
+      const name = FLAGS[letter];
+      if (name !== undefined) changed[name] = value;
+      else if (!NEUTRAL.includes(letter)) {
+        throw reader.error(`the flag ${letter} has no meaning that all dialects share`, start);
+      }
+    }
+    return changed;
+  }
+}
+
+function addGroup(reader: PatternReader, name?: string): number {
+  const number = reader.groups.push(undefined) - 1;
+  if (name !== undefined) reader.names.set(name, reader.names.has(name) ? undefined : number);
+  return number;
+}
+
+// Atomic groups and possessive quantifiers of PCRE, Java and Python: they give nothing back of what they matched
+// first. Where that is only one text, or the longest run of something, it is a plain pattern with a
+// look-ahead behind it; the rest is not read.
+
+/** A node that gives nothing back; undefined if that cannot be said plainly. */
+function atomicNode(node: PatternNode): PatternNode | undefined {
+  // What always takes the same number of characters can give nothing back.
+  if (node.min === node.max) return node;
+  switch (node.kind) {
+    case "repeat":
+      return longest(node);
+    case "sequence": {
+      const [last, before] = [node.items.at(-1)!, node.items.slice(0, -1)];
+      const end = before.every(isFixed) ? atomicNode(last) : undefined;
+      return end && sequenceNode([...before, end]);
+    }
+    case "choice": {
+      // The first alternative that matches is the only one.
+      const options = node.items.map((item, index) => {
+        const earlier = node.items.slice(0, index).map((other) => lookNode(false, true, other));
+        const option = atomicNode(item);
+        return option && sequenceNode([...earlier, option]);
+      });
+      return options.every((option) => option !== undefined) ? choiceNode(options) : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** As many repetitions as there are, or as few as there may be. */
+function longest(node: PatternNode & { kind: "repeat" }): PatternNode | undefined {
+  const { body, from, to, isLazy } = node;
+  if (!isFixed(body)) return undefined;
+  if (isLazy) return repeatNode(body, from, from);
+  const noMore = lookNode(false, true, body);
+  if (to === Infinity) return sequenceNode([repeatNode(body, from, to), noMore]);
+  return choiceNode([
+    repeatNode(body, to, to),
+    sequenceNode([repeatNode(body, from, to - 1), noMore]),
+  ]);
+}
+
+function isFixed({ min, max }: PatternNode): boolean {
+  return min === max;
 }

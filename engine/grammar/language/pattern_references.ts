@@ -4,7 +4,7 @@
 
 import type { CharacterSet } from "./character_set.ts";
 import { PatternError } from "./errors.ts";
-import { withAnyCase } from "./pattern_case.ts";
+import { withAnyCase } from "./pattern_sets.ts";
 import {
   choiceNode,
   lookNode,

@@ -3,7 +3,6 @@
 // different languages are one state. Every state except 0 can reach acceptance: a text whose
 // shortest end takes too long to find is not continued.
 
-import { ByteRows, UNKNOWN } from "./byte_rows.ts";
 import { classesBetween, EVERY_CLASS } from "./character_classes.ts";
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
@@ -380,5 +379,30 @@ export class StringStates {
       (_, k) => 0x80 | ((offset >> (6 * (length - 1 - k))) & 0x3f),
     );
     return [...begun, ...spell(bytes.text(targets[i]!)!, this.#writing)];
+  }
+}
+
+/** States of a piece, as a power of two. */
+const PIECE = 6;
+
+const STATES_MASK = (1 << PIECE) - 1;
+
+/** A transition that has not been computed yet. */
+const UNKNOWN = -1;
+
+/** The table of transitions; new ones are {@linkcode UNKNOWN}. */
+class ByteRows {
+  readonly #pieces: Int32Array[] = [];
+
+  /** The state after a byte. The state's row must have been requested before. */
+  at(state: number, byte: number): number {
+    return this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte]!;
+  }
+
+  /** The row of a state, for writing. States must be requested in order. */
+  row(state: number): Int32Array {
+    const piece = this.#pieces[state >>> PIECE] ??= new Int32Array(256 << PIECE).fill(UNKNOWN);
+    const begin = (state & STATES_MASK) << 8;
+    return piece.subarray(begin, begin + 256);
   }
 }

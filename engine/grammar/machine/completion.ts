@@ -2,9 +2,8 @@
 // still needs. It measures lengths and makes no texts, because a schema can require more than could
 // ever be written.
 
-import { ProgramEnds } from "./completion/program_ends.ts";
-import { TextEnds } from "./completion/text_ends.ts";
-import { ValueEnds } from "./completion/value_ends.ts";
+import { TextEnds } from "./ends/text_ends.ts";
+import { ProgramEnds, ValueEnds } from "./ends/value_ends.ts";
 import type { Ends } from "./frames/frame_kind.ts";
 import { EITHER } from "./frames/layouts.ts";
 import type { Stack } from "./frames/stacks.ts";

@@ -5,7 +5,6 @@
 import { MachineError } from "./errors.ts";
 import { ARRAY, DECLARED_KEY, NUMBER, OTHER_KEY, STRING, TEXT } from "./frames/layouts.ts";
 import type { Ends } from "./frames/frame_kind.ts";
-import { IntegerLists } from "./collections/integer_lists.ts";
 import type { Rules } from "./rules/rules.ts";
 import { settle } from "./frames/settling.ts";
 import { type Stack, Stacks, UNRESOLVED_STACK } from "./frames/stacks.ts";
@@ -13,7 +12,7 @@ import { StackUnions } from "./frames/stack_unions.ts";
 import { Stepper } from "./frames/stepper.ts";
 import type { TextPosition } from "./texts/text_rules.ts";
 import { WordAvoidance } from "./texts/word_avoidance.ts";
-import { NO_WORDS } from "./collections/word_sets.ts";
+import { IntegerLists, NO_WORDS } from "./collections.ts";
 
 /** A state of a {@linkcode Machine}, by number. */
 export type State = number;

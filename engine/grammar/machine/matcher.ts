@@ -4,12 +4,12 @@
 
 import { expectOutOfWork, unlessOutOfWork } from "../language/mod.ts";
 import { Completion } from "./completion.ts";
-import { SpelledEnds } from "./ends/spelled_ends.ts";
+import { SpelledEnds } from "./spelled_ends.ts";
 import { DeadEndError, MachineError } from "./errors.ts";
 import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
 import type { Rules } from "./rules/rules.ts";
 import { TokenMasks } from "./masks/token_masks.ts";
-import { CONTROL, type TokenTable } from "./tokens/token_table.ts";
+import { CONTROL, type TokenTable } from "./token_table.ts";
 
 /**
  * Most states of a machine, after which a new one is made, so that it does not grow with every

@@ -7,7 +7,7 @@ import type { SchemaTypes } from "../types.ts";
 import { Matcher, MatcherContext } from "./matcher.ts";
 import type { Program } from "./rules/program.ts";
 import { type Automata, Rules, type WritingOptions } from "./rules/rules.ts";
-import type { TokenTable } from "./tokens/token_table.ts";
+import type { TokenTable } from "./token_table.ts";
 
 export { DeadEndError, MachineError } from "./errors.ts";
 export { type MaskOptions, Matcher } from "./matcher.ts";
@@ -21,7 +21,7 @@ export {
 } from "./rules/program.ts";
 export type { Automata, NumberAutomaton, WritingOptions } from "./rules/rules.ts";
 export type { TextAutomaton } from "./texts/text_automaton.ts";
-export { spellControl, type TokenSource, TokenTable } from "./tokens/token_table.ts";
+export { spellControl, type TokenSource, TokenTable } from "./token_table.ts";
 
 /** Enforces the types of one schema on documents of one vocabulary. */
 export interface GrammarMachine {

@@ -5,13 +5,12 @@
 
 import type { Decimal } from "../json/mod.ts";
 import { Work } from "../language/mod.ts";
-import { Beginning } from "./beginning.ts";
-import { NumberError } from "./errors.ts";
-import { HalfLine } from "./half_line.ts";
-import { complement, exactly, intersect, isEmptyNumbers, type NumberSet } from "./number_set.ts";
-import { readable } from "./readable.ts";
-import { Written, writtenMembers } from "./written.ts";
+import { NumberError } from "./multiples.ts";
 import type { Reading } from "./exponent.ts";
+import { HalfLine } from "./half_line.ts";
+import { Mantissa } from "./mantissa.ts";
+import { complement, exactly, intersect, isEmptyNumbers, type NumberSet } from "./number_set.ts";
+import { readable, Written, writtenMembers } from "./written.ts";
 
 /** The characters of numbers. */
 const CHARACTERS = "0123456789.-+eE";
@@ -180,5 +179,37 @@ class Automaton implements NumberAutomaton {
     const table = new Int32Array(2 * this.#table.length).fill(UNKNOWN);
     table.set(this.#table);
     this.#table = table;
+  }
+}
+
+/** A number without digits so far. */
+class Beginning implements Reading {
+  readonly #half: HalfLine;
+  readonly #negative: HalfLine | undefined;
+  readonly #plain: boolean;
+  readonly key: string;
+  readonly accepts = false;
+  readonly shortest: number;
+
+  /** @param negative the numbers that may follow a sign; undefined after a sign */
+  constructor(half: HalfLine, negative: HalfLine | undefined, plain: boolean) {
+    this.#half = half;
+    this.#negative = negative;
+    this.#plain = plain;
+    this.key = negative === undefined ? "sign" : "start";
+    const next = Array.from("0123456789-", (character) => this.next(character));
+    this.shortest = 1 + Math.min(...next.map((reading) => reading?.shortest ?? Infinity));
+  }
+
+  get isLive(): boolean {
+    return this.shortest < Infinity;
+  }
+
+  next(character: string): Reading | undefined {
+    if (character >= "0" && character <= "9") {
+      return Mantissa.begin(this.#half, this.#plain, Number(character));
+    }
+    if (character !== "-" || this.#negative === undefined) return undefined;
+    return new Beginning(this.#negative, undefined, this.#plain);
   }
 }

@@ -4,8 +4,7 @@
 
 import { Decimal } from "../json/mod.ts";
 import { Work } from "../language/mod.ts";
-import { NumberError } from "./errors.ts";
-import { Multiples } from "./multiples.ts";
+import { Multiples, NumberError } from "./multiples.ts";
 import { hasNumber, intersect, interval, mirrored, NumberSet } from "./number_set.ts";
 
 /** The most digits before and after the point with which JavaScript writes doubles. */

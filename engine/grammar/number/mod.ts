@@ -7,7 +7,7 @@ export {
   numberAutomaton,
   type NumberAutomatonOptions,
 } from "./automaton.ts";
-export { NumberError } from "./errors.ts";
+export { NumberError } from "./multiples.ts";
 export {
   allNumbers,
   complement,

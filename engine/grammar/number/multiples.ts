@@ -5,7 +5,12 @@
 
 import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "../json/mod.ts";
-import { NumberError } from "./errors.ts";
+
+/** A set of numbers that cannot be built: a bound or a divisor that is too large or too fine. */
+export class NumberError extends Error {
+  /** Name of the class. */
+  override name = "NumberError";
+}
 
 /** Most residues of a bitmap. */
 const MAX_RESIDUES = 100_000;

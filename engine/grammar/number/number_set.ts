@@ -4,8 +4,7 @@
 
 import { pollCancellation } from "../../cancellation.ts";
 import { Decimal } from "../json/mod.ts";
-import { NumberError } from "./errors.ts";
-import { Multiples } from "./multiples.ts";
+import { Multiples, NumberError } from "./multiples.ts";
 
 /** Most digits on either side of the point: as many as a number of a request may have. */
 const MAX_DIGITS = 1024;

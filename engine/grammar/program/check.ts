@@ -1,7 +1,7 @@
 // The conditions of a program before it runs: every path through it ends, so that no mask leads to
 // a dead end, and no rule begins with itself, so that every step ends.
 
-import { GrammarError } from "../grammar_error.ts";
+import { GrammarError } from "../grammar.ts";
 import {
   type Instruction,
   type Position,

@@ -1,7 +1,7 @@
 // Control tokens in the text of a literal, and the bytes that stand for them as an automaton.
 
 import type { TextAutomaton } from "../machine/texts/text_automaton.ts";
-import { spellControl } from "../machine/tokens/token_table.ts";
+import { spellControl } from "../machine/token_table.ts";
 
 /**
  * A literal in pieces: text, and the control tokens whose names it contains, the longest names

@@ -1,7 +1,7 @@
 // Makes instructions of parts, from the last to the first, because each one names its successor.
 // Rules get their positions before their bodies, so that they can name each other.
 
-import { GrammarError } from "../grammar_error.ts";
+import { GrammarError } from "../grammar.ts";
 import type { Languages } from "../language/mod.ts";
 import {
   type Instruction,

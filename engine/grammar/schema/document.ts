@@ -5,8 +5,7 @@
 
 import { pollCancellation } from "../../cancellation.ts";
 import type { JsonObject, JsonValue } from "../json/mod.ts";
-import { KeywordReader } from "./keyword_reader.ts";
-import { type Draft, SUBSCHEMAS } from "./keywords.ts";
+import { type Draft, KeywordReader, SUBSCHEMAS } from "./keyword_reader.ts";
 import { metaschema } from "./metaschemas.ts";
 import { DanglingReferenceError, SchemaError } from "./schema_error.ts";
 

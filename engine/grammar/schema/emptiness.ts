@@ -2,16 +2,14 @@
 // itself has none. Answers are exact, except for counting problems above a limit, which are errors.
 
 import { pollCancellation } from "../../cancellation.ts";
-import type { LanguageId } from "../language/mod.ts";
+import type { LanguageId, Languages } from "../language/mod.ts";
 import { canDiffer } from "../matching.ts";
 import type { TypeId } from "../types.ts";
+import { fewScalars, type FewValues } from "./canonical.ts";
 import { childrenOf, type ClosedShape, type SplitArray } from "./collect.ts";
-import { FiniteValues } from "./finite.ts";
 import { undeclared } from "./objects.ts";
-import { canBePresent } from "./presence_search.ts";
-import type { FewValues } from "./canonical.ts";
 import { AlgebraError } from "./schema_error.ts";
-import type { ObjectShape } from "./shape.ts";
+import type { Clause, ObjectShape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
 /** Number of members above which a set counts as infinite. */
@@ -189,4 +187,210 @@ function countAll(types: readonly FewValues[]): number {
     for (const value of type) values.add(value);
   }
   return values.size;
+}
+
+/** Most values that are listed. */
+const MAX_VALUES = 1024;
+/** Deepest nesting of types whose values are listed. */
+const MAX_DEPTH = 16;
+
+/** Lists the values of types. */
+class FiniteValues {
+  readonly #known = new Map<TypeId, FewValues>();
+  #depth = 0;
+
+  /** Lists values of these types. */
+  constructor(readonly languages: Languages, readonly shapes: ReadonlyMap<TypeId, ClosedShape>) {}
+
+  /** The values of a type. */
+  of(id: TypeId): FewValues {
+    if (this.#known.has(id)) return this.#known.get(id);
+    const shape = this.shapes.get(id);
+    if (shape === undefined) return new Set();
+    if (this.#depth === MAX_DEPTH) return undefined;
+    // A type within itself has infinitely many values, or none.
+    this.#known.set(id, undefined);
+    this.#depth++;
+    const values = this.#ofShape(shape);
+    this.#depth--;
+    this.#known.set(id, values);
+    return values;
+  }
+
+  #ofShape(shape: ClosedShape): FewValues {
+    const scalars = fewScalars(this.languages, shape, MAX_VALUES);
+    if (scalars === undefined) return undefined;
+    const values = new Set(scalars);
+    const compound: (readonly string[] | undefined)[] = [
+      ...shape.arrays.map((array) => this.#ofArray(array)),
+      ...shape.objects.map((object) => this.#ofObject(object)),
+    ];
+    for (const texts of compound) {
+      if (texts === undefined) return undefined;
+      for (const text of texts) values.add(text);
+      if (values.size > MAX_VALUES) return undefined;
+    }
+    return values;
+  }
+
+  #ofArray(array: SplitArray): string[] | undefined {
+    const { prefix, rest, min, max, unique, contains, splits } = array;
+    const complete: string[] = [];
+    let open: (readonly string[])[] = [[]];
+    const counts = (items: readonly string[], rule: number) =>
+      items.filter((item, i) =>
+        splits.get(prefix[i] ?? rest)!.some((part) =>
+          part.counts[rule] && this.of(part.type)?.has(item)
+        )
+      ).length;
+    for (let length = 0; open.length > 0; length++) {
+      if (length >= min) {
+        const fitting = open.filter((items) =>
+          contains.every((rule, i) => {
+            const count = counts(items, i);
+            return count >= rule.min && count <= rule.max;
+          })
+        );
+        complete.push(...fitting.map((items) => `[${items.join(",")}]`));
+      }
+      if (length >= max) break;
+      const values = this.of(prefix[length] ?? rest);
+      if (values === undefined || open.length * values.size > MAX_VALUES) return undefined;
+      open = open.flatMap((items) =>
+        [...values].filter((value) => !unique || !items.includes(value))
+          .map((value) => [...items, value])
+      );
+      if (complete.length > MAX_VALUES) return undefined;
+    }
+    return complete;
+  }
+
+  #ofObject(object: ObjectShape): string[] | undefined {
+    if (object.others.some(({ type }) => this.of(type)?.size !== 0)) return undefined;
+    let open: ReadonlyMap<string, string>[] = [new Map()];
+    for (const [key, { type, required }] of object.properties) {
+      const values = this.of(type);
+      if (values === undefined || open.length * (values.size + 1) > MAX_VALUES) return undefined;
+      open = open.flatMap((members) => [
+        ...(required ? [] : [members]),
+        ...[...values].map((value) => new Map([...members, [key, value]])),
+      ]);
+    }
+    return open.filter((members) =>
+      members.size >= object.min && members.size <= object.max &&
+      object.clauses.every((clause) =>
+        clause.some(({ key, present }) => members.has(key) === present)
+      )
+    ).map((members) => {
+      const texts = [...members].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
+      return `{${texts.sort().join(",")}}`;
+    });
+  }
+}
+
+// Whether keys can be present and absent in such a way that clauses hold and their number is within
+// bounds: a search with unit propagation (Davis, Logemann and Loveland, 1962) and a limit on its
+// steps.
+
+/** Most literals that are examined. */
+const MAX_STEPS = 500_000;
+
+/** The question. */
+interface PresenceProblem {
+  /** Clauses: at least one literal of each must hold. */
+  readonly clauses: readonly Clause[];
+  /** For each key, whether it is required, optional or forbidden. */
+  status(key: string): "required" | "optional" | "impossible";
+  /** Bounds of the number of present keys among those in clauses. */
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Whether there is a solution. @throws {AlgebraError} if finding out takes too long */
+function canBePresent(problem: PresenceProblem): boolean {
+  return new Search(problem).run();
+}
+
+class Search {
+  readonly #problem: PresenceProblem;
+  readonly #keys: readonly string[];
+  readonly #byKey: ReadonlyMap<string, readonly Clause[]>;
+  readonly #chosen = new Map<string, boolean>();
+  #present = 0;
+  #steps = 0;
+
+  constructor(problem: PresenceProblem) {
+    this.#problem = problem;
+    const byKey = new Map<string, Clause[]>();
+    for (const clause of problem.clauses) {
+      for (const { key } of clause) {
+        const clauses = byKey.get(key);
+        if (clauses) clauses.push(clause);
+        else byKey.set(key, [clause]);
+      }
+    }
+    this.#byKey = byKey;
+    this.#keys = [...byKey.keys()];
+  }
+
+  run(): boolean {
+    const known = this.#keys.filter((key) => this.#problem.status(key) !== "optional")
+      .map((key) => ({ key, present: this.#problem.status(key) === "required" }));
+    if (!this.#choose(known)) return false;
+    /** The values tried for each free key, and the number of choices before. */
+    const decisions: { key: string; present: boolean; isLast: boolean; before: number }[] = [];
+    for (let index = 0;;) {
+      while (index < this.#keys.length && this.#chosen.has(this.#keys[index]!)) index++;
+      if (index === this.#keys.length) return true;
+      const before = this.#chosen.size;
+      const key = this.#keys[index]!;
+      let decision = { key, present: this.#present < this.#problem.min, isLast: false, before };
+      while (!this.#choose([decision])) {
+        this.#undo(decision.before);
+        while (decision.isLast) {
+          const last = decisions.pop();
+          if (last === undefined) return false;
+          decision = last;
+          this.#undo(decision.before);
+        }
+        decision = { ...decision, present: !decision.present, isLast: true };
+        index = this.#keys.indexOf(decision.key);
+      }
+      decisions.push(decision);
+    }
+  }
+
+  /** Makes a choice and all that follows from it. Returns false if that is a contradiction. */
+  #choose(literals: { readonly key: string; readonly present: boolean }[]): boolean {
+    const waiting = [...literals];
+    for (let literal = waiting.pop(); literal; literal = waiting.pop()) {
+      const known = this.#chosen.get(literal.key);
+      if (known !== undefined && known !== literal.present) return false;
+      if (known !== undefined) continue;
+      this.#chosen.set(literal.key, literal.present);
+      this.#present += Number(literal.present);
+      const absent = this.#chosen.size - this.#present;
+      if (this.#present > this.#problem.max) return false;
+      if (this.#keys.length - absent < this.#problem.min) return false;
+      for (const clause of this.#byKey.get(literal.key)!) {
+        this.#steps += clause.length;
+        if (this.#steps > MAX_STEPS) {
+          throw new AlgebraError("which keys may go together takes too long to find out");
+        }
+        if (clause.some(({ key, present }) => this.#chosen.get(key) === present)) continue;
+        const open = clause.filter(({ key }) => !this.#chosen.has(key));
+        if (open.length === 0) return false;
+        if (open.length === 1) waiting.push(open[0]!);
+      }
+    }
+    return true;
+  }
+
+  /** Undoes all but the first choices. */
+  #undo(count: number): void {
+    for (const key of [...this.#chosen.keys()].slice(count)) {
+      this.#present -= Number(this.#chosen.get(key));
+      this.#chosen.delete(key);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 // JSON Schema as types that can be enforced while a text is written. Knows no tokens.
 
-export { CONSTRAINTS } from "./keywords.ts";
+export { CONSTRAINTS } from "./keyword_reader.ts";
 export { type ReadSchema, readSchema, SchemaSource } from "./read.ts";
 export {
   DanglingReferenceError,

@@ -3,8 +3,8 @@
 
 import { Decimal, type JsonValue } from "../json/mod.ts";
 import { type Languages, PatternError } from "../language/mod.ts";
-import { NumberError } from "../number/mod.ts";
 import * as numbers from "../number/mod.ts";
+import { NumberError } from "../number/mod.ts";
 import type { StringType } from "../types.ts";
 import { canonical } from "./canonical.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
@@ -12,7 +12,6 @@ import { BITS } from "./mentioned.ts";
 import { SchemaError, type SchemaWarning } from "./schema_error.ts";
 import type { SchemaOptions } from "./schema_input.ts";
 import type { JsonTypes } from "./shape.ts";
-import { NUMBER_FORMATS } from "./number_formats.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);
@@ -193,4 +192,27 @@ export function contradiction(keywords: KeywordReader, type?: string): [string, 
 function brief(value: JsonValue): string {
   const text = canonical(value);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+/** The numbers of each format. */
+const NUMBER_FORMATS: ReadonlyMap<string, numbers.NumberSet> = new Map([
+  ...["decimal", "decimal128", "double", "float", "time-delta"]
+    .map((name) => [name, numbers.allNumbers()] as const),
+  ...[8, 16, 32, 64, 128].map((bits) =>
+    [`int${bits}`, integers(-(2n ** (BigInt(bits) - 1n)), bits)] as const
+  ),
+  ...[8, 16, 32, 64, 128].map((bits) => [`uint${bits}`, integers(0n, bits)] as const),
+  ["int", integers(-(2n ** 63n), 64)],
+  ["uint", integers(0n, 64)],
+  ["double-int", numbers.intersect(numbers.integers(), between(1n - 2n ** 53n, 2n ** 53n))],
+  ["unixtime", numbers.integers()],
+]);
+
+/** The integers of a number of bits, from a least one on. */
+function integers(min: bigint, bits: number): numbers.NumberSet {
+  return numbers.intersect(numbers.integers(), between(min, min + 2n ** BigInt(bits)));
+}
+
+function between(min: bigint, exclusiveMax: bigint): numbers.NumberSet {
+  return numbers.interval({ min: Decimal.from(min), exclusiveMax: Decimal.from(exclusiveMax) });
 }

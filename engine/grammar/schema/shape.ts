@@ -63,7 +63,7 @@ export interface ObjectShape {
   readonly clauses: readonly Clause[];
   /** Witnesses: for each of them, some key of its language has a value of its type. */
   readonly witnesses: readonly Cell[];
-  /** Whether keys that no schema declares are not written: see closed_objects.ts. */
+  /** Whether keys that no schema declares are not written: see closed_types.ts. */
   readonly isClosed?: boolean;
 }
 

@@ -1,8 +1,7 @@
 // Stacks within an array, between its items. The ledger of the items so far determines which types
 // the next item may have. If items are unique, the next one must differ from all before.
 
-import { EMPTY_TEXT, UNKNOWN_TEXT } from "../collections/begun_texts.ts";
-import { NO_WORDS } from "../collections/word_sets.ts";
+import { EMPTY_TEXT, NO_WORDS, UNKNOWN_TEXT } from "../collections.ts";
 import { type ArrayRules, NO_LEDGER } from "../rules/array_rules.ts";
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
 import { ARRAY, Phase, VALUE } from "./layouts.ts";

@@ -1,9 +1,8 @@
 // The interface of kinds of frames: what can be asked about a stack with such a frame on top. Each
 // kind is a module of its own.
 
-import type { ProgramEnds } from "../completion/program_ends.ts";
-import type { TextEnds } from "../completion/text_ends.ts";
-import type { ValueEnds } from "../completion/value_ends.ts";
+import type { TextEnds } from "../ends/text_ends.ts";
+import type { ProgramEnds, ValueEnds } from "../ends/value_ends.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 

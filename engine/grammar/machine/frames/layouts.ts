@@ -2,7 +2,7 @@
 // so that equal frames are stored once and compared by number. Here each element of such a list
 // gets a name, which is valid for one kind only.
 
-import { UNKNOWN_TEXT } from "../collections/begun_texts.ts";
+import { UNKNOWN_TEXT } from "../collections.ts";
 
 declare const OWNER: unique symbol;
 

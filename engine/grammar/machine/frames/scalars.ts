@@ -1,7 +1,7 @@
 // Stacks within a literal (null, true, false), a number or a string.
 
 import { LITERALS } from "../rules/rules.ts";
-import { NO_WORDS } from "../collections/word_sets.ts";
+import { NO_WORDS } from "../collections.ts";
 import { type Ends, JsonFrames, OUTSIDE_TEXTS } from "./frame_kind.ts";
 import { ARRAY, DOCUMENT_END, LITERAL, NUMBER, STRING } from "./layouts.ts";
 import type { Stack } from "./stacks.ts";

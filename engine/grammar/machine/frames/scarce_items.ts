@@ -3,7 +3,7 @@
 // above a limit count as enough.
 
 import type { TypeId } from "../../types.ts";
-import type { WordSet } from "../collections/word_sets.ts";
+import type { WordSet } from "../collections.ts";
 import type { ArrayLedger } from "../rules/array_rules.ts";
 import { canDiffer } from "../../matching.ts";
 import type { Rules } from "../rules/rules.ts";

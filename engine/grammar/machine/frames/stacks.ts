@@ -2,7 +2,6 @@
 // need not be unrolled. A frame below another already has the state that it will have once the
 // upper one ends.
 
-import { IntegerLists } from "../collections/integer_lists.ts";
 import {
   ARRAY,
   CONTAINER,
@@ -14,8 +13,7 @@ import {
   OTHER_KEY,
   WORD_FIELDS,
 } from "./layouts.ts";
-import { BegunTexts } from "../collections/begun_texts.ts";
-import { NO_WORDS, WordSets } from "../collections/word_sets.ts";
+import { BegunTexts, IntegerLists, NO_WORDS, WordSets } from "../collections.ts";
 
 /** A stack, by number. */
 export type Stack = number;

@@ -1,14 +1,19 @@
 // Steps stacks of frames over bytes: each question is passed to the kind of the top frame. Every
 // resulting stack can be completed, because a byte is accepted only if everything that must follow
-// is still possible.
+// is still possible. After the root value of a document white space may come, then what follows in
+// the grammar around it.
 
 import type { Rules } from "../rules/rules.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
 import { ArrayFrames } from "./array.ts";
-import { DocumentEndFrames } from "./document_end.ts";
-import type { Ends, FrameContext, FrameKind } from "./frame_kind.ts";
+import {
+  type Ends,
+  type FrameContext,
+  type FrameKind,
+  JsonFrames,
+  OUTSIDE_TEXTS,
+} from "./frame_kind.ts";
 import { GrammarFrames } from "./grammar.ts";
-import { DeclaredKeyFrames, OtherKeyFrames } from "./keys.ts";
 import {
   ARRAY,
   DECLARED_KEY,
@@ -23,7 +28,7 @@ import {
   TEXT,
   VALUE,
 } from "./layouts.ts";
-import { ObjectFrames } from "./object.ts";
+import { DeclaredKeyFrames, ObjectFrames, OtherKeyFrames } from "./object.ts";
 import { LiteralFrames, NumberFrames, StringFrames } from "./scalars.ts";
 import { ScarceItems } from "./scarce_items.ts";
 import type { StackUnions } from "./stack_unions.ts";
@@ -131,5 +136,40 @@ export class Stepper implements FrameKind {
 
   #kindOf(stack: Stack): FrameKind {
     return this.#kinds[this.#stacks.kind(stack)]!;
+  }
+}
+
+/** The kind of frames after the root of a document. */
+class DocumentEndFrames extends JsonFrames {
+  step(stack: Stack, byte: number, out: Stack[]): void {
+    const { stacks } = this;
+    const left = stacks.field(stack, DOCUMENT_END.spaces);
+    if (this.rules.isSpace(byte) && left > 0) {
+      out.push(stacks.withField(stack, DOCUMENT_END.spaces, left - 1));
+    }
+    this.any.step(stacks.parent(stack), byte, out);
+  }
+
+  override candidates(stack: Stack): Iterable<number> | undefined {
+    if (!this.#isFollowed(stack)) return OUTSIDE_TEXTS;
+    const after = this.any.candidates(this.stacks.parent(stack));
+    return after && [...OUTSIDE_TEXTS, ...after];
+  }
+
+  override isComplete(stack: Stack): boolean {
+    return this.any.isComplete(this.stacks.parent(stack));
+  }
+
+  override spaces(stack: Stack): number {
+    return this.#isFollowed(stack) ? 0 : this.stacks.field(stack, DOCUMENT_END.spaces);
+  }
+
+  completion(): number {
+    return 0;
+  }
+
+  /** Whether a grammar determines what comes after the document. */
+  #isFollowed(stack: Stack): boolean {
+    return !this.stacks.isBottom(this.stacks.parent(stack));
   }
 }

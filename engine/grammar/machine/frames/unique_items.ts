@@ -3,8 +3,7 @@
 // compared by their bytes without white space, which compares values if each value has one
 // spelling. Containers within such an item know the text of their current item or key.
 
-import { UNKNOWN_TEXT } from "../collections/begun_texts.ts";
-import { NO_WORDS } from "../collections/word_sets.ts";
+import { NO_WORDS, UNKNOWN_TEXT } from "../collections.ts";
 import type { Rules } from "../rules/rules.ts";
 import { ARRAY, CONTAINER, DECLARED_KEY, OBJECT, OTHER_KEY, Phase, STRING } from "./layouts.ts";
 import type { Stack, Stacks } from "./stacks.ts";

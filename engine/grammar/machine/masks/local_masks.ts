@@ -7,7 +7,7 @@ import type { Stack } from "../frames/stacks.ts";
 import type { Machine, State } from "../machine.ts";
 import type { NumberAutomaton } from "../rules/rules.ts";
 import type { TextPosition } from "../texts/text_rules.ts";
-import type { TokenTable } from "../tokens/token_table.ts";
+import type { TokenTable } from "../token_table.ts";
 import { type TextMask, TextWalk } from "./text_walk.ts";
 import type { TrieWalk } from "./trie_walk.ts";
 

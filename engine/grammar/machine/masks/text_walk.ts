@@ -3,10 +3,10 @@
 // can be completed, the plain tokens need no walk: only what leads to a quote or an escape is left.
 
 import { EVERY_CLASS, ROUGH, unlessOutOfWork } from "../../language/mod.ts";
-import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
+import { NO_WORDS, type WordSet, type WordSets } from "../collections.ts";
 import { CountRange, type TextPosition, type TextRules } from "../texts/text_rules.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
-import type { TokenTable } from "../tokens/token_table.ts";
+import type { TokenTable } from "../token_table.ts";
 import type { TrieWalk } from "./trie_walk.ts";
 
 /** The tokens of a text, independently of its context. */

@@ -3,10 +3,10 @@
 // Only tokens that end it and continue after it are walked in the context.
 
 import { expectOutOfWork } from "../../language/mod.ts";
-import type { Before, SpelledEnds } from "../ends/spelled_ends.ts";
+import type { Before, SpelledEnds } from "../spelled_ends.ts";
 import type { Stack } from "../frames/stacks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "../machine.ts";
-import type { TokenTable } from "../tokens/token_table.ts";
+import type { TokenTable } from "../token_table.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
 import { TrieWalk } from "./trie_walk.ts";
 

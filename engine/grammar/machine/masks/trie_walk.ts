@@ -2,7 +2,7 @@
 // visits the nodes; it counts the work, and notes what had to be left out.
 
 import { expectOutOfWork, type Work } from "../../language/mod.ts";
-import type { TokenTable } from "../tokens/token_table.ts";
+import type { TokenTable } from "../token_table.ts";
 
 /** Nodes that are counted at once, and the steps of work for them. */
 const COUNTED = 64;

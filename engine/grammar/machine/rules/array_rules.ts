@@ -5,7 +5,7 @@
 import { Work } from "../../language/mod.ts";
 import type { ArrayType, ItemPart, TypeId } from "../../types.ts";
 import { type CountedItems, type ItemRun, remainingItems } from "../solvers/mod.ts";
-import { IntegerLists } from "../collections/integer_lists.ts";
+import { IntegerLists } from "../collections.ts";
 import { MachineError } from "../errors.ts";
 
 /** What the rules need to know of the items so far, by number. */

@@ -4,7 +4,7 @@
 
 import { Work } from "../../language/mod.ts";
 import type { ObjectType } from "../../types.ts";
-import { IntegerLists } from "../collections/integer_lists.ts";
+import { IntegerLists } from "../collections.ts";
 import {
   type KeyWeights,
   type ObjectPlace,

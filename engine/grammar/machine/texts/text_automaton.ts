@@ -1,5 +1,5 @@
 // The interface of automata of patterns, formats and constants: what a string may be, byte by byte.
-// Some methods are optional. Without them, text_rules.ts and completion/text_ends.ts search for the
+// Some methods are optional. Without them, text_rules.ts and ends/text_ends.ts search for the
 // answer.
 
 /**

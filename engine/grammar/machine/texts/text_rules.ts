@@ -2,7 +2,7 @@
 // number of characters. This is exact even if not every number can be reached.
 
 import { Work } from "../../language/mod.ts";
-import type { WordSet } from "../collections/word_sets.ts";
+import type { WordSet } from "../collections.ts";
 import type { TextAutomaton } from "./text_automaton.ts";
 
 /** Steps of work for a position that a search for a length visits. */

@@ -3,7 +3,7 @@
 // text can end.
 
 import type { Work } from "../../language/mod.ts";
-import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
+import { NO_WORDS, type WordSet, type WordSets } from "../collections.ts";
 import type { TextRules } from "./text_rules.ts";
 
 /** Longest path along words that is searched. Longer words count as unavoidable. */

@@ -2,7 +2,7 @@
 // and column.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { parseGrammar } from "../../../../engine/grammar/ebnf/mod.ts";
+import { parseGrammar } from "../../../../engine/grammar/ebnf.ts";
 import { type Grammar, GrammarError } from "../../../../engine/grammar/mod.ts";
 
 const literal = (text: string): Grammar => ({ type: "literal", text });

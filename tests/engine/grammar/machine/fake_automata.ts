@@ -4,7 +4,7 @@
 import { createMachineOf, type GrammarMachine } from "../../../../engine/grammar/machine/mod.ts";
 import type { Automata, WritingOptions } from "../../../../engine/grammar/machine/rules/rules.ts";
 import type { TextAutomaton } from "../../../../engine/grammar/machine/texts/text_automaton.ts";
-import { TokenTable } from "../../../../engine/grammar/machine/tokens/token_table.ts";
+import { TokenTable } from "../../../../engine/grammar/machine/token_table.ts";
 import { numberAutomaton } from "../../../../engine/grammar/number/mod.ts";
 import type { ArrayType, ObjectType, ValueType } from "../../../../engine/grammar/types.ts";
 

@@ -4,7 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Languages } from "../../../../engine/grammar/language/mod.ts";
 import { createMachine, type Matcher } from "../../../../engine/grammar/machine/mod.ts";
-import { TokenTable } from "../../../../engine/grammar/machine/tokens/token_table.ts";
+import { TokenTable } from "../../../../engine/grammar/machine/token_table.ts";
 import { allNumbers, integers } from "../../../../engine/grammar/number/mod.ts";
 import type { SchemaTypes } from "../../../../engine/grammar/types.ts";
 import { loadTokenizer } from "../../../../engine/load/inspect.ts";

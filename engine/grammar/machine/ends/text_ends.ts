@@ -3,7 +3,7 @@
 // of at least 10^9 characters takes no longer than one of three.
 
 import type { Work } from "../../language/mod.ts";
-import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
+import { NO_WORDS, type WordSet, type WordSets } from "../collections.ts";
 import { positionKey, type TextRules } from "../texts/text_rules.ts";
 
 /** Positions that a search visits before it gives up. */

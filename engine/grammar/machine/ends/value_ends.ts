@@ -1,11 +1,11 @@
-// The bytes of each type's shortest value. Types refer to each other, so this is a least fixed
-// point. It is exact, except for unique items and for clauses that exceed the limits of their
-// search.
+// The bytes of each type's shortest value, of the end of an array, and from each position of a
+// grammar to the end of its rule. Types refer to each other, so this is a least fixed point. It is
+// exact, except for unique items and for clauses that exceed the limits of their search.
 
+import type { ArrayLedger, ArrayRules } from "../rules/array_rules.ts";
+import { type Position, weighPositions } from "../rules/program.ts";
 import { LITERALS, type Rules } from "../rules/rules.ts";
-import { ArrayEnds } from "./array_ends.ts";
-import { ObjectEnds } from "./object_ends.ts";
-import { KeyLengths } from "./other_keys.ts";
+import { KeyLengths, ObjectEnds } from "./object_ends.ts";
 import type { TextEnds } from "./text_ends.ts";
 
 /** Measures values, and the ends of arrays and objects. */
@@ -150,4 +150,80 @@ function partsFirst(parts: readonly ReadonlySet<number>[]): number[] {
     }
   }
   return order;
+}
+
+/** Measures the ends of arrays of one type. */
+class ArrayEnds {
+  readonly #rules: ArrayRules;
+  readonly #weight: (type: number) => number;
+  /** By index of the prefix: the bytes of the required items from there on, with commas. */
+  readonly #prefix: Float64Array;
+  readonly #known = new Map<ArrayLedger, number>();
+
+  /** `weight` gives the bytes of the shortest value of a type. */
+  constructor(rules: ArrayRules, weight: (type: number) => number) {
+    this.#rules = rules;
+    this.#weight = weight;
+    const { prefix, min } = rules.type;
+    const needed = Math.min(prefix.length, min);
+    this.#prefix = new Float64Array(prefix.length + 1);
+    for (let at = needed - 1; at >= 0; at--) {
+      this.#prefix[at] = this.#prefix[at + 1]! + 1 + weight(prefix[at]!);
+    }
+  }
+
+  /** Bytes of the items that are missing, with a comma for each. */
+  missing(ledger: ArrayLedger): number {
+    let bytes = this.#known.get(ledger);
+    if (bytes === undefined) {
+      bytes = this.#measure(ledger);
+      this.#known.set(ledger, bytes);
+    }
+    return bytes;
+  }
+
+  #measure(ledger: ArrayLedger): number {
+    const { prefix, min, rest, contains } = this.#rules.type;
+    if (contains.length > 0) {
+      const items = this.#rules.remainingItems(ledger, this.#weight);
+      return items
+        ? items.reduce((sum, { type, times }) => sum + times * (1 + this.#weight(type)), 0)
+        : Infinity;
+    }
+    const count = Math.min(this.#rules.count(ledger), min);
+    const later = min - Math.max(count, prefix.length);
+    const ofLater = later <= 0
+      ? 0
+      : rest === undefined
+      ? Infinity
+      : later * (1 + this.#weight(rest));
+    return this.#prefix[Math.min(count, prefix.length)]! + ofLater;
+  }
+}
+
+/** Measures the shortest texts from the positions of a program. */
+export class ProgramEnds {
+  readonly #rules: Rules;
+  readonly #weights: readonly number[];
+
+  /** Weighs the places of the program of `rules`. */
+  constructor(rules: Rules, texts: TextEnds, values: ValueEnds) {
+    this.#rules = rules;
+    this.#weights = weighPositions(
+      rules.program!.instructions,
+      (one, position) => {
+        if (one.type === "document") return values.weight(one.root);
+        const text = rules.texts[rules.programText(position)]!;
+        return texts.length(text, text.automaton.start, 0);
+      },
+    );
+  }
+
+  /** Bytes from a position on, after some rounds if it is a repetition. */
+  weight(position: Position, rounds: number): number {
+    const one = this.#rules.program!.instructions[position]!;
+    const done = one.type === "repeat" ? Math.min(rounds, one.min) : 0;
+    const whole = this.#weights[position]!;
+    return done === 0 || one.type !== "repeat" ? whole : whole - done * this.#weights[one.part]!;
+  }
 }

@@ -1,11 +1,9 @@
-// Reads GBNF: rules made of sequences and alternatives of literals, classes, tokens, groups and
-// names, with counts after them. It checks that every rule that is named exists, but not what the
-// rules mean together.
+// Reads grammars as text: GBNF, the extended Backus-Naur form of llama.cpp (its
+// grammars/README.md): rules made of sequences and alternatives of literals, classes, tokens,
+// groups and names, with counts after them. It checks that every rule that is named exists, but not
+// what the rules mean together.
 
-import type { Grammar, GrammarRules } from "../grammar.ts";
-import type { TextPlace } from "../grammar_error.ts";
-import { readClass, readLiteral, readToken } from "./characters.ts";
-import { GrammarReader } from "./grammar_reader.ts";
+import { type Grammar, GrammarError, type GrammarRules, type TextPlace } from "./grammar.ts";
 
 /** Deepest nesting of groups. */
 const MAX_DEPTH = 100;
@@ -167,4 +165,141 @@ function readCounts(
   }
   if (min > max) throw reader.error(`a count is from ${min} to ${max}`, start);
   return [min, max];
+}
+
+const LAST_CHARACTER = 0x10ffff;
+
+const ESCAPES: Readonly<Record<string, string>> = { t: "\t", n: "\n", r: "\r" };
+
+/** Reads a literal after its opening quote. */
+function readLiteral(reader: GrammarReader): Grammar {
+  const start = reader.offset - 1;
+  let text = "";
+  while (!reader.take('"')) {
+    if (reader.isAtEnd) throw reader.error("a literal is not closed", start);
+    text += String.fromCodePoint(readCharacter(reader));
+  }
+  return { type: "literal", text };
+}
+
+/** Reads a class of characters after its opening bracket. */
+function readClass(reader: GrammarReader): Grammar {
+  const start = reader.offset - 1;
+  const negated = reader.take("^");
+  const ranges: (readonly [number, number])[] = [];
+  while (!reader.take("]")) {
+    if (reader.isAtEnd) throw reader.error("a class of characters is not closed", start);
+    const low = readCharacter(reader);
+    const isRange = reader.sees("-") && !reader.sees("-]");
+    if (isRange) reader.take("-");
+    const high = isRange ? readCharacter(reader) : low;
+    if (high < low) throw reader.error("a range of characters ends before it begins");
+    ranges.push([low, high]);
+  }
+  if (ranges.length === 0 && !negated) throw reader.error("a class of characters is empty", start);
+  return { type: "characters", ranges, negated };
+}
+
+/** Reads a token after its `<`: by its number, or by its piece. */
+function readToken(reader: GrammarReader, negated: boolean): Grammar {
+  const start = reader.offset - 1;
+  if (reader.take("[")) {
+    const digits = reader.match(/\d+(?=\]>)/y);
+    if (digits === undefined) throw reader.error("the number of a token is missing", start);
+    reader.take("]>");
+    return { type: "token", token: Number(digits), negated };
+  }
+  const name = reader.match(/[^>\r\n]+(?=>)/y);
+  if (name === undefined) throw reader.error("a token is not closed", start);
+  reader.take(">");
+  return { type: "token", token: `<${name}>`, negated };
+}
+
+/** Reads a character or an escape. */
+function readCharacter(reader: GrammarReader): number {
+  const start = reader.offset;
+  if (!reader.take("\\")) return reader.character();
+  const digits = reader.match(/x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8}/y);
+  if (digits !== undefined) {
+    const codePoint = parseInt(digits.slice(1), 16);
+    if (codePoint > LAST_CHARACTER) throw reader.error("there is no such character", start);
+    return codePoint;
+  }
+  const letter = reader.match(/[tnr"\\[\]-]/y);
+  if (letter === undefined) throw reader.error("there is no such escape", start);
+  return (ESCAPES[letter] ?? letter).charCodeAt(0);
+}
+
+/** A position in the text of a grammar. */
+class GrammarReader {
+  readonly #text: string;
+  #offset = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Whether the whole text is read. */
+  get isAtEnd(): boolean {
+    return this.#offset >= this.#text.length;
+  }
+
+  /** The offset in UTF-16 units. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** Line and column of an offset. */
+  placeOf(offset: number): TextPlace {
+    const lines = this.#text.slice(0, offset).split(/\r\n|\r|\n/);
+    return { line: lines.length, column: lines.at(-1)!.length + 1 };
+  }
+
+  /** The next character, for messages. */
+  get next(): string {
+    return this.isAtEnd ? "its end" : JSON.stringify(String.fromCodePoint(this.#codePoint()));
+  }
+
+  /** Whether `text` is next. */
+  sees(text: string): boolean {
+    return this.#text.startsWith(text, this.#offset);
+  }
+
+  /** Reads `text` if it is next. */
+  take(text: string): boolean {
+    if (!this.sees(text)) return false;
+    this.#offset += text.length;
+    return true;
+  }
+
+  /** Reads what a sticky expression matches here. */
+  match(sticky: RegExp): string | undefined {
+    sticky.lastIndex = this.#offset;
+    const match = sticky.exec(this.#text);
+    if (!match) return undefined;
+    this.#offset = sticky.lastIndex;
+    return match[0];
+  }
+
+  /** Reads one character. @returns its code point */
+  character(): number {
+    if (this.isAtEnd) throw this.error("it ends too early");
+    const codePoint = this.#codePoint();
+    this.#offset += codePoint > 0xffff ? 2 : 1;
+    return codePoint;
+  }
+
+  /** Skips spaces and comments, and ends of lines where they do not separate rules. */
+  space(withLineEnds: boolean): void {
+    this.match(withLineEnds ? /(?:[ \t\r\n]|#[^\r\n]*)*/y : /(?:[ \t]|#[^\r\n]*)*/y);
+  }
+
+  /** An error here, or at another offset. */
+  error(reason: string, offset: number = this.#offset): GrammarError {
+    return new GrammarError(reason, this.placeOf(offset));
+  }
+
+  #codePoint(): number {
+    return this.#text.codePointAt(this.#offset)!;
+  }
 }
