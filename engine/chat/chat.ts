@@ -17,11 +17,10 @@ import {
   promptLength,
 } from "../prompt/mod.ts";
 import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool } from "../types/mod.ts";
-import { AnswerStream } from "./answer_stream.ts";
 import { beginsThinking, endsThinking } from "./answers/answer_parser.ts";
 import type { AnswerFormat, CallableTool } from "./answers/types.ts";
-import { ChatReader } from "./chat_reader.ts";
-import { ChatTools } from "./chat_tools.ts";
+import { AnswerStream, ChatReader } from "./chat_reader.ts";
+import { bindResults, ChatTools } from "./chat_tools.ts";
 import {
   continuesFinalMessage,
   promptText,
@@ -30,7 +29,6 @@ import {
 } from "./continuation.ts";
 import { fewestToDrop, type Measured, turnsOf, unitsOf } from "./fit.ts";
 import { createRenderer } from "./render.ts";
-import { bindResults } from "./tool_results.ts";
 
 /** A model that can chat. */
 export interface ChatContext extends GenerateContext {

@@ -10,9 +10,9 @@ import {
   StopStrings,
   TokenLedger,
 } from "../generate/mod.ts";
-import type { ChatEvent } from "../types/mod.ts";
-import { continueParser } from "./answers/continued_parser.ts";
+import type { ChatEvent, ChatMessage, DoneEvent } from "../types/mod.ts";
 import type { AnswerEvent, AnswerFormat, AnswerParser, CallableTool } from "./answers/types.ts";
+import type { ChatTools } from "./chat_tools.ts";
 
 /** What an answer is read with. */
 export interface ChatReading {
@@ -107,4 +107,105 @@ export class ChatReader implements AnswerReader<ChatEvent> {
 /** A unique id for a call. */
 function newCallId(): string {
   return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`;
+}
+
+// A parser of the rest of an answer whose beginning is known already. The beginning passes through
+// the parser, which may be within thinking, a mark or a call after it, but none of it is given out.
+
+/**
+ * The parser, after the beginning of an answer. Events of later pushes are what is new, except for
+ * a call that has begun, which comes as a whole.
+ *
+ * @param begun text of the answer; empty: there is none
+ */
+function continueParser(parser: AnswerParser, begun: string): AnswerParser {
+  if (begun === "") return parser;
+  parser.push(begun);
+  let known = parser.held;
+  const withoutKnown = (events: AnswerEvent[]) =>
+    events.flatMap((event) => {
+      if (known === "") return event;
+      const length = "text" in event ? sharedLength(event.text, known) : 0;
+      // If anything else comes, what was held back was part of a mark.
+      known = length === 0 ? "" : known.slice(length);
+      if (length === 0 || !("text" in event)) return event;
+      const text = event.text.slice(length);
+      return text === "" ? [] : { ...event, text };
+    });
+  return {
+    get held() {
+      return parser.held.slice(known.length);
+    },
+    push: (text) => withoutKnown(parser.push(text)),
+    end: (end) => withoutKnown(parser.end(end)),
+  };
+}
+
+/** The length of the shorter text if the other begins with it, else 0. */
+function sharedLength(text: string, other: string): number {
+  const length = Math.min(text.length, other.length);
+  return text.slice(0, length) === other.slice(0, length) ? length : 0;
+}
+
+// The stream of a chat's answer. It checks calls whose schemas the mask could not hold, and tells at
+// the end what was done in another way than it was asked for.
+
+/** What the end of an answer tells. */
+interface AnswerFacts {
+  readonly tools: ChatTools;
+  /** Messages that did not fit the window. */
+  readonly dropped: readonly ChatMessage[];
+}
+
+/** The dropped messages, as members of the event that ends a chat. */
+function droppedOf(
+  messages: readonly ChatMessage[],
+): Pick<DoneEvent, "droppedMessages" | "droppedIndexes"> {
+  const droppedIndexes = messages.flatMap(({ index }) => index === undefined ? [] : [index]);
+  return {
+    droppedMessages: messages.length,
+    ...(droppedIndexes.length > 0 && { droppedIndexes }),
+  };
+}
+
+/** The events of a chat. */
+export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
+  readonly #source: AsyncIterableIterator<ChatEvent>;
+  readonly #facts: AnswerFacts;
+  readonly #notes: string[];
+
+  constructor(source: AsyncIterableIterator<ChatEvent>, facts: AnswerFacts) {
+    this.#source = source;
+    this.#facts = facts;
+    this.#notes = [...facts.tools.notes];
+  }
+
+  async next(): Promise<IteratorResult<ChatEvent>> {
+    const { value, done } = await this.#source.next();
+    if (done) return { done: true, value: undefined };
+    if (value.type === "callEnd") {
+      const fault = await this.#facts.tools.faultOf(value.name, value.arguments);
+      if (fault) this.#notes.push(fault);
+    }
+    return { done: false, value: value.type === "done" ? this.#completed(value) : value };
+  }
+
+  async return(): Promise<IteratorResult<ChatEvent>> {
+    await this.#source.return?.();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #completed(event: DoneEvent): DoneEvent {
+    const { dropped } = this.#facts;
+    const notes = [...this.#notes, ...event.notes ?? []];
+    return {
+      ...event,
+      ...(notes.length > 0 && { notes }),
+      ...(dropped.length > 0 && droppedOf(dropped)),
+    };
+  }
 }

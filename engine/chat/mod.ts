@@ -1,7 +1,7 @@
 // A conversation as a prompt, and its answer as thinking, text and tool calls, as the family of the
 // model's template writes them.
 
-export { detectAnswerFormat } from "./answers/detect.ts";
+export { detectAnswerFormat } from "./answers/answer_format.ts";
 export {
   chat,
   type ChatContext,

@@ -2,19 +2,10 @@
 // gives their text to a reader, ends at an end token or where the reader finds a stop string, and
 // counts. It handles one request; the scheduler runs many.
 
+import type { ResolvedSampling } from "../../kernels/mod.ts";
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { flagsOf, isCancelled } from "../cancellation.ts";
 import { EngineError, RequestError } from "../errors.ts";
-import type {
-  DoneEvent,
-  DoneReason,
-  GenerateEvent,
-  GenerateRequest,
-  ProgressEvent,
-  QueuedEvent,
-  StartEvent,
-  TokenLogprob,
-} from "../types/mod.ts";
 import {
   encodePrompt,
   type Prompt,
@@ -25,10 +16,22 @@ import {
   tokensOf,
 } from "../prompt/mod.ts";
 import type { RestoredTokens, Scheduler, Sequence, SequenceEnd } from "../run/mod.ts";
+import {
+  type DoneEvent,
+  type DoneReason,
+  type GenerateEvent,
+  type GenerateRequest,
+  type OptionInfo,
+  type ProgressEvent,
+  type QueuedEvent,
+  SAMPLING_OPTIONS,
+  type SamplingOptions,
+  type StartEvent,
+  type TokenLogprob,
+} from "../types/mod.ts";
 import { type AnswerEnding, Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
-import { resolveSampling } from "./sampling_options.ts";
 import { type AnswerReader, TextReader } from "./text_reader.ts";
 import { ThinkingLimit, type ThinkingSyntax } from "./thinking_limit.ts";
 
@@ -254,4 +257,49 @@ function limitOf(
 /** Whether the answer is the beginning of a text, because the prompt is at most a BOS. */
 function startsText(tokenizer: Tokenizer, prompt: readonly PromptItem[]): boolean {
   return prompt.every((item) => item === tokenizer.bosToken);
+}
+
+/**
+ * The options with defaults filled in. Errors: RequestError naming an option that is out of range.
+ */
+export function resolveSampling(
+  options: SamplingOptions,
+  contextLength: number,
+  masked = false,
+): ResolvedSampling {
+  const { seed = -1 } = options;
+  if (!Number.isInteger(seed)) throw new RequestError(`Cannot sample: seed is ${seed}, not whole`);
+  const checked = Object.fromEntries(
+    Object.entries<OptionInfo>(SAMPLING_OPTIONS).map(([name, info]) => {
+      const value = options[name as keyof SamplingOptions] ?? info.default;
+      return [name, value === undefined ? undefined : check(name, value, info)];
+    }),
+  ) as { [Name in keyof SamplingOptions]-?: number };
+  if (checked.repeatPenalty === 0) {
+    throw new RequestError("Cannot sample: repeatPenalty is 0, it divides");
+  }
+  const lastN = Math.trunc(checked.repeatLastN);
+  return {
+    ...checked,
+    // Negative values and 0 mean "all", as in Ollama.
+    topK: Math.min(2 ** 31, Math.max(0, Math.trunc(checked.topK))),
+    repeatLastN: lastN < 0 ? contextLength : Math.min(lastN, contextLength),
+    seed: seed < 0 ? randomSeed() : BigInt(seed),
+    masked,
+  };
+}
+
+/** A value within its bounds. Greater ones than the greatest count as that. */
+function check(name: string, value: number, { minimum, maximum = Infinity }: OptionInfo): number {
+  const state = !Number.isFinite(value)
+    ? "a finite number"
+    : minimum !== undefined && value < minimum
+    ? `at least ${minimum}`
+    : undefined;
+  if (state === undefined) return Math.min(value, maximum);
+  throw new RequestError(`Cannot sample: ${name} is ${value}, it must be ${state}`);
+}
+
+function randomSeed(): bigint {
+  return crypto.getRandomValues(new BigUint64Array(1))[0];
 }

@@ -49,7 +49,7 @@ export interface ManagerOptions {
 /**
  * Demands that a request may make of its model's load. What it does not name is the server's default,
  * whatever the model was loaded for. Options besides the window are an exception: while others name
- * some again and again, it gets those (claim.ts).
+ * some again and again, it gets those (managed_model.ts).
  */
 export interface AskedLoad {
   /**

@@ -2,7 +2,8 @@
 // write zero for missing numbers, so zero means "missing" here.
 
 import { GgufError, UnsupportedModelError } from "../errors.ts";
-import type { MetadataReader } from "../gguf/mod.ts";
+import type { GgufFile, MetadataReader } from "../gguf/mod.ts";
+import { layerOf } from "../weights/mod.ts";
 
 /** The attention heads of a layer, as GGUF has them. */
 export interface Heads {
@@ -170,5 +171,33 @@ export class Config {
 
   #key(key: string): string {
     return `${this.architecture}.${key}`;
+  }
+}
+
+// Checks the number of layers and the width of a model against the tensors of its file, before
+// anything is computed from them. Other sizes are checked when a tensor is loaded, against its
+// shape (weights/tensor_inventory.ts).
+
+/**
+ * Checks the number of layers and the width. Errors: GgufError naming the key that contradicts the
+ * tensors.
+ */
+export function checkLayers({ tensors }: GgufFile, config: Config): void {
+  let there = 0;
+  for (const name of tensors.keys()) there = Math.max(there, layerOf(name) + 1);
+  const declared = config.count("block_count");
+  const later = config.countOr("nextn_predict_layers", 0);
+  // A file may lack the layers for multi-token prediction.
+  if (declared === 0 || declared < there || declared - later > there || later >= declared) {
+    const layers = later > 0
+      ? `${declared} layers, ${later} of them for later tokens`
+      : `${declared}`;
+    throw config.error("block_count", `${layers}, but the file has tensors of ${there} layers`);
+  }
+  const table = "token_embd.weight";
+  const width = tensors.get(table)?.shape[0];
+  if (config.width === 0 || (width !== undefined && width !== config.width)) {
+    const state = `${config.width}, but the rows of "${table}" have ${width ?? "no"} values`;
+    throw config.error("embedding_length", state);
   }
 }

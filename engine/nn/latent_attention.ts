@@ -3,11 +3,16 @@
 // KV cache holds that vector and one rotated key part, shared by all heads. Older files with
 // attn_kv_b run as ordinary attention over expanded keys and values.
 
-import type { AttentionOptions, FloatRows, Matrix, Norm } from "../../kernels/mod.ts";
+import type {
+  AttentionOptions,
+  FloatRows,
+  Matrix,
+  Norm,
+  QuantizedRows,
+} from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import { type Rows, rowsOfEach, type Stack } from "../weights/mod.ts";
 import { attend, rotate } from "./attention.ts";
-import { headLinear } from "./head_linear.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";
@@ -249,4 +254,36 @@ function readShape({ config, index }: LayerWeights): LatentShape {
     if (!size) throw config.error(`attention.${name}`, "it is zero");
   }
   return { heads, rank, rotary, plain: key - rotary, value };
+}
+
+/**
+ * y[row, head] = x[row, head] W[head]^T.
+ * @param matrix [heads * outputs, columns], loaded as experts
+ * @param x [rows, heads * columns], `columns` a multiple of 32
+ * @param y [rows, heads * step] of which the first `outputs` of every `step` columns are written
+ */
+function headLinear(
+  network: Network,
+  matrix: Matrix,
+  heads: number,
+  x: Input,
+  y: { rows: FloatRows; step: number },
+): void {
+  const { device, memory } = network;
+  const { rows } = network.options.limits;
+  const chosen = memory.shared(`heads ${heads}`, () => {
+    const everyHead = Uint32Array.from({ length: rows * heads }, (_, pair) => pair % heads);
+    const ids = memory.constant("heads", everyHead);
+    const unused = memory.constant("no weights", new Float32Array(4));
+    const routing = { experts: heads, topK: heads, ids, weights: unused, count: unused };
+    return device.expertPairs(routing, rows, { every: true });
+  });
+  network.addRows(chosen);
+  const form = network.formOf(x, matrix);
+  const vectors = { ...form, columns: matrix.columns, stride: matrix.columns };
+  const results = { ...y.rows, columns: y.step, stride: y.step };
+  const input = vectors as FloatRows | QuantizedRows;
+  network.addRows(
+    network.make.expertLinear(matrix, chosen, input, results, { share: 1, vectors: heads }),
+  );
 }

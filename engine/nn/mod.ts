@@ -1,12 +1,10 @@
 // The building blocks that architectures share.
 
-export { loadAltUp, loadAltUpWeights } from "./altup.ts";
+export { loadAltUp, loadAltUpWeights, loadLaurel } from "./altup.ts";
 export { attend, type AttentionConfig, rotate } from "./attention.ts";
 export { ModelBuilder, type OutputConfig } from "./builder.ts";
-export { checkLayers } from "./check_layers.ts";
-export { Config, type Heads } from "./config.ts";
+export { checkLayers, Config, type Heads } from "./config.ts";
 export { gatingOf } from "./experts.ts";
-export { loadLaurel } from "./laurel.ts";
 export { Layer } from "./layer.ts";
 export type { SizeSource } from "./layer_weights.ts";
 export type { LayerState, StepMemory } from "./memory.ts";
@@ -16,7 +14,7 @@ export { perLayerInputs, perLayerUpdate } from "./per_layer_inputs.ts";
 export { poolingOf } from "./pooling.ts";
 export type { Rope } from "./rope.ts";
 export { RowReadback } from "./row_readback.ts";
-export { loadSparseFeedForward } from "./sparse_feed_forward.ts";
+export { loadSparseFeedForward } from "./feed_forward.ts";
 export {
   allocateStep,
   type StepLimits,

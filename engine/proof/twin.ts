@@ -4,10 +4,10 @@
 
 import { type Device, openDevice, openDryDevice } from "../../kernels/mod.ts";
 import { type GgufFile, noTensorBytes, type TensorBytes, TensorReader } from "../gguf/mod.ts";
-import type { ChooseTokens, StepLimits } from "../nn/mod.ts";
+import type { ChooseTokens, Network, StepLimits } from "../nn/mod.ts";
+import type { StateFeed, StepRunner } from "../run/mod.ts";
 import type { Placement } from "../weights/mod.ts";
 import type { ProvedLayers } from "./layers.ts";
-import type { ProvedNetwork } from "./subject.ts";
 
 /** Opens the bytes of a file's tensors. */
 export type OpenTensors = (gguf: GgufFile) => Promise<TensorBytes>;
@@ -80,4 +80,21 @@ export async function openTwin(
     device[Symbol.dispose]();
     throw error;
   }
+}
+
+/** A network and what runs its steps. */
+export interface ProvedNetwork {
+  readonly network: Network;
+  readonly runner: StepRunner;
+  /** Tokens that it reads. */
+  readonly vocabulary: number;
+  /** What a head for multi-token prediction reads besides tokens. */
+  readonly states?: StateFeed;
+}
+
+/** A network by which its device is proved. */
+export interface Subject extends ProvedNetwork {
+  readonly device: Device;
+  /** Whether a sequence has to run in one step. */
+  readonly isEncoder: boolean;
 }

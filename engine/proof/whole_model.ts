@@ -11,9 +11,9 @@ import {
 } from "../../kernels/mod.ts";
 import type { OutputKind } from "../nn/mod.ts";
 import { type Chunk, layOut, NO_MEMORY, type Sequence, type WantedRows } from "../run/mod.ts";
-import { compare, type Distance } from "./compare.ts";
+import { compare, type Distance } from "./judgement.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
-import type { ProvedNetwork } from "./subject.ts";
+import type { ProvedNetwork } from "./twin.ts";
 import { proofSequence, tokensOf } from "./script.ts";
 
 /** Rows of steps whose outputs are compared with those of one step of all. */

@@ -3,7 +3,7 @@
 
 export { Adapter } from "./adapter.ts";
 export { loadAffine, type StackOptions } from "./affine.ts";
-export { type Placement, wholeOn } from "./placement.ts";
+export { type Placement, wholeOn } from "./tensor_source.ts";
 export { baseOf, type Rows, rowsOfEach } from "./rows.ts";
 export { layerOf, OF_ENCODERS, OF_TILES } from "./tensor_inventory.ts";
 export { type GatedStack, type Stack, WeightLoader } from "./weights.ts";

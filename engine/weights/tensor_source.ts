@@ -6,6 +6,7 @@ import {
   type Device,
   GROUP,
   type MatrixWriter,
+  type Operation,
   padTo,
   type QuantFormat,
   quantFormat,
@@ -13,7 +14,6 @@ import {
 import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes, TensorInfo } from "../gguf/mod.ts";
 import type { LoadProgress } from "../types/mod.ts";
-import type { Placement } from "./placement.ts";
 import { rangesOf, type Rows, shapeOf } from "./rows.ts";
 import { TensorInventory } from "./tensor_inventory.ts";
 
@@ -167,4 +167,25 @@ export class TensorSource {
         `which is not supported`,
     );
   }
+}
+
+/** The devices of a model. */
+export interface Placement {
+  /** The device with the embeddings, the head and the sampler, to which steps are submitted. */
+  readonly top: Device;
+  /** The device of a tensor, by its GGUF name. The device of a layer is that of `blk.N.`. */
+  deviceOf(tensor: string): Device;
+  /** Transfers the first bytes of a buffer from the other device. Encoded with their number. */
+  handOver(buffer: Buffer, to: Device): Pick<Operation, "encode">;
+}
+
+/** The placement of a model on one device. */
+export function wholeOn(device: Device): Placement {
+  return {
+    top: device,
+    deviceOf: () => device,
+    handOver: () => {
+      throw new Error("Cannot hand over a buffer: there is only one device");
+    },
+  };
 }

@@ -8,9 +8,8 @@ import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes } from "../gguf/mod.ts";
 import type { Adapter, LowRankPair } from "./adapter.ts";
 import { loadAffine, type StackOptions } from "./affine.ts";
-import type { Placement } from "./placement.ts";
 import { baseOf, countOf, type Rows, shapeOf } from "./rows.ts";
-import { type SourceOptions, TensorSource } from "./tensor_source.ts";
+import { type Placement, type SourceOptions, TensorSource } from "./tensor_source.ts";
 
 /** Matrices with the same input, each a product of its own. Their outputs lie side by side. */
 export interface Stack {

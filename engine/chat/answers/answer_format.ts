@@ -1,5 +1,5 @@
-// Makes an AnswerFormat from the parts that families share (marks, calls and thinking): one parser
-// and one grammar for whole answers.
+// The answer format of a model: found by marks in its chat template, and made from the parts that
+// families share (marks, calls and thinking): one parser and one grammar for whole answers.
 
 import {
   choice,
@@ -12,6 +12,7 @@ import {
   textWithout,
 } from "../../grammar/mod.ts";
 import { beginsThinking, createAnswerParser, endsThinking } from "./answer_parser.ts";
+import { ANSWER_FAMILIES } from "./families/mod.ts";
 import type {
   AnswerFamily,
   AnswerFormat,
@@ -86,4 +87,42 @@ function marked(text: Grammar, marks: AnswerParts["text"]): Grammar {
     options.length === 0 ? [] : [optional(choice(...options.map(literal)))]
   );
   return sequence(...first!, text, ...last!);
+}
+
+/** Marks of thinking in many families. */
+const THINKING: readonly ThinkingMarks[] = [
+  { open: "<think>", close: "</think>" },
+  { open: "[THINK]", close: "[/THINK]" },
+  { open: "<reasoning>", close: "</reasoning>" },
+  { open: "<thought>", close: "</thought>" },
+];
+
+/** The format of models without a template, or with an unknown one: everything is text. */
+export const PLAIN_ANSWERS: AnswerFormat = createAnswerFormat({ name: "plain" });
+
+/**
+ * The answer format for a chat template.
+ *
+ * @param template Jinja source; undefined if a model has none
+ */
+export function detectAnswerFormat(template: string | undefined): AnswerFormat {
+  if (template === undefined) return PLAIN_ANSWERS;
+  const family = ANSWER_FAMILIES.find((one) => one.recognises(template));
+  if (family?.format) return family.format;
+  const thinking = thinkingOf(family, template);
+  if (!family && !thinking) return PLAIN_ANSWERS;
+  const { name, calls, text } = family ?? { name: "plain" } as AnswerFamily;
+  return createAnswerFormat({ name, thinking, ...calls && { calls }, ...text && { text } });
+}
+
+function thinkingOf(
+  family: AnswerFamily | undefined,
+  template: string,
+): ThinkingMarks | undefined {
+  const known = family?.thinking;
+  if (typeof known === "function") return known(template);
+  // Some templates contain only one of the marks: they begin thinking, or remove it from earlier
+  // answers.
+  return known ??
+    THINKING.find(({ open, close }) => [open, close].some((mark) => template.includes(mark)));
 }

@@ -3,8 +3,7 @@
 // space around marks that comes from the template. White space around thinking is handled as in
 // Ollama (thinking/parser.go). Every character is examined a bounded number of times.
 
-import { Marks } from "./marks.ts";
-import { OpenCall } from "./open_call.ts";
+import { Marks, OpenCall } from "./open_call.ts";
 import {
   type AnswerEvent,
   type AnswerParser,

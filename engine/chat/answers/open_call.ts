@@ -3,8 +3,6 @@
 // when it is whole, or while it comes if it is sure to be.
 
 import { isJsonObject, withDoubles, writeExactJson } from "../../../tokenizer/mod.ts";
-import { BracketScanner, openBrackets } from "./bracket_scanner.ts";
-import { Marks } from "./marks.ts";
 import { parseJson } from "./families/typed_text.ts";
 import type { AnswerEvent, CallableTool, CallSyntax, LocatedArguments, ReadCall } from "./types.ts";
 
@@ -203,4 +201,121 @@ function eventsOf({ name, id, arguments: members }: ReadCall): AnswerEvent[] {
     { type: "callArguments", json: writeExactJson(members) },
     { type: "callEnd", arguments: withDoubles(members) },
   ];
+}
+
+// Follows the brackets of JSON text (RFC 8259) that comes in pieces, to find the end of a value. It
+// respects strings and their escapes, but does not check the JSON otherwise.
+
+const QUOTE = '"'.charCodeAt(0);
+
+const BACKSLASH = "\\".charCodeAt(0);
+
+const SPACE = " ".charCodeAt(0);
+
+/** Characters of JSON outside strings, besides brackets and quotes. */
+const OUTSIDE = /[\w\s.,:+-]/;
+
+/** Counts open brackets until a value is complete. */
+export class BracketScanner {
+  /** "broken": a character that JSON cannot contain, so that no end will be found. */
+  state: "open" | "closed" | "broken" = "open";
+  #depth: number;
+  #isInString = false;
+  #isEscaped = false;
+
+  /** @param depth number of brackets that are open at the beginning of the text */
+  constructor(depth: number) {
+    this.#depth = depth;
+  }
+
+  /**
+   * Continues until a closing bracket leaves at most `depth` brackets open.
+   *
+   * @returns the index after that bracket, or of the character that is not JSON, or else the text's
+   *   length
+   */
+  scan(text: string, depth: number): number {
+    if (this.state === "closed") this.state = this.#depth <= depth ? "closed" : "open";
+    let at = 0;
+    while (at < text.length && this.state === "open") {
+      const code = text.charCodeAt(at);
+      this.state = this.#isInString ? this.#inString(code) : this.#outside(text[at]!, depth);
+      if (this.state !== "broken") at++;
+    }
+    return at;
+  }
+
+  #inString(code: number): "open" | "broken" {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (code === BACKSLASH) this.#isEscaped = true;
+    else if (code === QUOTE) this.#isInString = false;
+    else if (code < SPACE) return "broken";
+    return "open";
+  }
+
+  #outside(character: string, depth: number): "open" | "closed" | "broken" {
+    switch (character) {
+      case "{":
+      case "[":
+        this.#depth++;
+        return "open";
+      case "}":
+      case "]":
+        return --this.#depth <= depth ? "closed" : "open";
+      case '"':
+        this.#isInString = true;
+        return "open";
+      default:
+        return OUTSIDE.test(character) ? "open" : "broken";
+    }
+  }
+}
+
+/** Number of brackets that a text leaves open. */
+function openBrackets(text: string): number {
+  const opened = text.match(/[{[]/g)?.length ?? 0;
+  const closed = text.match(/[}\]]/g)?.length ?? 0;
+  return Math.max(0, opened - closed);
+}
+
+/** The index of the first mark, or of text that must be held back, or the length of the text. */
+export interface FoundMark {
+  readonly at: number;
+  /** The mark; undefined if none is complete. */
+  readonly mark?: string;
+}
+
+/** A set of marks to search for. Of several at one place the longest counts. */
+export class Marks {
+  readonly #marks: readonly string[];
+  readonly #pattern: RegExp;
+  readonly #longest: number;
+
+  constructor(marks: readonly string[]) {
+    this.#marks = marks.toSorted((a, b) => b.length - a.length);
+    this.#longest = this.#marks[0]?.length ?? 0;
+    this.#pattern = new RegExp(this.#marks.map(RegExp.escape).join("|") || "(?!)");
+  }
+
+  /** @param isEnd whether no text follows, so that nothing has to be held back */
+  find(text: string, isEnd: boolean): FoundMark {
+    const match = this.#pattern.exec(text);
+    const at = match?.index ?? this.#beginningOfMark(text);
+    if (isEnd) return match ? { at, mark: match[0] } : { at: text.length };
+    return match && !this.#mayBeMark(text, at) ? { at, mark: match[0] } : { at };
+  }
+
+  #beginningOfMark(text: string): number {
+    let at = Math.max(0, text.length - Math.max(0, this.#longest - 1));
+    while (at < text.length && !this.#mayBeMark(text, at)) at++;
+    return at;
+  }
+
+  /** Whether the text from an index on is a proper prefix of a mark. */
+  #mayBeMark(text: string, at: number): boolean {
+    const length = text.length - at;
+    if (length >= this.#longest) return false;
+    const beginning = text.slice(at);
+    return this.#marks.some((mark) => mark.length > length && mark.startsWith(beginning));
+  }
 }

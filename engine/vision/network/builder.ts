@@ -13,14 +13,12 @@ import {
   typesOf,
 } from "../../../kernels/mod.ts";
 import { Layer, Network, type NetworkOptions, type StepShape } from "../../nn/mod.ts";
+import { layerOf, OF_TILES, type Placement, type Stack, wholeOn } from "../../weights/mod.ts";
 import { type ImageAttentionConfig, loadImageAttention, type Rotations } from "./attention.ts";
-import { DividedNetwork } from "./divided_network.ts";
-import { loadImageFeedForward } from "./feed_forward.ts";
-import { loadPatchEmbedding, type PatchEmbeddingConfig } from "./patch_embedding.ts";
-import type { PatchGrid } from "./patch_grid.ts";
-import { type GridRope, gridRotations } from "./rotary.ts";
 import type { VisionConfig } from "./config.ts";
-import { layerOf, OF_TILES, type Placement, wholeOn } from "../../weights/mod.ts";
+import { loadImageFeedForward } from "./feed_forward.ts";
+import { CHANNELS, type PatchGrid } from "./patch_grid.ts";
+import { type GridRope, gridRotations } from "./rotary.ts";
 import type { VisionWeights } from "./weights.ts";
 import { Windows, type WindowSizes } from "./windows.ts";
 
@@ -265,4 +263,72 @@ function padColumns(values: Float32Array, columns: number): Float32Array {
     padded.set(values.subarray(row * columns, (row + 1) * columns), row * stride);
   }
   return padded;
+}
+
+/** A network whose operations are divided into parts. It has no operations over output rows. */
+class DividedNetwork extends Network {
+  /** Index of the first operation of each part. */
+  readonly #starts: number[] = [0];
+
+  /** Ends the current part. */
+  divide(): void {
+    this.#starts.push(this.operations("hidden").length);
+  }
+
+  /** For each part of a step, in order, the function that records it. */
+  *parts(step: StepShape): Generator<(pass: Pass) => void> {
+    const operations = this.operations("hidden");
+    for (const [i, start] of this.#starts.entries()) {
+      const part = operations.slice(start, this.#starts[i + 1]);
+      yield (pass) => part.forEach((operation) => operation.encode(pass, step));
+    }
+  }
+}
+
+const WEIGHT = "v.patch_embd.weight";
+
+/** The options of a patch embedding. */
+interface PatchEmbeddingConfig {
+  /** Frames of a video in a patch. Default 1. */
+  frames?: 1 | 2;
+  /** Whether there always is a bias. Default "optional". */
+  bias?: "required" | "optional";
+}
+
+/**
+ * The matrices [width, columns] whose products add up to a patch's embedding. Errors: GgufError.
+ */
+async function loadPatchEmbedding(
+  top: Layer,
+  weights: VisionWeights,
+  columns: number,
+  { frames = 1, bias = "optional" }: PatchEmbeddingConfig,
+): Promise<Stack[]> {
+  const { width } = top.config;
+  if (weights.inventory.find(WEIGHT).shape.length === 4) {
+    return [sumFrames(weights, frames, { rows: width, columns })];
+  }
+  const first = await top.matrix(WEIGHT, width, columns, { bias });
+  // The first matrix has the bias of both.
+  const second = { name: `${WEIGHT}.1`, rows: width };
+  return frames === 1 ? [first] : [first, await top.stack([second], columns)];
+}
+
+/** The sum of a convolution's matrices for each frame. Frames lie between channels and pixels. */
+function sumFrames(
+  weights: VisionWeights,
+  frames: number,
+  { rows, columns }: { rows: number; columns: number },
+): Stack {
+  const pixels = columns / CHANNELS;
+  const side = Math.sqrt(pixels);
+  const shape = [side, side, frames, CHANNELS * rows];
+  return weights.derived(WEIGHT, shape, { rows, columns }, (values, row, column) => {
+    const channel = row * CHANNELS + Math.floor(column / pixels);
+    let sum = 0;
+    for (let frame = 0; frame < frames; frame++) {
+      sum += values[(channel * frames + frame) * pixels + column % pixels];
+    }
+    return sum;
+  });
 }

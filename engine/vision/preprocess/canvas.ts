@@ -1,8 +1,7 @@
 // Pictures on a canvas of given size: fitted into it, or cut into tiles.
 
 import type { Image, Size } from "../image/mod.ts";
-import { resample } from "./resample.ts";
-import type { Filter } from "./taps.ts";
+import { type Filter, resample } from "./resample.ts";
 
 /** Red, green and blue from 0 to 255. */
 export type Color = readonly [red: number, green: number, blue: number];

@@ -8,6 +8,12 @@ export {
   readPreprocessing,
   type TokenLimits,
 } from "./config.ts";
-export { normalize } from "./normalize.ts";
-export type { Layout, PreparedImage, PreparedImages } from "./prepared.ts";
-export { layOut, mostPatches, preprocess } from "./preprocess.ts";
+export {
+  type Layout,
+  layOut,
+  mostPatches,
+  normalize,
+  type PreparedImage,
+  type PreparedImages,
+  preprocess,
+} from "./preprocess.ts";

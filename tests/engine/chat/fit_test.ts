@@ -1,7 +1,7 @@
 // Which of the oldest turns go where a conversation does not fit: as few as possible, each as a whole,
 // found with few measurements, and with the prompt that a conversation without them has.
 
-import { PLAIN_ANSWERS } from "../../../engine/chat/answers/detect.ts";
+import { PLAIN_ANSWERS } from "../../../engine/chat/answers/answer_format.ts";
 import { type ChatContext, chatPrompt } from "../../../engine/chat/chat.ts";
 import { fewestToDrop } from "../../../engine/chat/fit.ts";
 import { type ChatMessage, type ChatRequest, ContextLengthError } from "../../../engine/mod.ts";

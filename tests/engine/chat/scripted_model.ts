@@ -1,7 +1,7 @@
 // A model that says what a test wants, token by token, through everything from the template to the
 // events of a chat. Where a mask holds the answer, a token that it forbids fails the test.
 
-import { detectAnswerFormat } from "../../../engine/chat/answers/detect.ts";
+import { detectAnswerFormat } from "../../../engine/chat/answers/answer_format.ts";
 import { chat, type ChatContext, chatPrompt } from "../../../engine/chat/chat.ts";
 import type { ChatEvent, ChatRequest } from "../../../engine/mod.ts";
 import { type Scheduler, Sequence } from "../../../engine/run/mod.ts";

@@ -1,6 +1,6 @@
 // Results of parallel calls in the prompt: bound to their calls by ids, and not by their arrival.
 
-import { bindResults } from "../../../engine/chat/tool_results.ts";
+import { bindResults } from "../../../engine/chat/chat_tools.ts";
 import type { ChatMessage } from "../../../engine/mod.ts";
 import { CHATML, promptOf } from "./scripted_model.ts";
 import { assertEquals } from "@std/assert";

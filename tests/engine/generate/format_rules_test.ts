@@ -1,7 +1,7 @@
 // The parts of formats that are in force, as answers reach them: alone, after thinking, and in calls.
 
 import { assertEquals } from "@std/assert";
-import { FormatRules } from "../../../engine/generate/format_rules.ts";
+import { FormatRules } from "../../../engine/generate/constraint.ts";
 import {
   json,
   literal,

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { ReadImage } from "../../../engine/prompt/mod.ts";
-import { ImageCache } from "../../../engine/vision/reader/image_cache.ts";
+import { ImageCache } from "../../../engine/vision/reader/image_reader.ts";
 
 const IMAGE: ReadImage = {
   parts: [{ key: "a", tokens: 1, embeddings: new Float32Array(4) }],

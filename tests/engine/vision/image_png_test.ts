@@ -4,9 +4,9 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { crc32, deflateSync } from "node:zlib";
 import { CancelFlag, CancelledError } from "../../../engine/cancellation.ts";
-import { decodeBitmap } from "../../../engine/vision/image/bitmap.ts";
+import { decodeBitmap } from "../../../engine/vision/image/decode.ts";
 import { ImageError } from "../../../engine/vision/image/mod.ts";
-import { decodePng } from "../../../engine/vision/image/png/mod.ts";
+import { decodePng } from "../../../engine/vision/image/png.ts";
 import { randomFloats } from "../../numbers.ts";
 
 interface Options {

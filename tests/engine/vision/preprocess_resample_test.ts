@@ -3,8 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { Image } from "../../../engine/vision/image/mod.ts";
-import { resample } from "../../../engine/vision/preprocess/resample.ts";
-import type { Filter } from "../../../engine/vision/preprocess/taps.ts";
+import { type Filter, resample } from "../../../engine/vision/preprocess/resample.ts";
 
 /** A row of pixels with the reds given; green is inverted, blue is half. */
 function rowOf(values: readonly number[]): Image {

@@ -2,8 +2,7 @@
 
 import type { Device } from "../../../kernels/mod.ts";
 import type { GgufFile, TensorBytes, TensorInfo } from "../../../engine/gguf/mod.ts";
-import { wholeOn } from "../../../engine/weights/placement.ts";
-import { TensorSource } from "../../../engine/weights/tensor_source.ts";
+import { TensorSource, wholeOn } from "../../../engine/weights/tensor_source.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 
 /** A file with a tensor "w". */

@@ -1,5 +1,5 @@
 // The syntax of families whose answers consist of messages with headers. messages.ts parses them,
-// and message_grammar.ts makes their grammar.
+// and messages.ts makes their grammar.
 
 import type { Grammar } from "../../../grammar/mod.ts";
 import type { CallableTool, CallSyntax, ThinkingMarks } from "../types.ts";

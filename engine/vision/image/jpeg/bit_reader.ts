@@ -2,8 +2,8 @@
 // zero, which is dropped, or by a marker, at which the data ends. The format: ITU-T T.81, annex
 // F.2.2.5.
 
+import type { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../image.ts";
-import type { HuffmanTable } from "./huffman.ts";
 import { Marker } from "./segments.ts";
 
 /** Fill level of the buffer, in bits: 32 less one byte. */
@@ -96,4 +96,32 @@ export class BitReader {
 
 function damaged(): ImageError {
   return new ImageError("the JPEG file is damaged: its data ends early, or is no code");
+}
+
+const MAX_CODE_BITS = 16;
+
+/** A table of codes. */
+export interface HuffmanTable {
+  /**
+   * Entries for the next 16 bits: length of the code in the upper byte, symbol in the lower one.
+   */
+  readonly entries: Uint16Array;
+}
+
+/** Reads the number of codes of each length, and the symbols by ascending codes. */
+export function readHuffmanTable(reader: ByteReader): HuffmanTable {
+  const counts = reader.take(MAX_CODE_BITS);
+  const entries = new Uint16Array(1 << MAX_CODE_BITS);
+  let start = 0;
+  for (const [index, count] of counts.entries()) {
+    const length = index + 1;
+    const span = 1 << MAX_CODE_BITS - length;
+    for (const symbol of reader.take(count)) {
+      if (start + span > entries.length) {
+        throw new ImageError("the JPEG file is damaged: its codes");
+      }
+      entries.fill(length << 8 | symbol, start, start += span);
+    }
+  }
+  return { entries };
 }

@@ -2,9 +2,8 @@
 // by bits, the highest first. The format: ITU-T T.81, annexes F.2.2 and G.1.2.
 
 import { ImageError } from "../image.ts";
-import type { BitReader } from "./bit_reader.ts";
+import type { BitReader, HuffmanTable } from "./bit_reader.ts";
 import { BLOCK_LENGTH } from "./frame.ts";
-import type { HuffmanTable } from "./huffman.ts";
 
 /** The index in a block of each coefficient in the order of the file, low frequencies first. */
 export const ZIGZAG = makeZigzag();

@@ -4,7 +4,7 @@
 import { pollCancellation } from "../../../cancellation.ts";
 import { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../image.ts";
-import { BitReader } from "./bit_reader.ts";
+import { BitReader, type HuffmanTable } from "./bit_reader.ts";
 import {
   type Band,
   type BlockDecoder,
@@ -16,7 +16,6 @@ import {
   refineDc,
 } from "./block_coding.ts";
 import { BLOCK_LENGTH, BLOCK_SIDE, type Component, type Frame } from "./frame.ts";
-import type { HuffmanTable } from "./huffman.ts";
 
 /** The definitions before a scan. */
 export interface ScanContext {

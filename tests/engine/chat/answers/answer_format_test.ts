@@ -1,7 +1,10 @@
 // Formats as a whole: what templates tell of thinking and calls, and the grammars of answers.
 
-import { createAnswerFormat } from "../../../../engine/chat/answers/answer_format.ts";
-import { detectAnswerFormat, PLAIN_ANSWERS } from "../../../../engine/chat/answers/detect.ts";
+import {
+  createAnswerFormat,
+  detectAnswerFormat,
+  PLAIN_ANSWERS,
+} from "../../../../engine/chat/answers/answer_format.ts";
 import type { AnswerRequest, CallableTool } from "../../../../engine/chat/answers/types.ts";
 import { matches } from "./families/grammar_match.ts";
 import { parse, WEATHER } from "./streams.ts";

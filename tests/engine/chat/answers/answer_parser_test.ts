@@ -1,8 +1,11 @@
 // The streaming parser: thinking, text and calls at the seams between them, with the formats of the
 // families that show each.
 
-import { detectAnswerFormat, PLAIN_ANSWERS } from "../../../../engine/chat/answers/detect.ts";
-import { BracketScanner } from "../../../../engine/chat/answers/bracket_scanner.ts";
+import {
+  detectAnswerFormat,
+  PLAIN_ANSWERS,
+} from "../../../../engine/chat/answers/answer_format.ts";
+import { BracketScanner } from "../../../../engine/chat/answers/open_call.ts";
 import { joined, parse, parsePieces, type StreamOptions, WEATHER } from "./streams.ts";
 import { assert, assertEquals } from "@std/assert";
 

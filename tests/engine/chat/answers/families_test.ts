@@ -1,7 +1,7 @@
 // The families of the core: answers as their models write them, right and not quite right, and what
 // their grammars allow. Templates stand for their marks; real ones are in templates_test.ts.
 
-import { detectAnswerFormat } from "../../../../engine/chat/answers/detect.ts";
+import { detectAnswerFormat } from "../../../../engine/chat/answers/answer_format.ts";
 import type { CallableTool } from "../../../../engine/chat/answers/types.ts";
 import { matches } from "./families/grammar_match.ts";
 import { assertCutWhole } from "./families/read_answer.ts";

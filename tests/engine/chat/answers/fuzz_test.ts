@@ -1,6 +1,6 @@
 // The events of an answer do not depend on where the stream is cut, whatever the answer is made of.
 
-import { detectAnswerFormat } from "../../../../engine/chat/answers/detect.ts";
+import { detectAnswerFormat } from "../../../../engine/chat/answers/answer_format.ts";
 import { joined, parsePieces, WEATHER } from "./streams.ts";
 import { assertEquals } from "@std/assert";
 

@@ -1,6 +1,6 @@
 // Marks in text that comes in pieces: which counts, and what has to be held back.
 
-import { type FoundMark, Marks } from "../../../../engine/chat/answers/marks.ts";
+import { type FoundMark, Marks } from "../../../../engine/chat/answers/open_call.ts";
 import { assertEquals } from "@std/assert";
 
 const MARKS = new Marks(["<a>", "<a>b", "ba(", "]"]);

@@ -1,7 +1,7 @@
 // Answers as the templates of real models write them in conversations, which is how the models were
 // taught to answer: streamed in pieces of bytes, they are the thinking, text and calls they were.
 
-import { detectAnswerFormat } from "../../../../engine/chat/answers/detect.ts";
+import { detectAnswerFormat } from "../../../../engine/chat/answers/answer_format.ts";
 import type { AnswerFormat } from "../../../../engine/chat/answers/types.ts";
 import { createChatTemplate } from "../../../../tokenizer/mod.ts";
 import { bytePieces, joined, parsePieces, type Part, WEATHER } from "./streams.ts";

@@ -1,7 +1,7 @@
 // Every chat template of the conformance data: which family it is of, and that a call as the
 // template writes it in a conversation, which is how its models answer, is read as the same call.
 
-import { detectAnswerFormat } from "../../../../../engine/chat/answers/detect.ts";
+import { detectAnswerFormat } from "../../../../../engine/chat/answers/answer_format.ts";
 import type { ThinkingMarks } from "../../../../../engine/chat/answers/types.ts";
 import { createChatTemplate } from "../../../../../tokenizer/mod.ts";
 import { matches } from "./grammar_match.ts";

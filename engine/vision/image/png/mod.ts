@@ -1,3 +1,0 @@
-// PNG files: from their bytes to pixels.
-
-export { decodePng } from "./decode.ts";
