@@ -9,13 +9,15 @@ import { Drain, drainGuard } from "./drain.ts";
 import { headersOf, HttpError, statusOf } from "./errors.ts";
 import { logFailure } from "./failure_log.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { accessLog } from "./middleware/access_log.ts";
-import { apiKeyGuard } from "./middleware/api_key.ts";
-import { bodyLimit } from "./middleware/body_limit.ts";
-import { hostGuard, wellFormedHost } from "./middleware/host_guard.ts";
-import { meter } from "./middleware/meter.ts";
+import { accessLog, meter } from "./middleware/access_log.ts";
+import {
+  apiKeyGuard,
+  bodyLimit,
+  hostGuard,
+  originGuard,
+  wellFormedHost,
+} from "./middleware/guards.ts";
 import { shownPath } from "./middleware/variables.ts";
-import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./generation/queue.ts";
 import { UnreadBudget } from "./generation/unread.ts";
 import { RunningRequests } from "./generation/running.ts";

@@ -1,5 +1,6 @@
-// The address of OLLAMA_HOST: what the server binds to and what its clients connect to.
-// Forms: `host`, `host:port`, `:port` (all interfaces), `[::1]:port`, `http://host[:port][/...]`.
+// The address of OLLAMA_HOST: what the server binds to and what its clients connect to. Forms:
+// `host`, `host:port`, `:port` (all interfaces), `[::1]:port`, `http://host[:port][/...]`. And
+// patterns of hosts and origins that are allowed.
 
 import { BlockList, isIP } from "node:net";
 
@@ -153,4 +154,41 @@ function splitPort(text: string): { hostname?: string; port?: string } {
 function readPort(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d+$/.test(text)) return undefined;
   return Number(text) <= 65535 ? Number(text) : undefined;
+}
+
+/** Names that hosts have, with or without the DNS: letters, digits, dots, hyphens and underscores. */
+const NAME = /^[\w.-]+$/;
+/** An origin as browsers and apps send it: scheme, host and port. Files and some apps have no host. */
+const ORIGIN = /^([a-z][a-z\d+.-]*):\/\/(\[[\da-f:.]+\]|[\w.-]*)(?::(\d{1,5}))?$/i;
+
+/** Whether a text is the name or the address of a host, and nothing else beside it. */
+export function isHostName(text: string): boolean {
+  return NAME.test(text) || isIP(text) !== 0;
+}
+
+/** A test for names of hosts. The case of letters does not matter. */
+export function hostPattern(pattern: string): (name: string) => boolean {
+  const matches = wildcard(pattern);
+  return (name) => isHostName(name) && matches(name);
+}
+
+/**
+ * A test for origins. A pattern without a port means the default port, but if it ends with `*`, any;
+ * `*` alone means every origin, also the unknown one of files (`null`).
+ */
+export function originPattern(pattern: string): (origin: string) => boolean {
+  if (pattern === "*") return () => true;
+  const [, scheme = "", host = "", port = host.endsWith("*") ? "*" : ""] =
+    /^([^:]*):\/\/(.*?)(?::([\d*]*))?$/.exec(pattern) ?? [];
+  const matchers = [scheme, host, port].map(wildcard);
+  return (origin) => {
+    const parts = ORIGIN.exec(origin)?.slice(1);
+    return parts !== undefined && matchers.every((matches, index) => matches(parts[index] ?? ""));
+  };
+}
+
+function wildcard(text: string): (part: string) => boolean {
+  const parts = text.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  const pattern = new RegExp(`^${parts.join(".*")}$`, "i");
+  return (part) => pattern.test(part);
 }

@@ -6,8 +6,7 @@ import { RegistryError } from "./errors.ts";
 import { forEachParallel, type Semaphore } from "./parallel.ts";
 import type { PartialFile } from "./partial_file.ts";
 import type { PartRecord } from "./parts.ts";
-import { withRetries } from "./retry.ts";
-import { statusError } from "./status_error.ts";
+import { statusError, withRetries } from "./retry.ts";
 import type { TransferTuning } from "./tuning.ts";
 import { readBody, Watchdog } from "./watchdog.ts";
 

@@ -5,8 +5,7 @@
 import { type BlobStore, type Layer, ModelName } from "../../engine/mod.ts";
 import type { RegistryClient, RegistryRequest } from "./client.ts";
 import { RegistryError } from "./errors.ts";
-import { withRetries } from "./retry.ts";
-import { statusError } from "./status_error.ts";
+import { statusError, withRetries } from "./retry.ts";
 import type { TransferTuning } from "./tuning.ts";
 import { Watchdog } from "./watchdog.ts";
 

@@ -1,11 +1,12 @@
 // Speaks to one registry about one model: sends requests with the right headers and token.
 // Pull and push decide which requests are sent, and interpret the answers.
 
+import { checkedFetch, type CheckedFetchOptions } from "../network/checked_fetch.ts";
+import { isMetadataAddress, isPublicAddress } from "../network/host.ts";
 import { VERSION } from "../version.ts";
-import { failUnlessReachable } from "./reachable.ts";
-import type { RegistryReference } from "./reference.ts";
+import { RegistryError } from "./errors.ts";
 import { type Exchange, followRedirects, type Reach } from "./redirects.ts";
-import { registryFetch } from "./registry_fetch.ts";
+import type { RegistryReference } from "./reference.ts";
 import { TokenSource } from "./token_source.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -102,4 +103,75 @@ function userAgent(): string {
 function defaultKeyPath(): string | undefined {
   const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE");
   return home && `${home}/.ollama/id_ed25519`;
+}
+
+// Finds out whether anything accepts connections at an address. In a network that drops packets, fetch
+// fails only after minutes.
+
+/** If one of these is set, a proxy makes the connections, and the address cannot be checked. */
+const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].flatMap((n) => [n, n.toLowerCase()]);
+
+/** The address to connect to, and how long to wait. */
+interface ReachableOptions {
+  /** The attempt, for the message. */
+  subject: string;
+  milliseconds: number;
+  connect?: (options: Deno.ConnectOptions) => Promise<Pick<Deno.Conn, "close">>;
+}
+
+/**
+ * Rejects if nothing accepts a connection in time; never settles otherwise. An address that refuses
+ * connections is left to fetch, which reports it at once.
+ *
+ * @throws {RegistryError} if no address accepts a connection
+ */
+export async function failUnlessReachable(
+  { hostname, port, protocol, host }: URL,
+  { subject, milliseconds, connect = Deno.connect }: ReachableOptions,
+): Promise<never> {
+  const signal = AbortSignal.timeout(milliseconds);
+  if (!PROXIES.some((name) => Deno.env.get(name))) {
+    const address = {
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      port: Number(port) || (protocol === "https:" ? 443 : 80),
+    };
+    await connect({ ...address, signal }).then((connection) => connection.close(), () => {});
+  }
+  if (!signal.aborted) return await new Promise<never>(() => {});
+  const state = `${host} cannot be reached: no connection in ${milliseconds / 1000} seconds`;
+  throw new RegistryError(`${subject}: ${state}`, { unreachable: true });
+}
+
+// Which addresses a pull or push may send requests to. The user chooses the registry, and a local
+// one is common, so it may be at any address except the metadata services of clouds. Its redirects,
+// token realms and upload locations are the registry's choice: a registry on the Internet may only
+// refer to public addresses.
+
+/**
+ * A fetch for one registry, whose first request has to go to the registry itself. It throws
+ * AddressError for addresses that must not be asked.
+ */
+export function registryFetch(
+  registry: URL,
+  options: Omit<CheckedFetchOptions, "choose"> = {},
+): typeof globalThis.fetch {
+  let isPublic: boolean | undefined;
+  const ofRegistry = (addresses: readonly string[]) => {
+    isPublic ??= addresses.some(isPublicAddress);
+    // A name that resolves to different addresses each time must not get the rights of all of them.
+    return addresses.filter((address) =>
+      isPublicAddress(address) === isPublic && !isMetadataAddress(address)
+    );
+  };
+  const ofOthers = (addresses: readonly string[]) =>
+    addresses.filter((address) =>
+      isPublicAddress(address) || isPublic === false && !isMetadataAddress(address)
+    );
+  const [own, others] = [ofRegistry, ofOthers].map((choose) =>
+    checkedFetch({ ...options, choose })
+  );
+  return (input, init) => {
+    const { hostname } = new URL(input instanceof Request ? input.url : input);
+    return (hostname === registry.hostname ? own! : others!)(input, init);
+  };
 }

@@ -5,8 +5,7 @@ import { createHash } from "node:crypto";
 import { type Layer, type Manifest, MEDIA } from "../../engine/mod.ts";
 import type { RegistryClient } from "./client.ts";
 import { RegistryError } from "./errors.ts";
-import { withRetries } from "./retry.ts";
-import { statusError } from "./status_error.ts";
+import { statusError, withRetries } from "./retry.ts";
 import type { TransferTuning } from "./tuning.ts";
 import { readAll, Watchdog } from "./watchdog.ts";
 

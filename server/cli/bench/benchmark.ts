@@ -1,10 +1,9 @@
 // Measures a model over the HTTP API: the load, prompts of some lengths, and answers, one at a time and
 // several at once. The first round of each kind is not counted, because it warms up caches and drivers.
 
+import { isModelPath, ModelName } from "../../../engine/mod.ts";
 import type { Api, OllamaProcess } from "../client/mod.ts";
-import { askModel, askProcess } from "./facts.ts";
 import { concurrencyOf, decodeRate, generate, prefillRate, type Sample } from "./generation.ts";
-import { PromptSource } from "./prompts.ts";
 import { type BenchReport, type BenchRow, type BenchSettings, spreadOf } from "./types.ts";
 
 /** Tokens of the prompts before answers that are measured. */
@@ -259,5 +258,97 @@ class Run {
       `${what} is left out: the window has ${this.#window} tokens` +
         (isMost ? ", and the model no larger one" : `; try --ctx ${enough}`),
     );
+  }
+}
+
+/** Facts that can be asked for without loading the model. */
+interface ModelFacts {
+  details: Record<string, unknown>;
+  /** Bytes of its files; undefined if they are not what each token reads, or not known. */
+  weightBytes?: number;
+  /** The source of its drafts if nobody names a draft model; missing: only earlier text. */
+  drafter?: string;
+}
+
+/**
+ * Asks what a model is.
+ *
+ * @throws {ApiError} if it is not there
+ */
+async function askModel(api: Api, model: string): Promise<ModelFacts> {
+  const { details, capabilities = [], model_info: info = {}, ...others } = await api.json(
+    "/api/show",
+    { model },
+  );
+  if (capabilities.length > 0 && !capabilities.includes("completion")) {
+    throw new Error(`Cannot measure "${model}": it does not generate text`);
+  }
+  const { models } = await api.json("/api/tags");
+  const size = models.find(({ name }) => isSame(name, model))?.size ?? await fileSize(model);
+  // With experts, only some of the weights are read for a token.
+  const hasExperts = Object.entries(info).some(([key, value]) =>
+    key.endsWith(".expert_count") && Number(value) > 0
+  );
+  const isKnown = size !== undefined && size > 0 && !hasExperts && !others.remote_host;
+  const { draft_info: draft, tensors = [] } = others;
+  const hasHead = tensors.some(({ name }) => name.endsWith(".nextn.eh_proj.weight"));
+  const drafter = draft ? "its draft model" : hasHead ? "its head for later tokens" : undefined;
+  return {
+    details: { ...details },
+    ...(isKnown && { weightBytes: size }),
+    ...(drafter && { drafter }),
+  };
+}
+
+/** The details of a model that is named by its path, which no list has. */
+async function fileSize(path: string): Promise<number | undefined> {
+  const info = isModelPath(path) ? await Deno.stat(path).catch(() => undefined) : undefined;
+  return info?.isFile ? info.size : undefined;
+}
+
+/** The model in memory, if it is there. */
+async function askProcess(api: Api, model: string): Promise<OllamaProcess | undefined> {
+  const { models } = await api.json("/api/ps");
+  return models.find(({ name }) => isSame(name, model));
+}
+
+/** Names leave out what they may, and are the same in any case. */
+function isSame(name: string, other: string): boolean {
+  if (name === other) return true;
+  const [a, b] = [ModelName.tryParse(name), ModelName.tryParse(other)];
+  return a !== undefined && b !== undefined && a.key === b.key;
+}
+
+const WORDS = (
+  "river stone light paper green window market story winter letter garden music table number " +
+  "horse city water field night doctor school island bread summer engine mountain picture " +
+  "morning silver question forest kitchen captain village machine weather ocean teacher bridge " +
+  "corner engineer animal yellow history library minute valley sister travel country flower " +
+  "building family harbor planet autumn leather secret copper journey station castle thunder"
+).split(" ");
+
+/** Words of the first prompt, before anything is known. */
+const FIRST_WORDS = 24;
+
+/** Makes prompts. */
+export class PromptSource {
+  readonly #random: () => number;
+  #tokensPerWord: number | undefined;
+
+  /** @param random as Math.random */
+  constructor(random: () => number = Math.random) {
+    this.#random = random;
+  }
+
+  /** @param tokens about how many; the first prompt is short whatever is asked for */
+  make(tokens: number): string {
+    const count = this.#tokensPerWord ? tokens / this.#tokensPerWord : FIRST_WORDS;
+    const word = () => WORDS[Math.floor(this.#random() * WORDS.length)]!;
+    return Array.from({ length: Math.max(1, Math.floor(count)) }, word).join(" ");
+  }
+
+  /** Learns how many tokens a prompt had. */
+  learn(prompt: string, tokens: number): void {
+    if (tokens > 0) this.#tokensPerWord = tokens / prompt.split(" ").length;
   }
 }

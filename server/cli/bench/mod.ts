@@ -6,9 +6,10 @@ export {
   formatHardwareReport,
   type HardwareReport,
   makeReport,
+  readLlamaBench,
   REPORT_VERSION,
+  runLlamaBench,
 } from "./hardware_report.ts";
-export { readLlamaBench, runLlamaBench } from "./llama_bench.ts";
 export {
   formatProfile,
   formatProfileMarkdown,

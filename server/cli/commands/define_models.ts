@@ -1,11 +1,20 @@
 // The command line's commands that manage models: pull, push, create, list, show, cp, rm, ps, stop.
 
-import { copy, remove } from "./copy_remove.ts";
+import { messageOf } from "../../log.ts";
+import { type Api, ApiError, connect, type OllamaProcess } from "../client/mod.ts";
+import type { CliDependencies } from "../dependencies.ts";
+import { formatSections, ownModelfile } from "../model_sections.ts";
+import { similarModel } from "../repl/mod.ts";
+import { interruptible } from "../terminal/interrupt.ts";
+import {
+  formatBytes,
+  formatRelative,
+  formatTable,
+  showProgress,
+  styleFor,
+} from "../terminal/mod.ts";
 import { create, type CreateOptions } from "./create.ts";
 import { type Definition, examples } from "./definition.ts";
-import { list, ps, stop } from "./list.ts";
-import { show, type ShowOptions } from "./show.ts";
-import { pull, push, type TransferOptions } from "./transfer.ts";
 
 const INSECURE = "plain HTTP, or a certificate that nobody has signed";
 
@@ -145,4 +154,183 @@ export function defineMemory({ program, world, finish }: Definition): void {
     .description("Has the server free the memory of a model as soon as nobody uses it.")
     .argument("<model>", "name of a model that `quern ps` lists")
     .action(async (model: string) => finish(await stop(world, model)));
+}
+
+/** Gives a model a second name; its files are not copied. */
+async function copy(
+  dependencies: CliDependencies,
+  source: string,
+  destination: string,
+): Promise<number> {
+  await using api = await connect(dependencies);
+  await api.json("/api/copy", { source, destination });
+  dependencies.terminal.write(`copied '${source}' to '${destination}'\n`);
+  return 0;
+}
+
+/** Removes models; after an error the others are still removed. */
+async function remove(dependencies: CliDependencies, models: string[]): Promise<number> {
+  const { terminal } = dependencies;
+  await using api = await connect(dependencies);
+  let exitCode = 0;
+  for (const model of models) {
+    try {
+      await api.json("/api/delete", { model }, { method: "DELETE" });
+      terminal.write(`deleted '${model}'\n`);
+    } catch (error) {
+      if (error instanceof Deno.errors.BrokenPipe) throw error;
+      terminal.writeError(`Error: ${messageOf(error)}\n`);
+      exitCode = 1;
+    }
+  }
+  return exitCode;
+}
+
+/** The parts that can be asked for alone. */
+const SHOW_PARTS = ["license", "modelfile", "parameters", "template", "system"] as const;
+
+/** Options of the command line. */
+type ShowOptions = { [Part in typeof SHOW_PARTS[number]]?: boolean } & {
+  verbose?: boolean;
+};
+
+/** Prints the sections of a model, or the part of it that an option names. */
+async function show(
+  dependencies: CliDependencies,
+  model: string,
+  options: ShowOptions,
+): Promise<number> {
+  const parts = SHOW_PARTS.filter((part) => options[part]);
+  if (parts.length > 1) {
+    const flags = parts.map((part) => `--${part}`).join(" and ");
+    throw new Error(`Cannot show ${flags} together: ask for one of them at a time`);
+  }
+  const { terminal, environment } = dependencies;
+  const { verbose = false } = options;
+  await using api = await connect(dependencies);
+  const answer = await api.json("/api/show", { model, verbose });
+  const [part] = parts;
+  const text = part
+    ? (part === "modelfile" ? ownModelfile(answer) : answer[part]) ?? ""
+    : formatSections(answer, { style: styleFor(terminal.stdoutIsTerminal, environment), verbose });
+  terminal.write(text === "" || text.endsWith("\n") ? text : `${text}\n`);
+  return 0;
+}
+
+/** Prints a table of the loaded models. */
+async function ps(dependencies: CliDependencies): Promise<number> {
+  await using api = await connect(dependencies, { mayStart: false });
+  const { models } = await api.json("/api/ps");
+  const now = new Date();
+  const rows = models.map((model) => [
+    model.name,
+    model.digest.slice(0, 12),
+    formatBytes(model.size),
+    processorOf(model),
+    String(model.context_length),
+    untilWhen(new Date(model.expires_at), now),
+  ]);
+  const head = ["NAME", "ID", "SIZE", "PROCESSOR", "CONTEXT", "UNTIL"];
+  dependencies.terminal.write(formatTable([head, ...rows]));
+  return 0;
+}
+
+/** Unloads a model as soon as no request uses it. */
+async function stop(dependencies: CliDependencies, model: string): Promise<number> {
+  await using api = await connect(dependencies, { mayStart: false });
+  try {
+    await api.json("/api/generate", { model, prompt: "", keep_alive: 0, stream: false });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+    throw new ApiError(404, `couldn't find model "${model}" to stop`);
+  }
+  return 0;
+}
+
+/** The place of the model: the GPU, or how it is split. */
+function processorOf({ size, size_vram }: OllamaProcess): string {
+  if (size_vram >= size) return "100% GPU";
+  const onCpu = Math.round(100 * (size - size_vram) / size);
+  return size_vram === 0 ? "100% CPU" : `${onCpu}%/${100 - onCpu}% CPU/GPU`;
+}
+
+function untilWhen(expiry: Date, now: Date): string {
+  return expiry <= now ? "Stopping..." : formatRelative(expiry, now);
+}
+
+/** Prints a table of the models whose name begins with the filter, if there is one. */
+async function list(dependencies: CliDependencies, filter = ""): Promise<number> {
+  await using api = await connect(dependencies);
+  const { models } = await api.json("/api/tags");
+  const now = new Date();
+  const rows = models
+    .filter(({ name }) => name.toLowerCase().startsWith(filter.toLowerCase()))
+    .map((model) => [
+      model.name,
+      model.digest.slice(0, 12),
+      // A remote model takes no room here.
+      model.size > 0 ? formatBytes(model.size) : "-",
+      formatRelative(new Date(model.modified_at), now),
+    ]);
+  dependencies.terminal.write(formatTable([["NAME", "ID", "SIZE", "MODIFIED"], ...rows]));
+  return 0;
+}
+
+/** Options of the command line. */
+interface TransferOptions {
+  /** Allows plain HTTP, or a certificate that is not trusted. */
+  insecure?: boolean;
+}
+
+/** Downloads a model. After an interrupt the next pull continues where this one stopped. */
+async function pull(
+  dependencies: CliDependencies,
+  model: string,
+  options: TransferOptions,
+): Promise<number> {
+  return await transfer(dependencies, "/api/pull", model, options);
+}
+
+/** Uploads a model. */
+async function push(
+  dependencies: CliDependencies,
+  model: string,
+  options: TransferOptions,
+): Promise<number> {
+  return await transfer(dependencies, "/api/push", model, options);
+}
+
+function transfer(
+  dependencies: CliDependencies,
+  path: "/api/pull" | "/api/push",
+  model: string,
+  { insecure = false }: TransferOptions,
+): Promise<number> {
+  const { terminal, environment } = dependencies;
+  return interruptible(terminal, async (signal) => {
+    await using api = await connect(dependencies);
+    using progress = showProgress(terminal, environment);
+    const request = { model, insecure, stream: true };
+    try {
+      for await (const record of api.stream(path, request, signal)) {
+        progress.update(record);
+      }
+    } catch (error) {
+      if (error instanceof ApiError) throw await withSuggestion(error, api, model, signal);
+      throw error;
+    }
+    return 0;
+  });
+}
+
+/** The error, with a suggestion of the model that may have been meant. */
+async function withSuggestion(
+  error: ApiError,
+  api: Api,
+  model: string,
+  signal: AbortSignal,
+): Promise<ApiError> {
+  const near = await similarModel(api, model, signal);
+  if (near === undefined) return error;
+  return new ApiError(error.status, `${error.message}. Did you mean "${near}"?`);
 }

@@ -4,8 +4,7 @@
 import { Argument, Option } from "../../dependencies.ts";
 import { completionScript, type Shell, SHELLS } from "./completions.ts";
 import { type Definition, examples } from "./definition.ts";
-import { launch, type LaunchOptions } from "./launch.ts";
-import { TOOLS } from "./launch_tools.ts";
+import { launch, type LaunchOptions, TOOLS } from "./launch.ts";
 import { service, SERVICE_ACTIONS, type ServiceOptions } from "./service.ts";
 
 /** Adds `quern launch`. */

@@ -2,7 +2,11 @@
 // API. A model that is not there is pulled first; an embedding model gives the vector of the prompt.
 
 import { join, resolve } from "node:path";
+import { parseExactJson } from "../../../engine/mod.ts";
+import { messageOf } from "../../log.ts";
+import { readValues } from "../../settings/environment.ts";
 import { type Api, connect } from "../client/mod.ts";
+import type { CliDependencies } from "../dependencies.ts";
 import {
   can,
   Conversation,
@@ -10,18 +14,13 @@ import {
   History,
   type Keyboard,
   type NamedModel,
+  type RequestSettings,
   runRepl,
   Session,
   systemKeyboard,
 } from "../repl/mod.ts";
-import { messageOf } from "../../log.ts";
-import { readValues } from "../../settings/environment.ts";
-import type { Terminal } from "../terminal/mod.ts";
-import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";
-import { readRunSettings, type RunOptions } from "./run_settings.ts";
-
-export type { RunOptions } from "./run_settings.ts";
+import type { Terminal } from "../terminal/mod.ts";
 
 /**
  * Answers one prompt, which follows the text of a piped standard input; or, at a terminal without a
@@ -139,4 +138,73 @@ async function printVector(terminal: Terminal, api: Api, request: VectorRequest)
  */
 export function isPath(model: string): boolean {
   return /^(?:\.{0,2}[\\/]|[A-Za-z]:[\\/])|\.gguf$/i.test(model);
+}
+
+// The options of `quern run`, and what requests of the API make of them.
+
+/** Options of the command line. */
+export interface RunOptions {
+  temperature?: number;
+  seed?: number;
+  numPredict?: number;
+  /** Window in tokens. */
+  ctx?: number;
+  /** System message. */
+  system?: string;
+  /** "json", the text of a JSON Schema, or the path of a file with one. */
+  format?: string;
+  /** Whether, or how much, the model thinks first. */
+  think?: boolean | string;
+  hidethinking?: boolean;
+  nowordwrap?: boolean;
+  /** No chat template. */
+  raw?: boolean;
+  /** How long the model stays in memory, such as "5m". */
+  keepalive?: string;
+  /** Counts and rates after each answer. */
+  verbose?: boolean;
+  /** Pull over plain HTTP or with any certificate. */
+  insecure?: boolean;
+  /** Of an embedding model: whether a text that the window cannot hold is cut. */
+  truncate?: boolean;
+  /** Of an embedding model: length of the vector. */
+  dimensions?: number;
+}
+
+/**
+ * The settings of requests.
+ *
+ * @throws {Error} if the format is none
+ */
+async function readRunSettings(options: RunOptions): Promise<RequestSettings> {
+  const { temperature, seed, numPredict, ctx, system, think, keepalive, raw, format } = options;
+  return {
+    options: {
+      ...(temperature !== undefined && { temperature }),
+      ...(seed !== undefined && { seed }),
+      ...(numPredict !== undefined && { num_predict: numPredict }),
+      ...(ctx !== undefined && { num_ctx: ctx }),
+    },
+    system,
+    think,
+    keepAlive: keepalive,
+    raw,
+    ...(format && { format: await readFormat(format) }),
+  };
+}
+
+async function readFormat(format: string): Promise<unknown> {
+  if (format === "json") return format;
+  const isSchema = format.trimStart().startsWith("{");
+  try {
+    return parseExactJson(isSchema ? format : await Deno.readTextFile(format));
+  } catch (error) {
+    throw new Error(
+      `Cannot use the format ${
+        isSchema ? "" : `"${format}"`
+      }: it must be json, a JSON Schema, or ` +
+        `the path of a file with one: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
 }

@@ -3,19 +3,16 @@
 
 import type { CliDependencies } from "../dependencies.ts";
 import { proofOptions, readSettings } from "../../settings/settings.ts";
-import { examineCloud } from "./cloud.ts";
-import { examineEnvironment } from "./environment.ts";
+import { examineCloud, examineEnvironment, examineProgram } from "./program.ts";
 import { examineDevice } from "./device.ts";
 import { examineMemory } from "./memory.ts";
-import { examineProgram } from "./program.ts";
 import { examineServer } from "./running_server.ts";
 import { examineStore } from "./store.ts";
 import type { Machine } from "./machine.ts";
 import type { Section } from "./types.ts";
 
 export { driverVersion } from "./driver.ts";
-export { examineKernels } from "./kernels.ts";
-export { proveDevice } from "./proof.ts";
+export { examineKernels, proveDevice } from "./kernels.ts";
 export { formatSection, formatTodos, type Look } from "./format.ts";
 export { localMachine, type Machine } from "./machine.ts";
 export { type Finding, type Mark, type Section, type Todo, worst } from "./types.ts";

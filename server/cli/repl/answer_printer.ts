@@ -3,11 +3,17 @@
 // text unchanged, and thinking only if it was asked for.
 
 import type { Environment } from "../../settings/environment.ts";
-import { movesCursor, type Style, styleFor, type Terminal } from "../terminal/mod.ts";
-import type { OllamaRecord } from "../client/mod.ts";
+import type { OllamaMetrics, OllamaRecord } from "../client/mod.ts";
+import {
+  formatDuration,
+  movesCursor,
+  type Style,
+  styleFor,
+  type Terminal,
+  widthOf,
+} from "../terminal/mod.ts";
+import { withoutControls } from "../terminal/format.ts";
 import { partsOf } from "./conversation.ts";
-import { withoutControls } from "../terminal/width.ts";
-import { WordWrap } from "./word_wrap.ts";
 
 /** How answers are shown. */
 export interface AnswerLook {
@@ -77,5 +83,106 @@ export class AnswerPrinter {
     const safe = this.#terminal.stdoutIsTerminal ? withoutControls(text) : text;
     this.#terminal.write(dress(this.#wrap?.push(safe) ?? safe));
     this.#endsRow = text.endsWith("\n");
+  }
+}
+
+// Counts, times and rates of an answer, as `--verbose` prints them. Pure.
+
+/** The table, from the members of a final record; times there are nanoseconds. */
+export function formatStatistics(metrics: OllamaMetrics): string {
+  const { total_duration, load_duration, prompt_eval_count, prompt_eval_duration } = metrics;
+  const { prompt_cached_count = 0, eval_count, eval_duration } = metrics;
+  const rows = [
+    ["total duration", duration(total_duration)],
+    ["load duration", duration(load_duration)],
+    ["prompt eval count", count(prompt_eval_count)],
+    ...(prompt_cached_count > 0 ? [["prompt cached", count(prompt_cached_count)] as const] : []),
+    ["prompt eval duration", duration(prompt_eval_duration)],
+    [
+      "prompt eval rate",
+      rate((prompt_eval_count ?? 0) - prompt_cached_count, prompt_eval_duration),
+    ],
+    ["eval count", count(eval_count)],
+    ["eval duration", duration(eval_duration)],
+    ["eval rate", rate(eval_count, eval_duration)],
+  ];
+  return rows.map(([name, value]) => `${`${name}:`.padEnd(22)}${value}\n`).join("");
+}
+
+function duration(nanoseconds = 0): string {
+  return formatDuration(nanoseconds / 1e6);
+}
+
+function count(tokens = 0): string {
+  return `${tokens} token(s)`;
+}
+
+function rate(tokens = 0, nanoseconds = 0): string {
+  return nanoseconds > 0 ? `${(tokens * 1e9 / nanoseconds).toFixed(2)} tokens/s` : "-";
+}
+
+// Wraps a stream of text between words at the edge of the window. Text is shown as it comes: a word
+// that turns out not to fit is erased from the end of its row and written again on the next.
+
+const TAB = "    ";
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** One text, piece by piece. */
+export class WordWrap {
+  readonly #columns: () => number;
+  #lastColumns = 0;
+  #column = 0;
+  /** The end of the row so far that no break may cut. */
+  #word = "";
+
+  /** @param columns of the window as it is now */
+  constructor(columns: () => number) {
+    this.#columns = columns;
+  }
+
+  /** The text to write for the next piece. */
+  push(piece: string): string {
+    const columns = this.#columns();
+    if (columns !== this.#lastColumns) this.#resize(columns);
+    let output = "";
+    for (const { segment } of graphemes.segment(piece)) output += this.#place(segment, columns);
+    return output;
+  }
+
+  /** A window that got narrower has wrapped the row by itself; words in it stay where they are. */
+  #resize(columns: number): void {
+    this.#lastColumns = columns;
+    this.#column %= columns;
+    this.#word = "";
+  }
+
+  #place(segment: string, columns: number): string {
+    if (segment === "\n") return this.#breakRow();
+    const shown = segment === "\t" ? TAB : segment;
+    const width = widthOf(shown);
+    const isSpace = shown.trim() === "";
+    let output = "";
+    // The last column stays free, because terminals disagree on the place of a cursor after it.
+    if (this.#column + width >= columns) {
+      if (isSpace) return this.#breakRow();
+      output = this.#breakBeforeWord();
+    }
+    this.#column += width;
+    // Between wide characters there are no spaces to break at.
+    this.#word = isSpace || width > 1 ? "" : this.#word + shown;
+    return output + shown;
+  }
+
+  #breakRow(): string {
+    this.#column = 0;
+    this.#word = "";
+    return "\n";
+  }
+
+  #breakBeforeWord(): string {
+    const width = widthOf(this.#word);
+    if (width === 0 || width >= this.#column) return this.#breakRow();
+    this.#column = width;
+    return `\x1b[${width}D\x1b[K\n${this.#word}`;
   }
 }

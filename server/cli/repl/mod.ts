@@ -2,7 +2,7 @@
 
 export { Conversation, type NamedModel, type RequestSettings } from "./conversation.ts";
 export { History } from "./history.ts";
-export { type Keyboard, systemKeyboard } from "./keyboard.ts";
+export { type Keyboard, systemKeyboard } from "./keys.ts";
 export { can, findModel, type ModelFacts, similarModel } from "./model_facts.ts";
 export { runRepl } from "./repl.ts";
 export { Session } from "./session.ts";

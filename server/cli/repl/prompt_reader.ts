@@ -5,8 +5,7 @@
 
 import type { Terminal, TerminalSize } from "../terminal/mod.ts";
 import { isComplete } from "./command.ts";
-import type { Keyboard } from "./keyboard.ts";
-import { type Key, KeyDecoder } from "./keys.ts";
+import { type Key, type Keyboard, KeyDecoder } from "./keys.ts";
 import { LineEditor } from "./line_editor.ts";
 import { type EditorView, Screen } from "./screen.ts";
 

@@ -6,7 +6,7 @@ import { messageOf } from "../../log.ts";
 import { movesCursor, styleFor } from "../terminal/mod.ts";
 import { type CommandOutcome, isComplete, textOf } from "./command.ts";
 import { isCommand, runCommand } from "./commands.ts";
-import type { Keyboard } from "./keyboard.ts";
+import type { Keyboard } from "./keys.ts";
 import { PlainReader, PromptReader, type Reader, type Typed } from "./prompt_reader.ts";
 import type { Session } from "./session.ts";
 

@@ -1,18 +1,15 @@
 // The state of a run: one conversation, its settings, and how answers are shown. Commands change
 // it; the REPL and runs with a single prompt ask through it.
 
-import type { Api, OllamaRecord } from "../client/mod.ts";
 import type { Environment } from "../../settings/environment.ts";
-import { movesCursor, type Terminal } from "../terminal/mod.ts";
-import { type AnswerLook, AnswerPrinter } from "./answer_printer.ts";
+import type { Api, OllamaRecord } from "../client/mod.ts";
+import { LiveLines, movesCursor, type ProgressRecord, type Terminal } from "../terminal/mod.ts";
+import { withoutControls } from "../terminal/format.ts";
+import { type AnswerLook, AnswerPrinter, formatStatistics } from "./answer_printer.ts";
 import { type Conversation, partsOf } from "./conversation.ts";
-import { withoutControls } from "../terminal/width.ts";
 import { History } from "./history.ts";
-import { extractImages } from "./images.ts";
-import { readTexts, withTexts } from "./texts.ts";
 import { can } from "./model_facts.ts";
-import { formatStatistics } from "./statistics.ts";
-import { WaitingLine } from "./waiting_line.ts";
+import { extractImages, readTexts, withTexts } from "./files.ts";
 
 /** How answers are shown, and whether counts and rates follow. */
 export interface SessionLook extends AnswerLook {
@@ -163,5 +160,56 @@ export class Session {
     const waiting = new WaitingLine(terminal, status);
     if (!this.api.inProcess) waiting.watchLoad(this.api, this.conversation.model.name);
     return waiting;
+  }
+}
+
+// The line that is shown until an answer comes: a spinner, how far the model is loaded, how many
+// requests come first. It disappears when the answer begins.
+
+/** How often the server is asked how far it is, in milliseconds. */
+const INTERVAL = 250;
+
+/** Shows what the program waits for, until disposal. */
+class WaitingLine implements Disposable {
+  readonly #terminal: Terminal;
+  #lines: LiveLines | undefined;
+  #status: string | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(terminal: Terminal, status: string) {
+    this.#terminal = terminal;
+    this.show({ status });
+  }
+
+  /** Shows this in place of what stood there. */
+  show(record: ProgressRecord): void {
+    if (record.status !== this.#status) {
+      this.#lines?.[Symbol.dispose]();
+      this.#lines = new LiveLines(this.#terminal, { transient: true });
+      this.#status = record.status;
+    }
+    this.#lines!.update(record);
+  }
+
+  /** Starts asking the server how far the model is loaded; errors end that silently. */
+  watchLoad(api: Api, model: string): void {
+    this.#timer = setTimeout(async () => {
+      try {
+        const { models } = await api.json("/api/ps");
+        const running = models.find(({ name }) => name === model || name === `${model}:latest`);
+        if (this.#timer === undefined) return;
+        if (running?.loading) this.show({ status: `loading ${model}`, ...running.loading });
+        this.watchLoad(api, model);
+      } catch {
+        // The answer will tell what is wrong.
+      }
+    }, INTERVAL);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#lines?.[Symbol.dispose]();
+    this.#lines = undefined;
   }
 }

@@ -1,8 +1,14 @@
 // Makes sure that WebGPU finds an adapter: where there is none it installs Mesa's software Vulkan
 // driver, or says how to. It never throws.
 
-import { aptPrivilege, backportsOf, FAST_MESA_VERSION, installedMesa, installMesa } from "./apt.ts";
-import { installationAdvice } from "./advice.ts";
+import {
+  aptPrivilege,
+  backportsOf,
+  FAST_MESA_VERSION,
+  installationAdvice,
+  installedMesa,
+  installMesa,
+} from "./apt.ts";
 import { type Distribution, type Host, readDistribution } from "./host.ts";
 
 /** An upgrade that failed, as it does without a network, is not tried again for so long. */

@@ -2,10 +2,8 @@
 // and fitted to the window as it is then. The cursor is hidden meanwhile, and comes back at the end,
 // also when that is Ctrl-C. The control sequences are those of ECMA-48 and DEC's cursor mode.
 
-import { formatBar } from "./bar.ts";
-import { RateMeter } from "./rate_meter.ts";
+import { formatBytes, formatRemaining, padEnd, truncate, widthOf } from "./format.ts";
 import type { Terminal } from "./terminal.ts";
-import { truncate, widthOf } from "./width.ts";
 
 const HIDE_CURSOR = "\x1b[?25l";
 
@@ -118,4 +116,86 @@ export interface ProgressRecord {
 /** Shows records until it is disposed of. */
 export interface Progress extends Disposable {
   update(record: ProgressRecord): void;
+}
+
+// How fast a value grows, over a sliding window: steady enough to read, and quick to show a stall.
+
+const WINDOW_MILLISECONDS = 5000;
+/** The shortest time over which a rate is given. */
+const SHORTEST_MILLISECONDS = 500;
+
+/** Measures a value that grows. Times are in milliseconds. */
+export class RateMeter {
+  #samples: { time: number; value: number }[] = [];
+
+  /** Notes what the value is now. A value that has gone back, as by a retry, begins anew. */
+  add(value: number, time: number): void {
+    const last = this.#samples.at(-1);
+    if (last && value < last.value) this.#samples = [];
+    this.#samples.push({ time, value });
+    this.#forget(time);
+  }
+
+  /** Growth per second, undefined while there is too little to tell. */
+  rate(time: number): number | undefined {
+    this.#forget(time);
+    const [first] = this.#samples;
+    if (!first || time - first.time < SHORTEST_MILLISECONDS) return undefined;
+    return 1000 * (this.#samples.at(-1)!.value - first.value) / (time - first.time);
+  }
+
+  /** Keeps the last sample before the window, which says what the value was where it begins. */
+  #forget(time: number): void {
+    const start = time - WINDOW_MILLISECONDS;
+    const inside = this.#samples.findIndex((sample) => sample.time >= start);
+    const first = inside === -1 ? this.#samples.length : inside;
+    const [before] = this.#samples.splice(0, first).slice(-1);
+    if (before) this.#samples.unshift({ time: start, value: before.value });
+  }
+}
+
+// One line of progress for a window of a given width. Where it is narrow, rate and remaining time go
+// first, then the bar, then the sizes, and at last the end of the label. Pure.
+
+/** How far something is; counts in bytes. */
+export interface BarState {
+  label: string;
+  completed: number;
+  total: number;
+  /** Bytes per second, if it is known. */
+  rate?: number | undefined;
+}
+
+const SHORTEST_BAR = 8;
+/** Columns of "999 MB/999 MB", "999 MB/s" and "59m59s", so that the lines of layers stand in step. */
+const COLUMNS = { sizes: 13, rate: 8, remaining: 6 };
+
+/** A line such as `pulling 7cd4618c1faf:  43% ▕████      ▏ 351 MB/815 MB  12 MB/s  38s`. */
+export function formatBar(state: BarState, columns: number): string {
+  const { label, total } = state;
+  const completed = Math.min(state.completed, total);
+  const share = total > 0 ? completed / total : 1;
+  const percent = `${Math.floor(100 * share)}%`;
+  const head = `${label}: ${percent.padStart(4)}`;
+  const sizes = share === 1
+    ? formatBytes(total)
+    : `${formatBytes(completed)}/${formatBytes(total)}`;
+  const paddedSizes = padEnd(sizes, COLUMNS.sizes);
+  for (const tail of [`${paddedSizes}  ${speedOf(state)}`, paddedSizes]) {
+    const length = columns - widthOf(`${head} ▕▏ ${tail}`);
+    if (length < SHORTEST_BAR) continue;
+    const filled = Math.floor(share * length);
+    return `${head} ▕${"█".repeat(filled)}${" ".repeat(length - filled)}▏ ${tail}`.trimEnd();
+  }
+  const withoutBar = `${head} ${sizes}`;
+  if (widthOf(withoutBar) <= columns) return withoutBar;
+  return `${truncate(label, columns - widthOf(": 100%"))}: ${percent.padStart(4)}`;
+}
+
+/** Rate and remaining time, in columns of their own also while they are not known. */
+function speedOf({ completed, total, rate }: BarState): string {
+  const isRunning = rate !== undefined && completed < total;
+  const text = isRunning ? `${formatBytes(Math.round(rate))}/s` : "";
+  const remaining = isRunning && rate > 0 ? formatRemaining((total - completed) / rate) : "";
+  return `${padEnd(text, COLUMNS.rate)}  ${padEnd(remaining, COLUMNS.remaining)}`;
 }

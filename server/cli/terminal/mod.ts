@@ -1,8 +1,15 @@
 // What the commands may use of the terminal.
 
-export { formatBytes, formatDuration, formatRelative, formatTable } from "./format.ts";
+export {
+  formatBytes,
+  formatDuration,
+  formatRelative,
+  formatTable,
+  padEnd,
+  truncate,
+  widthOf,
+} from "./format.ts";
 export { showLoadProgress, showProgress } from "./progress.ts";
 export { LiveLines, type Progress, type ProgressRecord } from "./live_lines.ts";
 export { movesCursor, type Style, styleFor } from "./style.ts";
 export { systemTerminal, type Terminal, type TerminalSize } from "./terminal.ts";
-export { padEnd, truncate, widthOf } from "./width.ts";

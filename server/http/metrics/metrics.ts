@@ -1,9 +1,9 @@
-// What the server counts and measures, for Prometheus. Each application has its own metrics. Gauges are
-// read when somebody asks for them.
+// What the server counts and measures, for Prometheus, and its last requests. Each application has
+// its own metrics. Gauges are read when somebody asks for them.
 
 import type { ModelManager, Occupancy, Usage } from "../../../engine/mod.ts";
+import { bounded } from "../../bounded.ts";
 import type { WaitingQueue } from "../generation/queue.ts";
-import { RecentRequests } from "./recent_requests.ts";
 import { Counter, createCount, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 
 /** The sources of the gauges. */
@@ -230,4 +230,40 @@ export function decodeRate(usage: Usage): number | undefined {
 
 function rate(tokens: number, milliseconds: number): number | undefined {
   return tokens > 0 && milliseconds > 0 ? tokens * 1000 / milliseconds : undefined;
+}
+
+/** Requests that are remembered. */
+const MOST_KEPT = 100;
+/** Most characters of the name of a model that are remembered: it may be a path. */
+const MAX_NAME = 512;
+
+/** A request whose answer is complete. */
+export interface RecentRequest {
+  /** Time at which it came. */
+  at: Date;
+  method: string;
+  path: string;
+  status: number;
+  model?: string;
+  seconds: number;
+  /** Until the first token. */
+  firstTokenSeconds?: number;
+  usage?: Usage;
+}
+
+/** The last requests. */
+class RecentRequests {
+  #requests: RecentRequest[] = [];
+
+  /** The newest first. */
+  get all(): readonly RecentRequest[] {
+    return this.#requests;
+  }
+
+  /** Remembers a request; those that concern no model are left out. */
+  add(request: RecentRequest): void {
+    if (request.model === undefined) return;
+    const kept = { ...request, model: bounded(request.model, MAX_NAME) };
+    this.#requests = [kept, ...this.#requests].slice(0, MOST_KEPT);
+  }
 }

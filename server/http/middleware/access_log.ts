@@ -1,14 +1,14 @@
 // One log line per request, written when its answer is complete: for a generation, after the last
-// token, with exact counts and rates.
+// token, with exact counts and rates. Metrics count it then, too.
 
-import type { MiddlewareHandler } from "../../dependencies.ts";
 import type { Usage } from "../../../engine/mod.ts";
 import { bounded } from "../../bounded.ts";
-import { CLIENT_CLOSED_REQUEST, statusOf } from "../errors.ts";
+import { type MiddlewareHandler, routePath } from "../../dependencies.ts";
 import { type Log, type LogFields, messageOf } from "../../log.ts";
+import { CLIENT_CLOSED_REQUEST, statusOf } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
+import { decodeRate, type Metrics, prefillRate } from "../metrics/metrics.ts";
 import { type AccessVariables, shownPath, whenAnswered } from "./variables.ts";
-import { decodeRate, prefillRate } from "../metrics/metrics.ts";
 
 /** Most characters of the name of a model in a line: it may be a path. */
 const MAX_NAME = 256;
@@ -89,4 +89,39 @@ function round(value: number): number;
 function round(value: number | undefined): number | undefined;
 function round(value: number | undefined): number | undefined {
   return value === undefined ? undefined : Math.round(value * 10) / 10;
+}
+
+// Counts every request when its answer is complete, as the access log does.
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/** Middleware that feeds the metrics. */
+export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVariables }> {
+  return async (context, next) => {
+    const started = performance.now();
+    await next();
+    const { generation, model, promptTokens } = context.var;
+    // Methods and paths that clients make up would become a series each. The last route is the
+    // handler's.
+    const method = METHODS.includes(context.req.method) ? context.req.method : "other";
+    const route = routePath(context, -1).replace(/^\/?\*$/, "other");
+    whenAnswered(context, () => {
+      const seconds = (performance.now() - started) / 1000;
+      metrics.countRequest({ method, route, status: context.res.status, seconds });
+      const { usage, firstTokenAt } = generation ?? {};
+      metrics.recent.add({
+        at: new Date(Date.now() - 1000 * seconds),
+        method,
+        path: shownPath(context),
+        status: context.res.status,
+        seconds,
+        ...(model !== undefined && { model }),
+        ...(usage && { usage }),
+        ...(firstTokenAt && { firstTokenSeconds: (firstTokenAt - started) / 1000 }),
+      });
+      if (promptTokens !== undefined) metrics.countPrompt(promptTokens);
+      if (!usage) return;
+      metrics.countGeneration(usage, firstTokenAt && (firstTokenAt - started) / 1000);
+    });
+  };
 }

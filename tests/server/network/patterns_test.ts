@@ -1,7 +1,7 @@
 // Patterns of hosts and origins: what each matches, and that no `*` reaches beyond its part.
 
 import { assertEquals } from "@std/assert";
-import { hostPattern, originPattern } from "../../../server/network/patterns.ts";
+import { hostPattern, originPattern } from "../../../server/network/host.ts";
 
 Deno.test("a pattern of origins matches schemes, names and ports part by part", () => {
   const cases: [pattern: string, matching: string[], others: string[]][] = [

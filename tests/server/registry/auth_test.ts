@@ -4,8 +4,7 @@ import { Buffer } from "node:buffer";
 import { generateKeyPairSync, type KeyObject, verify } from "node:crypto";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { pullModel, RegistryError } from "../../../server/registry/mod.ts";
-import { maySign, parseChallenge } from "../../../server/registry/challenge.ts";
-import { parseSshKey } from "../../../server/registry/ssh_key.ts";
+import { maySign, parseChallenge, parseSshKey } from "../../../server/registry/token_source.ts";
 import { type FakeAnswer, FakeRegistry, type FakeRequest } from "./fake_registry.ts";
 import { collect, encode, openStore, QUICK, sampleModel, withFolder } from "./fixtures.ts";
 

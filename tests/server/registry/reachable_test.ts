@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { pullModel, RegistryError } from "../../../server/registry/mod.ts";
-import { failUnlessReachable } from "../../../server/registry/reachable.ts";
+import { failUnlessReachable } from "../../../server/registry/client.ts";
 import { collect, openStore, withFolder } from "./fixtures.ts";
 
 Deno.test("a pull from a registry that refuses connections is tried for a second or two, not longer", async () => {

@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { AddressError } from "../../../server/network/checked_fetch.ts";
 import { pullModel } from "../../../server/registry/mod.ts";
-import { registryFetch } from "../../../server/registry/registry_fetch.ts";
+import { registryFetch } from "../../../server/registry/client.ts";
 import { openStore, QUICK, withFolder } from "./fixtures.ts";
 
 /** Addresses by name; of a list of lists, one after the other. */

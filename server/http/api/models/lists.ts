@@ -1,7 +1,6 @@
-// GET /api/tags and /api/ps: the models of the machine, and those in memory.
-// Format: https://github.com/ollama/ollama/blob/main/docs/api.md
+// GET /api/tags and /api/ps: the models of the machine, and those in memory; and GET /v1/models in
+// the forms of OpenAI and Anthropic. Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
-import { Hono } from "../../../dependencies.ts";
 import {
   type BusyWorker,
   type DeviceRefusal,
@@ -10,14 +9,21 @@ import {
   type RunningModel,
   type StoreEntry,
 } from "../../../../engine/mod.ts";
+import { Hono } from "../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { json } from "../../stream/json.ts";
+import { dialectOf } from "../dialect.ts";
+import { requireModelName } from "../model_name.ts";
 import type {
+  AnthropicModel,
+  AnthropicModels,
   OllamaDetails,
   OllamaProcess,
   OllamaProcesses,
   OllamaTag,
   OllamaTags,
+  OpenAiModel,
+  OpenAiModels,
 } from "./answer_schema.ts";
 
 /**
@@ -128,6 +134,67 @@ export function modelRoutes({ store, manager }: AppDependencies): Hono<AppEnviro
       models: await Promise.all(models),
       ...(busy.length > 0 && { busy_workers: busy }),
     });
+  });
+  return app;
+}
+
+// GET /v1/models and /v1/models/{name}: the same paths serve the clients of OpenAI and of Anthropic.
+// Formats: https://platform.openai.com/docs/api-reference/models and
+// https://docs.anthropic.com/en/api/models-list
+
+/** @param id its name; as the client wrote it where it asked for one */
+export function toOpenAiModel({ name, modified }: StoreEntry, id = name): OpenAiModel {
+  const created = Math.floor(modified.getTime() / 1000);
+  return { id, object: "model", created, owned_by: name.split("/").at(-2) ?? "library" };
+}
+
+/** @param id as of toOpenAiModel() */
+function toAnthropicModel(entry: StoreEntry, id = entry.name): AnthropicModel {
+  return {
+    type: "model",
+    id,
+    display_name: entry.name,
+    created_at: entry.modified.toISOString(),
+    max_input_tokens: windowOf(entry),
+  };
+}
+
+/** The window that a model was trained with, or a shorter one that its creator has set. */
+function windowOf({ info, defaults }: StoreEntry): number | null {
+  const { num_ctx: set } = defaults.parameters;
+  const window = Math.min(info.trainedContextLength, Number(set) || Infinity);
+  return window > 0 && Number.isFinite(window) ? window : null;
+}
+
+/** The list for OpenAI's clients. */
+function toOpenAiModels(entries: readonly StoreEntry[]): OpenAiModels {
+  return { object: "list", data: entries.map((entry) => toOpenAiModel(entry)) };
+}
+
+/** The list for Anthropic's clients: one page. */
+function toAnthropicModels(entries: readonly StoreEntry[]): AnthropicModels {
+  return {
+    data: entries.map((entry) => toAnthropicModel(entry)),
+    has_more: false,
+    first_id: entries[0]?.name ?? null,
+    last_id: entries.at(-1)?.name ?? null,
+  };
+}
+
+/** Routes that list models as OpenAI and Anthropic do. */
+export function modelListRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+
+  app.get("/v1/models", async ({ req }) => {
+    const toModels = dialectOf(req) === "anthropic" ? toAnthropicModels : toOpenAiModels;
+    return json<OpenAiModels | AnthropicModels>(toModels(await store.list()));
+  });
+
+  // Names may have slashes in them, which clients may have escaped.
+  app.get("/v1/models/:model{.+}", async ({ req }) => {
+    const name = requireModelName(req.param("model"));
+    const toModel = dialectOf(req) === "anthropic" ? toAnthropicModel : toOpenAiModel;
+    return json<OpenAiModel | AnthropicModel>(toModel(await store.find(name), name));
   });
   return app;
 }

@@ -5,15 +5,15 @@ import type { ChatMessage, ChatRequest, ModelInfo } from "../../../../engine/mod
 import { HttpError } from "../../errors.ts";
 import type { Task, Translation } from "../handler.ts";
 import { imageReader, type ReadImage } from "../images.ts";
+import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
+import { readTools, refuseOtherTools } from "../tool_choice.ts";
+import { readWishes, type Wishes } from "../wishes.ts";
 import type {
   OllamaChatRequest,
   OllamaGenerateRequest,
   OllamaMessage,
   OllamaRequest,
 } from "./schema.ts";
-import { readTools, refuseOtherTools } from "../tool_choice.ts";
-import { readWishes, type Wishes } from "../wishes.ts";
-import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
 
 /**
  * Translates the body of POST /api/chat. Without messages it only loads, or with keepAlive 0 unloads.
@@ -125,4 +125,50 @@ function toRole(role: string, index: number): ChatMessage["role"] {
     400,
     `messages[${index}].role must be one of system, user, assistant, tool`,
   );
+}
+
+// What a native request may ask for and this version does not do. Each is refused with a message of its
+// own, so that no client believes that something was done that was ignored.
+
+/** @throws {HttpError} 400 for what is wrong or not to be had in a chat */
+function refuseInChat(body: OllamaChatRequest, info: ModelInfo): void {
+  refuseInBoth(body);
+  if (body.tools?.length && !info.callsTools) {
+    throw refusal(`"${body.model}" does not support tools`);
+  }
+}
+
+/** @throws {HttpError} 400 for what is wrong or not to be had in a generation */
+function refuseInGenerate(body: OllamaGenerateRequest, info: ModelInfo): void {
+  refuseInBoth(body);
+  if (body.raw && (body.template || body.system || body.context?.length)) {
+    throw refusal("raw mode does not support template, system, or context");
+  }
+  if (!body.suffix) return;
+  if (!info.fillsInMiddle) throw refusal(`"${body.model}" does not support insert`);
+  if (body.template) throw refusal("template: a prompt with a suffix has no other template");
+  if (body.system) throw refusal("system: a prompt with a suffix has no system prompt");
+  if (body.images?.length) throw refusal("images: a prompt with a suffix takes none");
+}
+
+/** @throws {HttpError} 400 if the model gives vectors and no text */
+function refuseEmbeddingModel(
+  { model }: OllamaRequest,
+  { isEmbeddingModel }: ModelInfo,
+  task: "chat" | "generate",
+): void {
+  if (isEmbeddingModel) throw refusal(`"${model}" does not support ${task}`);
+}
+
+function refuseInBoth({ logprobs, mask_info, top_logprobs }: OllamaRequest): void {
+  if (!isAlternatives(top_logprobs ?? 0)) {
+    throw refusal(`top_logprobs must be between 0 and ${MOST_ALTERNATIVES}`);
+  }
+  if (top_logprobs && !logprobs && !mask_info) {
+    throw refusal("top_logprobs needs logprobs to be true");
+  }
+}
+
+function refusal(message: string): HttpError {
+  return new HttpError(400, message);
 }

@@ -16,8 +16,7 @@ import type {
   Requests,
   Version,
 } from "./answer_schema.ts";
-import { decodeRate } from "../../metrics/metrics.ts";
-import type { RecentRequest } from "../../metrics/recent_requests.ts";
+import { decodeRate, type RecentRequest } from "../../metrics/metrics.ts";
 
 /** Requests that ask whether a server is well, which cost it next to nothing to answer. */
 const URGENT = /^\w+:\/\/[^/]*\/(health|metrics|api\/version)?(\?|$)/;

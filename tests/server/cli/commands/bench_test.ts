@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { BenchReport } from "../../../../server/cli/bench/mod.ts";
 import { concurrencyOf, decodeRate, type Sample } from "../../../../server/cli/bench/generation.ts";
-import { PromptSource } from "../../../../server/cli/bench/prompts.ts";
+import { PromptSource } from "../../../../server/cli/bench/benchmark.ts";
 import { bench } from "../../../../server/cli/commands/bench.ts";
 import { FakeTerminal } from "../fake_terminal.ts";
 import { until } from "../../test_app.ts";

@@ -9,7 +9,7 @@ import type {
 } from "../../../../engine/mod.ts";
 import { CpuDevice } from "../../../../kernels/cpu/device.ts";
 import type { DeviceProfile } from "../../../../kernels/mod.ts";
-import { doctor } from "../../../../server/cli/commands/doctor.ts";
+import { doctor } from "../../../../server/cli/commands/define_machine.ts";
 import type { CliDependencies } from "../../../../server/cli/dependencies.ts";
 import type { Machine } from "../../../../server/cli/doctor/machine.ts";
 import type { Host } from "../../../../server/cli/setup/host.ts";

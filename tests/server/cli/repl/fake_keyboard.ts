@@ -1,6 +1,6 @@
 // A keyboard that types what a test tells it to, each piece when the program reads, and then is gone.
 
-import type { Keyboard, KeyboardMode } from "../../../../server/cli/repl/keyboard.ts";
+import type { Keyboard, KeyboardMode } from "../../../../server/cli/repl/keys.ts";
 
 /** A piece to type, or what must come before the next. */
 export type Stroke = string | (() => void | Promise<void>);

@@ -1,7 +1,7 @@
 // Which words of a prompt are images.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { extractImages } from "../../../../server/cli/repl/images.ts";
+import { extractImages } from "../../../../server/cli/repl/files.ts";
 
 const FILES = ["a.png", "my photo.jpg", "b.JPEG", "c.webp", "d.gif", "e.bmp", "it's (1).png"];
 

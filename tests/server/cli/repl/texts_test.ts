@@ -1,7 +1,7 @@
 // Which words of a prompt are text files.
 
 import { assertEquals } from "@std/assert";
-import { readTexts, withTexts } from "../../../../server/cli/repl/texts.ts";
+import { readTexts, withTexts } from "../../../../server/cli/repl/files.ts";
 
 Deno.test("readTexts() reads the texts that a prompt names, and says which it does not", async () => {
   const home = await Deno.makeTempDir();

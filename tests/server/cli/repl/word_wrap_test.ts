@@ -1,7 +1,7 @@
 // Streams of text in windows of many widths, as a terminal shows them.
 
 import { assert, assertEquals } from "@std/assert";
-import { WordWrap } from "../../../../server/cli/repl/word_wrap.ts";
+import { WordWrap } from "../../../../server/cli/repl/answer_printer.ts";
 import { widthOf } from "../../../../server/cli/terminal/mod.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
 

@@ -1,9 +1,8 @@
 // Lines of progress at every width, and the rate that they show.
 
 import { assert, assertEquals } from "@std/assert";
-import { type BarState, formatBar } from "../../../../server/cli/terminal/bar.ts";
-import { RateMeter } from "../../../../server/cli/terminal/rate_meter.ts";
-import { widthOf } from "../../../../server/cli/terminal/width.ts";
+import { type BarState, formatBar, RateMeter } from "../../../../server/cli/terminal/live_lines.ts";
+import { widthOf } from "../../../../server/cli/terminal/format.ts";
 
 const PULL: BarState = {
   label: "pulling 7cd4618c1faf",

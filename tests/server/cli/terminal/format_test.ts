@@ -6,8 +6,10 @@ import {
   formatRelative,
   formatRemaining,
   formatTable,
+  padEnd,
+  truncate,
+  widthOf,
 } from "../../../../server/cli/terminal/format.ts";
-import { padEnd, truncate, widthOf } from "../../../../server/cli/terminal/width.ts";
 
 Deno.test("formatBytes() has two or three digits, and never a thousand of a unit", () => {
   const cases: [number, string][] = [

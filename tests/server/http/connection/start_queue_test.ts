@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from "node:url";
 import { assert, assertEquals } from "@std/assert";
-import { StartQueue } from "../../../../server/http/connection/start_queue.ts";
+import { StartQueue } from "../../../../server/http/connection/server.ts";
 import { isUrgent } from "../../../../server/http/mod.ts";
 import { post, serve } from "./raw_client.ts";
 

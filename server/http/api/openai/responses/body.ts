@@ -1,14 +1,15 @@
 // POST /v1/responses: the body, and what came before it, -> the engine's request. Pure.
 // Format: https://platform.openai.com/docs/api-reference/responses/create
 
-import type { ModelInfo } from "../../../../../engine/mod.ts";
-import { refusal } from "../errors.ts";
-import { readCommon } from "../translation.ts";
+import { type ChatMessage, type ModelInfo, ValueBudget } from "../../../../../engine/mod.ts";
 import type { ChatTranslation } from "../../count.ts";
-import { readInput } from "./input.ts";
-import type { InputItem, ResponsesBody } from "../schema.ts";
-import { functionsOf } from "./tools.ts";
+import { imageReader, type ReadImage } from "../../images.ts";
 import { readTools } from "../../tool_choice.ts";
+import { readArguments, readContent } from "../content.ts";
+import { refusal } from "../errors.ts";
+import type { InputItem, ResponsesBody } from "../schema.ts";
+import { readCommon } from "../translation.ts";
+import { engineName, functionsOf } from "./tools.ts";
 
 /** Members that need more than responses to be kept, and what to do instead. */
 const NOT_KEPT = {
@@ -51,4 +52,111 @@ function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
     );
   }
   if (body.top_logprobs) throw refusal("top_logprobs: not available yet", "top_logprobs");
+}
+
+// The input of POST /v1/responses as a conversation. Thinking, text and calls of one answer are
+// separate items on the wire, and one turn in the engine. Pure.
+
+const ROLES: Record<string, ChatMessage["role"]> = {
+  system: "system",
+  developer: "system",
+  user: "user",
+  assistant: "assistant",
+};
+
+/**
+ * The conversation: the instructions, what came earlier, then the input.
+ *
+ * @throws {HttpError} 400 if there is no input, or an item cannot be taken
+ */
+function readInput(
+  body: ResponsesBody,
+  earlier: readonly InputItem[],
+  info: ModelInfo,
+): ChatMessage[] {
+  const { input, instructions } = body;
+  if (input == null || input.length === 0) throw refusal("input is required", "input");
+  const reader = new InputReader(imageReader(body, info));
+  if (instructions) reader.messages.push({ role: "system", content: instructions });
+  for (const item of earlier) reader.add(item, "previous_response_id");
+  if (typeof input === "string") reader.messages.push({ role: "user", content: input });
+  else for (const [index, item] of input.entries()) reader.add(item, `input[${index}]`);
+  return reader.messages;
+}
+
+class InputReader {
+  readonly messages: ChatMessage[] = [];
+  readonly #readImage: ReadImage;
+  readonly #budget = new ValueBudget();
+  /** Names of the tools that were called, by the call's id. */
+  readonly #names = new Map<string, string>();
+
+  constructor(readImage: ReadImage) {
+    this.#readImage = readImage;
+  }
+
+  add(item: InputItem, place: string): void {
+    const { type = "message" } = item;
+    switch (type) {
+      case null:
+      case "message":
+        return this.#addMessage(item, place);
+      case "reasoning":
+        return this.#addReasoning(item, place);
+      case "function_call":
+        return this.#addCall(item, place);
+      case "function_call_output":
+        return this.#addOutput(item, place);
+      default:
+        throw refusal(`${place}: items of type "${type}" are not supported`, place);
+    }
+  }
+
+  #addMessage({ role, content }: InputItem, place: string): void {
+    const known = Object.hasOwn(ROLES, role ?? "") ? ROLES[role!]! : undefined;
+    if (!known) {
+      throw refusal(`${place}.role must be one of ${Object.keys(ROLES).join(", ")}`, place);
+    }
+    const said = readContent(content, `${place}.content`, this.#readImage);
+    if (known !== "assistant") this.messages.push({ role: known, ...said });
+    else Object.assign(this.#turn(({ content, toolCalls }) => content === "" && !toolCalls), said);
+  }
+
+  #addReasoning({ content, summary }: InputItem, place: string): void {
+    const text = readContent(content, `${place}.content`, this.#readImage).content ||
+      readContent(summary, `${place}.summary`, this.#readImage).content;
+    if (text === "") return;
+    const turn = this.#turn(({ content, toolCalls }) => content === "" && !toolCalls);
+    turn.thinking = (turn.thinking ?? "") + text;
+  }
+
+  #addCall(item: InputItem, place: string): void {
+    const { call_id: id, arguments: text } = item;
+    if (!item.name) throw refusal(`${place} lacks "name"`, place);
+    const name = engineName(item.name, item.namespace);
+    if (id) this.#names.set(id, name);
+    const turn = this.#turn(() => true);
+    const values = readArguments(text, `${place}.arguments`, this.#budget);
+    turn.toolCalls ??= [];
+    turn.toolCalls.push({ ...(id && { id }), function: { name, arguments: values } });
+  }
+
+  #addOutput({ call_id: id, output }: InputItem, place: string): void {
+    const name = this.#names.get(id ?? "");
+    this.messages.push({
+      role: "tool",
+      ...readContent(output, `${place}.output`, this.#readImage),
+      ...(name && { toolName: name }),
+      ...(id && { toolCallId: id }),
+    });
+  }
+
+  /** The assistant's turn that an item belongs to: the last one if it takes it, else a new one. */
+  #turn(takes: (turn: ChatMessage) => boolean): ChatMessage {
+    const last = this.messages.at(-1);
+    if (last?.role === "assistant" && takes(last)) return last;
+    const turn: ChatMessage = { role: "assistant", content: "" };
+    this.messages.push(turn);
+    return turn;
+  }
 }

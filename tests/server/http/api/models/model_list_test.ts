@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { ModelStore } from "../../../../../engine/mod.ts";
-import { toOpenAiModel } from "../../../../../server/http/api/models/vendor_lists.ts";
+import { toOpenAiModel } from "../../../../../server/http/api/models/lists.ts";
 import { fakeInfo } from "../../../fake_model.ts";
 import { createTestApp } from "../../../test_app.ts";
 

@@ -1,7 +1,7 @@
 // Log-probabilities of /v1/completions where tokens are parts of characters.
 
 import { deepStrictEqual as assertEquals } from "node:assert";
-import { toCompletionLogprobs } from "../../../../../server/http/api/openai/completion/logprobs.ts";
+import { toCompletionLogprobs } from "../../../../../server/http/api/openai/completion/events.ts";
 
 const part = (bytes: number[], logprob: number) => ({ token: "\uFFFD", bytes, logprob });
 const word = (token: string, logprob: number) => ({
