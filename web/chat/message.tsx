@@ -3,13 +3,15 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { writeExact } from "../api/exact_json.ts";
+import type { ToolCall } from "../api/types.ts";
+import { Code } from "../markdown/code.tsx";
 import { Markdown } from "../markdown/markdown.tsx";
 import { go } from "../shell/router.ts";
 import { text } from "../strings.ts";
 import { CopyButton, Icon, IconButton, Notice } from "../ui/controls.tsx";
 import { formatCount, formatSeconds } from "../ui/format.ts";
-import { answerAgain, ask, type LiveAnswer } from "./answering.ts";
-import { Calls } from "./calls.tsx";
+import { answerAgain, ask, giveResults, type LiveAnswer } from "./answering.ts";
 import { current, showBranch } from "./store.ts";
 import { type AnswerFacts, type Attachment, type MessageNode, siblingsOf } from "./tree.ts";
 
@@ -222,4 +224,39 @@ function Facts({ facts }: { facts: AnswerFacts }) {
     facts.load > 0.05 && text.facts.load(formatSeconds(facts.load)),
   ].filter(Boolean);
   return <span class="facts" title={facts.model}>{parts.join(" · ")}</span>;
+}
+
+/** Calls of an answer. */
+function Calls({ calls, isOpen }: { calls: readonly ToolCall[]; isOpen: boolean }) {
+  const [results, setResults] = useState<string[]>([]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void giveResults(calls.map((call, index) => [call, results[index] ?? ""]));
+  };
+  return (
+    <form class="calls" onSubmit={submit}>
+      {calls.map((call, index) => (
+        <section key={index} class="call">
+          <h3>
+            {text.chat.call} <code>{call.function.name}</code>
+          </h3>
+          <pre tabIndex={0}>
+            <Code code={writeExact(call.function.arguments, 2)} language="json" />
+          </pre>
+          {isOpen && (
+            <label class="field">
+              <span class="field-label">{text.chat.result}</span>
+              <textarea
+                rows={2}
+                value={results[index] ?? ""}
+                onInput={(event) =>
+                  setResults(Object.assign([...results], { [index]: event.currentTarget.value }))}
+              />
+            </label>
+          )}
+        </section>
+      ))}
+      {isOpen && <button type="submit" class="primary">{text.chat.sendResult}</button>}
+    </form>
+  );
 }

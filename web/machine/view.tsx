@@ -5,8 +5,6 @@ import { ask, messageOf, send } from "../api/client.ts";
 import { text } from "../strings.ts";
 import { Notice, ViewHead } from "../ui/controls.tsx";
 import { formatBytes, formatCount, formatSeconds } from "../ui/format.ts";
-import { Chart } from "./chart.tsx";
-import { type Metrics, readMetrics, sumOf } from "./metrics.ts";
 
 /** Between two looks, in milliseconds, and how many of them are shown. */
 const PERIOD = 2000;
@@ -237,4 +235,71 @@ function Table({ rows: [head = [], ...rows] }: { rows: string[][] }) {
       </table>
     </div>
   );
+}
+
+/** Points of the line. */
+const WIDTH = 300;
+const HEIGHT = 70;
+
+/** A line of values, the newest on the right. */
+function Chart({ name, values, most, format, limit }: {
+  name: string;
+  values: readonly number[];
+  /** Points that fit. */
+  most: number;
+  format: (value: number) => string;
+  /** Where the line would be at the top, such as all slots; else the largest value. */
+  limit?: number | undefined;
+}) {
+  const top = limit ?? Math.max(...values, 1e-9);
+  const points = values.map((value, index) => {
+    const x = WIDTH * (index + most - values.length) / (most - 1);
+    return `${x.toFixed(1)},${(HEIGHT - 2 - (HEIGHT - 8) * value / top).toFixed(1)}`;
+  });
+  const value = format(values.at(-1) ?? 0);
+  const last = limit === undefined ? value : text.machine.of(value, format(limit));
+  const start = points[0]?.split(",")[0] ?? 0;
+  return (
+    <figure class="card chart">
+      <figcaption>
+        <span>{name}</span>
+        <strong>{last}</strong>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={text.machine.chart(name, last)}
+      >
+        {points.length > 1 && (
+          <>
+            <polygon points={`${start},${HEIGHT} ${points.join(" ")} ${WIDTH},${HEIGHT}`} />
+            <polyline points={points.join(" ")} />
+          </>
+        )}
+      </svg>
+    </figure>
+  );
+}
+
+/** A series by its name with its labels. */
+type Metrics = ReadonlyMap<string, number>;
+
+/** The series of a text. */
+function readMetrics(source: string): Metrics {
+  const metrics = new Map<string, number>();
+  for (const line of source.split("\n")) {
+    const match = /^([a-z_]+(?:\{.*\})?) (\S+)$/.exec(line);
+    if (match) metrics.set(match[1]!, Number(match[2]));
+  }
+  return metrics;
+}
+
+/** The sum of all series of a name; with `label`, such as `state="used"`, of those that have it. */
+function sumOf(metrics: Metrics, name: string, label = ""): number {
+  let sum = 0;
+  for (const [key, value] of metrics) {
+    if (key === name || key.startsWith(`${name}{`) && key.includes(label)) sum += value;
+  }
+  return sum;
 }

@@ -4,13 +4,13 @@ import { useEffect, useState } from "preact/hooks";
 import { messageOf, send } from "../api/client.ts";
 import { chosenName, load, loadedModels, models, refreshModels } from "../api/models.ts";
 import type { LoadedModel, Model } from "../api/types.ts";
+import { Dialog } from "../shell/dialogs.tsx";
 import { go } from "../shell/router.ts";
 import { tell } from "../shell/toasts.tsx";
 import { text } from "../strings.ts";
-import { Progress, ViewHead } from "../ui/controls.tsx";
+import { Field, Progress, ViewHead } from "../ui/controls.tsx";
 import { formatBytes, formatCount, formatSeconds } from "../ui/format.ts";
 import { ModelDetails } from "./details.tsx";
-import { CopyDialog, DeleteDialog } from "./dialogs.tsx";
 import { NewModels } from "./new_models.tsx";
 
 /** The view. */
@@ -160,5 +160,67 @@ function Loaded({ loaded }: { loaded: LoadedModel }) {
           : text.models.leaves(formatSeconds(Math.max(1, Math.round(seconds)))),
       ].join(" · ")}
     </p>
+  );
+}
+
+/** Asks for the name of a copy. */
+function CopyDialog({ name, copy, close }: {
+  name: string;
+  copy: (destination: string) => void;
+  close: () => void;
+}) {
+  const [value, setValue] = useState(`${name.split(":")[0]}-copy`);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    close();
+    copy(value.trim());
+  };
+  return (
+    <Dialog title={text.models.copyOf(name)} close={close}>
+      <form class="stack" onSubmit={submit}>
+        <Field label={text.models.copyTo} hint={text.models.copyHint}>
+          <input
+            type="text"
+            required
+            autocapitalize="off"
+            value={value}
+            onInput={(event) => setValue(event.currentTarget.value)}
+            autofocus
+          />
+        </Field>
+        <div class="row end">
+          <button type="button" class="quiet" onClick={close}>{text.common.cancel}</button>
+          <button type="submit" class="primary" disabled={!value.trim()}>{text.models.copy}</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Asks whether a model may go. */
+function DeleteDialog({ name, remove, close }: {
+  name: string;
+  remove: () => void;
+  close: () => void;
+}) {
+  return (
+    <Dialog title={text.models.confirm(name)} close={close}>
+      <p class="soft">{text.models.confirmHint}</p>
+      <div class="row end">
+        <button type="button" class="quiet" autofocus onClick={close}>
+          {text.common.cancel}
+        </button>
+        <button
+          type="button"
+          class="primary danger"
+          onClick={() => {
+            close();
+            remove();
+          }}
+        >
+          {text.models.remove}
+        </button>
+      </div>
+    </Dialog>
   );
 }

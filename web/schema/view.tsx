@@ -3,18 +3,18 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isAbort, messageOf, stream } from "../api/client.ts";
-import { parseExact } from "../api/exact_json.ts";
+import { parseExact, writeExact } from "../api/exact_json.ts";
 import { chosenModel, refreshLoaded } from "../api/models.ts";
 import type { AnswerRecord, TokenLogprob } from "../api/types.ts";
 import { ModelPicker } from "../chat/model_picker.tsx";
+import { Code } from "../markdown/code.tsx";
 import { text } from "../strings.ts";
-import { Field, Notice, Segments, ViewHead } from "../ui/controls.tsx";
-import { FormatEditor } from "./format_editor.tsx";
-import { MaskDetails } from "./mask_details.tsx";
-import { spansOfRules } from "./pointers.ts";
-import { type FormatKind, type Sample, SAMPLES } from "./samples.ts";
-import { WholeAnswer } from "./whole_answer.tsx";
 import { TokenStrip } from "../tokens/token_strip.tsx";
+import { CopyButton, Field, Notice, Segments, ViewHead } from "../ui/controls.tsx";
+import { formatCount } from "../ui/format.ts";
+import { MaskDetails } from "./mask_details.tsx";
+import { type Span, spansOfRules } from "./pointers.ts";
+import { type FormatKind, type Sample, SAMPLES } from "./samples.ts";
 
 const KINDS = [
   ["schema", text.schema.kinds.schema],
@@ -207,4 +207,82 @@ function useRun() {
     start,
     stop: () => abort.current?.abort(),
   };
+}
+
+/** The field. `marked` are spans of its text, in order. */
+function FormatEditor({ value, label, marked, isBad, onChange }: {
+  value: string;
+  label: string;
+  marked: readonly Span[];
+  isBad: boolean;
+  onChange: (value: string) => void;
+}) {
+  const back = useRef<HTMLPreElement>(null);
+  const parts: preact.ComponentChild[] = [];
+  let at = 0;
+  for (const [start, end] of marked) {
+    if (start < at) continue;
+    parts.push(value.slice(at, start), ...markLines(value.slice(start, end), start));
+    at = end;
+  }
+  parts.push(value.slice(at), "\n");
+  return (
+    <div class={`format-editor ${isBad ? "bad" : ""}`}>
+      <pre ref={back} aria-hidden="true">{parts}</pre>
+      <textarea
+        class="mono"
+        aria-label={label}
+        spellcheck={false}
+        autocapitalize="off"
+        value={value}
+        onInput={(event) => onChange(event.currentTarget.value)}
+        onScroll={(event) => {
+          back.current!.scrollTop = event.currentTarget.scrollTop;
+          back.current!.scrollLeft = event.currentTarget.scrollLeft;
+        }}
+      />
+    </div>
+  );
+}
+
+/** Marks on each line of a text, without the space before it. */
+function markLines(text: string, start: number): preact.ComponentChild[] {
+  return text.split(/(\n[ \t]*)/).map((part, index) =>
+    index % 2 === 1 || part === "" ? part : <mark key={`${start}-${index}`}>{part}</mark>
+  );
+}
+
+/** An answer that came to its end; JSON is laid out in lines. */
+function WholeAnswer({ tokens, isJson }: {
+  tokens: readonly TokenLogprob[];
+  isJson: boolean;
+}) {
+  const written = tokens.map(({ token }) => token).join("");
+  const laidOut = isJson ? layOut(written) : undefined;
+  const forced = tokens.filter(({ mask }) => mask?.forced || mask?.allowed === 1).length;
+  return (
+    <figure class="code whole-answer">
+      <figcaption>
+        <span>
+          <span class="badge on">
+            {laidOut !== undefined ? text.schema.isJson : text.schema.fits}
+          </span>
+          {text.schema.counts(formatCount(tokens.length), formatCount(forced))}
+        </span>
+        <CopyButton value={() => written} />
+      </figcaption>
+      <pre tabIndex={0} aria-label={text.schema.whole}>
+        <Code code={laidOut ?? written} language={isJson ? "json" : ""} />
+      </pre>
+    </figure>
+  );
+}
+
+/** JSON in lines of its own; undefined for what is none. */
+function layOut(source: string): string | undefined {
+  try {
+    return writeExact(parseExact(source), 2);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,8 @@
 // The page: the side, the view that is chosen, and what lies over both.
 
-import { useEffect } from "preact/hooks";
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { messageOf } from "../api/client.ts";
 import { modelsError, refreshLoaded, refreshModels } from "../api/models.ts";
 import { current } from "../chat/store.ts";
 import { toJson, toMarkdown } from "../chat/transfer.ts";
@@ -9,7 +11,6 @@ import { text } from "../strings.ts";
 import { Icon, IconButton, Notice } from "../ui/controls.tsx";
 import { fileName, save } from "../ui/save.ts";
 import { KeyDialog, ShortcutsDialog } from "./dialogs.tsx";
-import { Later } from "./later.tsx";
 import { place } from "./router.ts";
 import { beginConversation, isSideOpen, Sidebar } from "./sidebar.tsx";
 import { Toasts } from "./toasts.tsx";
@@ -114,4 +115,20 @@ function exportMarkdown(): void {
 
 function exportJson(): void {
   save(fileName(current.value.title, "json"), toJson([current.value]), "application/json");
+}
+
+type View = ComponentType<{ argument: string }>;
+
+/** The view, or that it is on its way. */
+function Later({ load, argument = "" }: {
+  load: () => Promise<View>;
+  argument?: string;
+}) {
+  const [found, setFound] = useState<{ View: View } | { error: string }>();
+  useEffect(() => {
+    load().then((View) => setFound({ View }), (error) => setFound({ error: messageOf(error) }));
+  }, []);
+  if (!found) return <p class="aside" role="status">{text.common.loading}</p>;
+  if ("error" in found) return <Notice kind="error">{found.error}</Notice>;
+  return <found.View argument={argument} />;
 }
