@@ -138,7 +138,7 @@ export interface Device extends OperationMakers, Allocator, Disposable {
   /** Resolves when the device is lost, whatever the reason. */
   readonly lost: Promise<DeviceLostError>;
 
-  /** The same device with a memory count of its own. Disposing of it leaves the device open. */
+  /** This device with a memory count of its own. Disposing of it leaves the device open. */
   share(): Device;
   /** Throws errors since the last call, because devices report them late. */
   check(): void;

@@ -103,7 +103,7 @@ export class RecordLayout<Of extends Fields> {
   }
 }
 
-/** The same memory as floats. */
+/** Words of a record as the floats that they are. */
 function bits(words: Uint32Array): Float32Array {
   return new Float32Array(words.buffer, words.byteOffset, words.length);
 }

@@ -49,7 +49,7 @@ for (const [name, statements, neighbours, atOnce] of KINDS) {
       pass.setBindGroup(0, dispatch.bindGroup);
       pass.dispatchWorkgroups(1);
     });
-    // The same, one statement after the other.
+    // One statement after the other.
     const expected = Float32Array.from({ length: 128 }, (_, i) => i < 64 ? i : 2 * (i - 64));
     if (neighbours) {
       assertEquals(await readFloats(device, y, 128), sums(expected, neighbours));

@@ -158,7 +158,7 @@ export class Constraint implements TokenConstraint {
   forced(most: number): readonly number[] {
     return this.#attempt(() => {
       const tokens = forcedTokens(this.#matcher, this.#tokenizer, most);
-      // The same text may be made of fewer tokens, which are then chosen one by one.
+      // Fewer tokens may make this text as well, which are then chosen one by one.
       return tokens.length > 0 && this.#isLate(tokens, most) ? [] : tokens;
     }) ?? [];
   }

@@ -6,7 +6,7 @@ import type { DeviceProfile } from "../../kernels/mod.ts";
 /** Tokens of a prompt in a step of a GPU of which nothing is known, or that is short of memory. */
 export const USUAL_CHUNK = 256;
 
-/** The same on a large GPU: as many tiles of 64 by 64 as its hundred processors need. */
+/** Tokens of a prompt in a step of a large GPU: as many tiles of 64 by 64 as its hundred processors need. */
 export const LARGE_CHUNK = 1024;
 
 /** With a driver on the CPU few, so that an abort is noticed soon. */

@@ -32,7 +32,7 @@ export class ManagedModel {
     readonly asked: AskedLoad,
     public keepAlive: number,
     public lastUsed: number,
-    /** The same model with other options or files, whose place it takes. */
+    /** The model, with other options or files perhaps, that this one replaces. */
     before?: ManagedModel,
   ) {
     this.stamp = entry.stamp;

@@ -187,7 +187,7 @@ export async function loadLatentAttention(
   }
   // Some files have the up-projections in both layouts.
   if (absorbed) layer.ignore(/^attn_kv_b\./);
-  /** The same part of every head's rows. */
+  /** A part of the rows of every head. */
   const part = (tensor: string, first: number, size: number, step: number) =>
     rowsOfEach(layer.name(tensor), { count: heads, step, first, size });
   const low = ["attn_q_a.weight", "attn_q_b.weight", "attn_q_a_norm.weight"];
@@ -211,7 +211,7 @@ export async function loadLatentAttention(
     stack(part("attn_kv_b.weight", first, count, plain + value), rank);
   const latent = (first: number, count: number) =>
     stack(layer.some("attn_kv_a_mqa.weight", rank + rotary, first, count), width);
-  /** The same matrix of every head. */
+  /** A matrix of every head. */
   const perHead = (tensor: string, rows: number, columns: number) =>
     weights.experts({ ...layer.all(tensor, heads * rows), matrices: heads }, columns);
   return new LatentAttentionBlock(network, config, shape, {

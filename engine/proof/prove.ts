@@ -159,7 +159,7 @@ export async function proveEncoder(
 
 /** A model to prove its device by. */
 interface ProvableModel {
-  /** The same for models that have the same operations. */
+  /** Equal for models that have equal operations. */
   readonly key: string;
   /** Its name in its file, for people. */
   readonly name: string;

@@ -5,7 +5,7 @@
 /** The cost of a row before it is measured, as a share of a step: drafts that are half right pay. */
 const UNKNOWN = 0.5;
 
-/** The same for a draft model: little, so that its drafts are tried. */
+/** The cost of a row of a draft model before it is measured: little, so that its drafts are tried. */
 const UNKNOWN_WITH_MODEL = 0.1;
 
 /** The share of the last measurement in an average. */

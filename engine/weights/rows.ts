@@ -15,7 +15,7 @@ export interface Rows {
 }
 
 /**
- * The same part of every head or expert: rows first to first + size of each of `count` times
+ * A part of every head or expert: rows first to first + size of each of `count` times
  * `step`.
  */
 export function rowsOfEach(

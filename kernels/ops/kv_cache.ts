@@ -48,7 +48,7 @@ export interface LayerCache {
   readonly types: CacheTypes;
 }
 
-/** The same type for keys and values. */
+/** One type for both keys and values. */
 export function typesOf(type: CacheType): CacheTypes {
   return { keys: type, values: type };
 }

@@ -49,7 +49,7 @@ const WITHOUT_PACKED_DOT = [
 ];
 
 /**
- * The same where an adapter has no name but these, as in browsers and on Dawn. "rdna-1" is of Navi 10
+ * GPUs without packed dot products by architecture, where an adapter has no name but these, as in browsers and on Dawn. "rdna-1" is of Navi 10
  * and 14 alike, of which only the latter has it.
  */
 const ARCHITECTURES_WITHOUT_PACKED_DOT: Readonly<Record<string, RegExp>> = {

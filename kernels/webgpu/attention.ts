@@ -38,7 +38,7 @@ import { chunkOf, POSITIONS, shares, SOFTMAX_PARTS, UNROLLS } from "./attention_
 /** Invocations of a workgroup that merges splits. */
 const MERGE_WORKGROUP = 64;
 
-/** The same if barriers are expensive: each merges a group of columns without the others. */
+/** Invocations of a workgroup that merges splits where barriers are expensive: each merges a group of columns without the others. */
 const MERGE_WORKGROUP_SOFTWARE = 8;
 
 const RECORDS = structs(STEP_ROW, QUERY_TILE);

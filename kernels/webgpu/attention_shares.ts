@@ -22,7 +22,7 @@ export const UNROLLS = [8, 4, 2, 1] as const;
 const MOST_PRODUCTS = 128;
 const MOST_PRODUCTS_SOFTWARE = 4;
 
-/** The same where queries are shared. With more, a GPU keeps queries in registers, which run short. */
+/** Most products of a key and a query where queries are shared. With more, a GPU keeps queries in registers, which run short. */
 const MOST_PRODUCTS_SHARED = 32;
 
 /** Most invocations that share the queries of a tile. */

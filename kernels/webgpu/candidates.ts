@@ -21,7 +21,7 @@ import {
 
 /** Most sums that an invocation of a tile keeps: with more, registers spill. */
 const MOST_SUMS = 32;
-/** The same for a driver on the CPU: with more, LLVM compiles for a long time. */
+/** Most sums on a driver that runs on the CPU: with more, LLVM compiles for a long time. */
 const MOST_SUMS_SOFTWARE = 8;
 
 const WORKGROUPS = [64, 128, 256];

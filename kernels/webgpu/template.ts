@@ -66,7 +66,7 @@ export function renamedName(name: string, number: number): string {
 }
 
 /**
- * The same code with other names and binding numbers for all that it declares, so that it can stand
+ * Code with other names and binding numbers for all that it declares, so that it can stand
  * beside code with the same declarations. Members of structs keep their names, and must not be called
  * like a declaration.
  */

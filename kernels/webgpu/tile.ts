@@ -27,7 +27,7 @@ export interface LinearTile {
 /** A tile of 64 rows by 64 tokens in workgroup memory: matmul.wgsl. */
 export const STAGED = "staged";
 
-/** The same by subgroup matrices: matmul_matrices.wgsl. */
+/** A tile of 64 rows by 64 tokens in subgroup matrices: matmul_matrices.wgsl. */
 export const MATRICES = "matrices";
 
 /** How a product is tiled. */

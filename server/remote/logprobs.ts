@@ -33,7 +33,7 @@ export function fromLogprobs(
   }));
 }
 
-/** The same of lists. */
+/** Tokens of an answer that has a list for each member; undefined if there are none. */
 export function fromLogprobLists(lists: LogprobLists): TokenLogprob[] | undefined {
   return fromLogprobs(
     lists.tokens?.map((token, index) => ({

@@ -66,7 +66,7 @@ async function assertEmbedding(device: Device, name: string, columns: number, pa
   const expected = embedReference(weights, tokens, columns).map((value) => value * scale);
   // Two products, of scale and code and of both and the factor; here and in the reference.
   await assertRows(device, x, expected, relative(expected, 2));
-  // The same again by position, on top of what is there.
+  // Then by position, on top of what is there.
   const positions = Uint32Array.from(RESOLVED, ({ position }) => position);
   const added = device.embed(matrix, step, x as FloatRows, {
     by: "position",

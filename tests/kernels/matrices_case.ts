@@ -39,7 +39,7 @@ export function matrixCases(formats: readonly string[]): Case[] {
   ];
 }
 
-/** The same by experts. */
+/** Cases of products by experts. */
 export function expertCases(): ExpertCase[] {
   const size = { format: "Q4_0", rows: 70, columns: 96, tokens: 72, experts: 2, topK: 2 };
   return [{ ...size, perPair: true }, ...(SWEEP ? [{ ...size, paired: true, affine: true }] : [])];

@@ -5,7 +5,7 @@ import { assertNotEquals } from "@std/assert";
 import * as records from "../../kernels/ops/step_records.ts";
 import { type Fields, RecordLayout } from "../../kernels/record.ts";
 
-/** The same fields: those of two words first, the others the other way round. */
+/** Fields in another order: those of two words first, the others the other way round. */
 function reordered<Of extends Fields>(layout: RecordLayout<Of>): RecordLayout<Of> {
   const entries = Object.entries(layout.fields).reverse();
   const wide = entries.filter(([, type]) => type === "u64");

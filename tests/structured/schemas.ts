@@ -233,7 +233,7 @@ export const QUESTIONS: readonly Question[] = [
 /** Where a schema adds to what it is a part of. */
 const BRANCHES: ReadonlySet<string> = new Set(["if", "then", "else"]);
 
-/** The same schema with every object that declares keys closed in so many words. */
+/** A schema with every object that declares keys closed in so many words. */
 export function closedForm(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closedForm);
   if (typeof schema !== "object" || schema === null) return schema;

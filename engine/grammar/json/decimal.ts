@@ -86,7 +86,7 @@ export class Decimal {
     return this.#written;
   }
 
-  /** The same number without a text of its own. */
+  /** This number without a text of its own. */
   get writtenOut(): Decimal {
     return this.#written === undefined ? this : new Decimal(this.coefficient, this.exponent);
   }

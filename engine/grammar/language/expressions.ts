@@ -61,7 +61,7 @@ export class Expressions {
     return index;
   }
 
-  /** The same expression in this store, whose base was copied from the other one. */
+  /** An expression of another store as one of this store, whose base was copied from the other one. */
   adopt(others: Expressions, expression: Expression): Expression {
     const { kinds, first } = others.store;
     const known = new Map<Expression, Expression>();

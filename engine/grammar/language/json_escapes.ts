@@ -39,7 +39,7 @@ export interface Spelling {
   readonly bytes: number;
 }
 
-/** The same for plain text. */
+/** Characters of plain text, as ranges with the bytes that each takes, as in LENGTHS. */
 const PLAIN_LENGTHS: typeof LENGTHS = [
   [0x61, 0x7a, 1],
   [0x30, 0x39, 1],

@@ -46,7 +46,7 @@ export class OpenEnds {
       this.mostMissing(expression) < Infinity;
   }
 
-  /** The same; with `isPlain`, completions must be plain texts themselves. */
+  /** What mostMissing() tells; with `isPlain`, completions must be plain texts themselves. */
   #most(expression: Expression, isPlain: boolean): number {
     const known = isPlain ? this.#knownPlain : this.#known;
     let most = known[expression];

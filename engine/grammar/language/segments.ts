@@ -192,7 +192,7 @@ function cut(sets: readonly CharacterSet[]): Segments {
   return withoutUnused({ starts, kinds, members });
 }
 
-/** The same without kinds that no segment has. */
+/** Segments without the kinds that none of them has. */
 function withoutUnused({ starts, kinds, members }: Segments): Segments {
   const names = new Map<number, number>();
   const used: (readonly number[])[] = [];

@@ -51,7 +51,7 @@ const MAX_STACKS = 2048;
 /** Most stacks within a token. Beyond that a mask leaves out the tokens that continue so. */
 const MAX_STACKS_OF_MASK = 2 * MAX_STACKS;
 
-/** The same for accepting tokens: more than a mask can allow in all its parts. */
+/** Most stacks within a token that is accepted: more than a mask can allow in all its parts. */
 const MAX_STACKS_OF_TOKEN = 256 * MAX_STACKS_OF_MASK;
 
 /** The characters that lead from a state back to it: their classes, and their number at most. */

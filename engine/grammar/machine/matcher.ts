@@ -23,7 +23,7 @@ const MAX_FORCED = 256;
 /** Steps of work for the tokens that may come: less than 50 ms. */
 const MASK_WORK = 40_000;
 
-/** The same for a mask that would be empty with less: a second. */
+/** Steps of work for a mask that would be empty with less: a second. */
 const MOST_MASK_WORK = 50 * MASK_WORK;
 
 /** Steps of work for counting the tokens of an end. */

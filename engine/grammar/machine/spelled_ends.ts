@@ -168,7 +168,7 @@ export class SpelledEnds {
     return end;
   }
 
-  /** The same end, or one that begins with another token and takes fewer. */
+  /** This end, or one that begins with another token and takes fewer. */
   #withLeap(state: State, end: SpelledEnd): SpelledEnd {
     if (this.#nested === MOST_NESTED) return end;
     this.#nested++;

@@ -150,7 +150,7 @@ export class Multiples {
     return counts[period]! > counts[begin]! || counts[end - period]! > 0;
   }
 
-  /** The same set on a finer grid, or its part on a coarser grid. */
+  /** This set on a finer grid, or its part on a coarser grid. */
   #at(scale: number): Multiples {
     if (scale <= this.scale) return this.#coarsened(scale);
     const step = 10n ** BigInt(scale - this.scale);

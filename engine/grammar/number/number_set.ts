@@ -234,7 +234,7 @@ function brief(value: Decimal): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-/** The same set without cuts that change nothing; parts without members become empty. */
+/** A set without cuts that change nothing; parts without members become empty. */
 function simplified(
   cuts: readonly Decimal[],
   at: readonly boolean[],

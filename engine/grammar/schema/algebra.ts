@@ -162,7 +162,7 @@ const MAX_CLAUSES = 16;
 /** Longest unions in which alternatives are merged, because the search is quadratic. */
 const MAX_SEARCHED = 512;
 
-/** The same union with fewer alternatives. */
+/** A union with fewer alternatives that allow what all of them allow. */
 function uniteObjects(types: TypeAlgebra, shapes: readonly ObjectShape[]): ObjectShape[] {
   const distinct = new Map<string, ObjectShape>();
   for (const shape of shapes) distinct.set(objectKey(shape), shape);

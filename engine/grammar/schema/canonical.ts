@@ -14,7 +14,7 @@ export function canonical(value: JsonValue): string {
   return textOf(value, (number) => number.toString());
 }
 
-/** The same, with numbers as they are written, by which equal values differ. */
+/** One text per value as it is written: keys sorted, but 1 and 1.0 differ. */
 export function canonicalAsWritten(value: JsonValue): string {
   return textOf(value, (number) => number.written ?? number.toString());
 }

@@ -11,7 +11,7 @@ import { settle } from "./objects.ts";
 import { type JsonTypes, NONE, type ObjectShape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
-/** The same types without values of JSON types that their schemas do not mention. */
+/** The types of a graph without values of JSON types that their schemas do not mention. */
 export function closeTypes(graph: TypeGraph, living: LivingShapes): LivingShapes {
   const closed = new Map<TypeId, ClosedShape>();
   for (const [id, shape] of living.shapes) {
@@ -55,7 +55,7 @@ interface LivingShapes {
   readonly inhabited: Inhabited;
 }
 
-/** The same types without undeclared keys. */
+/** The types of a graph without undeclared keys. */
 export function closeObjects(graph: TypeGraph, living: LivingShapes): LivingShapes {
   const { shapes, inhabited } = living;
   if (![...shapes.values()].some(({ objects }) => objects.some(({ isClosed }) => isClosed))) {

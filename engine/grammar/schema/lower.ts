@@ -104,7 +104,7 @@ function lowerShape(lowering: Lowering, shape: ClosedShape): ValueType {
   };
 }
 
-/** The same strings with a count of their language as bounds beside it, which saves states. */
+/** Strings with a count of their language as bounds beside it, which saves states. */
 function counted({ languages }: TypeGraph, { language, min, max }: StringType): StringType {
   const apart = languages.withoutCount(language);
   if ((apart.max < Infinity ? apart.max : apart.min) < MIN_COUNT) {

@@ -15,7 +15,7 @@ const BOOLEAN = { type: "boolean" };
 const NUMBER = { type: "number" };
 const POSITIVE = { type: "number", exclusiveMinimum: 0 };
 
-/** The same schema for several keywords. */
+/** One schema for several keywords. */
 function each(names: readonly string[], schema: unknown): Plain {
   return Object.fromEntries(names.map((name) => [name, schema]));
 }

@@ -133,7 +133,7 @@ function inputRows(
 ): Rows[] {
   const share = heads / keyHeads;
   const [keys, values] = [keyHeads * dim, heads * dim];
-  /** The same rows of each key head's part of a tensor. */
+  /** Some rows of each key head's part of a tensor. */
   const part = (tensor: string, first: number, size: number, step: number) =>
     rowsOfEach(layer.name(tensor), { count: keyHeads, step, first, size });
   const group = (2 + 2 * share) * dim;

@@ -70,7 +70,7 @@ export class Projection {
   }
 }
 
-/** The same matrices, with outputs `by` columns further to the right. */
+/** Matrices whose outputs are `by` columns further to the right. */
 export function shifted(stack: Stack, by: number): Stack {
   const shift = <T extends { first: number }>(part: T) => ({ ...part, first: part.first + by });
   return { ...stack, parts: stack.parts.map(shift), adapters: stack.adapters.map(shift) };

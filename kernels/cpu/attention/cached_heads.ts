@@ -176,7 +176,7 @@ export class CachedHeads {
     return loaded;
   }
 
-  /** The same, with halves as the numbers that they are; infinity is NaN. */
+  /** Vectors of elements, with halves as the numbers that they are; infinity is NaN. */
   loadFloats(
     f: FunctionBuilder,
     at: Local<"i32">,

@@ -22,7 +22,7 @@ import { floatByteScales, halfScales } from "./scales.ts";
 const nibbles = (at: number): BandFormat["codes"] => (f, { memory, address }, _group, half) =>
   field(f, memory.v128.load(address, at), -4 * half, 15);
 
-/** The same with fifth bits in a word of their own. */
+/** Codes of five bits: low four bits as in `nibbles`, fifth bits in a word of their own. */
 const fiveBits = (high: number, low: number): BandFormat["codes"] => (f, block, group, half) => {
   const { memory, address } = block;
   const fifth = spreadBits(f, memory.v128.load16_splat(address, high + 2 * half));

@@ -252,7 +252,7 @@ class TokenGroup implements Activations {
 }
 
 /**
- * The same for a tile of one token, which has free registers: loads sixteen bytes at once, and copies
+ * The group of a tile of one token, which has free registers: loads sixteen bytes at once, and copies
  * lanes from there, because a load with a bounds check costs four instructions.
  */
 class LoneTokenGroup extends TokenGroup {

@@ -33,7 +33,7 @@ export class Memory {
     this.#start = start;
   }
 
-  /** The same memory, some bytes further. */
+  /** This memory from some bytes further on. */
   behind(bytes: number): Memory {
     return new Memory(this.index, this.#start + bytes);
   }

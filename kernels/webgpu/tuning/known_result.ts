@@ -20,7 +20,7 @@ import { type Encode, faultIn } from "./trial.ts";
 
 /** Greatest error from another order of additions, as a share of the sum of magnitudes. */
 const TOLERANCE = 1e-4;
-/** The same for formats with a minimum, whose terms may be several times the weight. */
+/** The tolerance for formats with a minimum, whose terms may be several times the weight. */
 const TOLERANCE_WITH_MINIMUM = 4e-4;
 
 /** The right values of a row of the result. */

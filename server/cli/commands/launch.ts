@@ -119,7 +119,7 @@ async function contextLengthOf(api: Api, model: string): Promise<number | undefi
   }
 }
 
-/** The same for a shell, a line for each variable and one for the command. */
+/** What starts the tool in a shell: a line for each variable and one for the command. */
 function shellLines(variables: Record<string, string>, command: string[]): string {
   const exports = Object.entries(variables).map(([name, value]) =>
     `export ${name}=${quoted(value)}\n`

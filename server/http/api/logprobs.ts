@@ -9,7 +9,7 @@ import type { logprobSchema, maskedLogprobSchema } from "./openapi/answer_parts.
 /** A token of an answer, and the likeliest ones in its place. */
 export type WireLogprob = BodyOf<typeof logprobSchema>;
 
-/** The same with what the format allowed, where the request asked for that. */
+/** A token with what the format allowed there, if the request asked for that. */
 export type MaskedLogprob = BodyOf<typeof maskedLogprobSchema>;
 
 /** The most alternatives of a token that an answer tells. */

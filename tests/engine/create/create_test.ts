@@ -145,7 +145,7 @@ Deno.test("createModel() quantizes, tells how far it is, and describes the resul
   assertEquals([small.info.quantization, small.config!.file_type], ["Q8_0", "Q8_0"]);
   assert(small.info.fileSize < (await store.find("tiny")).info.fileSize / 2);
   assertEquals(small.defaults.system, "Hi");
-  // The same again is the same blobs.
+  // A second time the blobs are there already.
   const again = await make(store, { ...request, model: "again" });
   assertEquals(again.filter((status) => status.startsWith("creating")), []);
   await assertRejects(

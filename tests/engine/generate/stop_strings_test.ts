@@ -17,7 +17,7 @@ function run(stops: readonly string[], pieces: readonly string[]) {
   return { text: given + strings.flush() };
 }
 
-/** The same by definition: the first prefix of the text that ends with a stop string. */
+/** What stop strings mean by definition: the first prefix of the text that ends with a stop string. */
 function reference(stops: readonly string[], text: string) {
   for (let end = 1; end <= text.length; end++) {
     const ending = stops.filter((stop) => stop !== "" && text.slice(0, end).endsWith(stop))

@@ -33,7 +33,7 @@ export async function faultsOf(
   }
 }
 
-/** The same with a tiny model of weights of this type, and of other sizes. */
+/** Faults found with a tiny model of weights of this type, and of other sizes. */
 export async function tinyFaults(
   open: () => Promise<Device>,
   type = "Q8_0",

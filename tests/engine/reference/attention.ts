@@ -75,7 +75,7 @@ export function project(
   };
 }
 
-/** The same of one tensor attn_qkv. */
+/** Queries, keys and values of one tensor attn_qkv. */
 export function projectFused(
   layer: RandomWeights,
   rows: readonly Vector[],

@@ -58,7 +58,7 @@ export class RandomWeights {
     return new RandomWeights(this.type, { prefix, tensors, integer: this.#integer });
   }
 
-  /** The same, for products with int8 activations. */
+  /** These weights, for products with int8 activations. */
   asInteger(): RandomWeights {
     const { tensors } = this;
     return new RandomWeights(this.type, { prefix: this.#prefix, tensors, integer: true });

@@ -161,7 +161,7 @@ function multiply({ format, machine, joins = false, rows, blocks, tokens, ...oth
   return { result, expected, magnitude };
 }
 
-/** The same with float activations; integer formats can do that too. */
+/** Products with float activations; integer formats can do that too. */
 function multiplyFloats(format: PackedFormat | FloatFormat, tokens: number, width: number) {
   const { source } = format;
   const isFloat = source.kind === "float";

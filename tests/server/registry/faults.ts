@@ -34,7 +34,7 @@ export function once(fault: Fault): Fault {
   };
 }
 
-/** The same bytes as those of another range. */
+/** The right bytes as those of another range. */
 export function shift(proper: FakeAnswer): FakeAnswer {
   const range = proper.headers!["content-range"]!
     .replace(/(\d+)-(\d+)/, (_, first, last) => `${Number(first) + 1}-${Number(last) + 1}`);
@@ -50,7 +50,7 @@ export function announcing(change: (length: number) => number): Fault {
   };
 }
 
-/** The same answer with a body in one chunk of chunked coding; the length is not announced. */
+/** The right answer with a body in one chunk of chunked coding; the length is not announced. */
 export function chunked(proper: FakeAnswer, body: Uint8Array): FakeAnswer {
   const coded = new Uint8Array([
     ...encode(`${body.length.toString(16)}\r\n`),

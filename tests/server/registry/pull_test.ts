@@ -79,7 +79,7 @@ Deno.test("pullModel() fetches no blob that is there, and removes unused layers"
     blobs.delete(second.weights.digest);
     const changed = { ...second, manifest, bytes, blobs };
     await using successor = new FakeRegistry(changed);
-    // The same name now leads to the other registry.
+    // The name now leads to the other registry.
     const forward: typeof fetch = (input, init) =>
       fetch(String(input).replace(registry.host, successor.host), init);
     const records = await collect(

@@ -13,7 +13,7 @@ const MAX_VISITS = 10_000;
 const MAX_REPEATED = 256;
 const MAX_STRAIGHT = 4;
 
-/** The same for a path from a state back to it. */
+/** Positions that a search for a path from a state back to it visits before it gives up. */
 const MAX_LOOP_VISITS = 1000;
 
 /**

@@ -108,7 +108,7 @@ export class ScarceItems {
     return this.#values.get(key);
   }
 
-  /** The same without a cache. Whether there are more values matters, not which. */
+  /** Few values of a type, found anew. Whether there are more values matters, not which. */
   #list(type: TypeId, most: number): readonly string[] | undefined {
     const stacks = this.#stacks;
     const values = new Set<string>();

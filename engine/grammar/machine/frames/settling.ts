@@ -38,7 +38,7 @@ function addWords(frame: number[], { words }: Stacks, texts: readonly Uint8Array
   frame[CONTAINER.text] = UNKNOWN_TEXT;
 }
 
-/** The same stacks without a pending key or item. */
+/** Stacks in which no key or item is pending any more. */
 export function settle(settled: readonly Stack[], options: SettlingOptions): Stack[] {
   const { stacks } = options;
   const outside = new Settling(options, false);

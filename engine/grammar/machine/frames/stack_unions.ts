@@ -61,7 +61,7 @@ export class StackUnions {
     });
   }
 
-  /** The same for stacks with equal top frames. A key and its object count as one frame. */
+  /** A key that stacks with equal top frames share. A key and its object count as one frame. */
   #topOf(stack: Stack): number {
     const stacks = this.#stacks;
     return stacks.topOf(stack) +

@@ -280,7 +280,7 @@ export class ObjectRules {
     return { bound, skipped: low };
   }
 
-  /** The same place for the solver, which knows only some of the properties. */
+  /** A position as the solver has it, which knows only some of the properties. */
   #boundPlace({ seen, count, others }: ObjectPlace, position: number): ObjectPlace {
     return {
       position: this.#boundBefore[position]!,

@@ -35,7 +35,7 @@ export interface Automata {
   plainText?(language: LanguageId): TextAutomaton;
   /** Whether so much is kept about texts that masks may add nothing. */
   readonly isFull?: boolean;
-  /** The same source without the results of masks. */
+  /** This source without the results of masks. */
   renewed?(): Automata;
 }
 
@@ -131,7 +131,7 @@ export class Rules {
     return this.#automata.isFull === true || this.numbers.some(({ isFull }) => isFull === true);
   }
 
-  /** The same rules, with the same indices, without the results of masks. */
+  /** These rules, with their indices, without the results of masks. */
   renewed(): Rules {
     // Whatever is made on demand must exist now, so that an index keeps its meaning.
     this.types.types.forEach((_, id) => this.value(id));

@@ -75,7 +75,7 @@ export const promptProgress = record({
 
 const probabilities = list(record(probability));
 
-/** The same where the request asked what its format allows; only the native API tells it. */
+/** A token where the request asked what its format allows; only the native API tells it. */
 export const maskedLogprobSchema = record(logprobSchema.properties, {
   mask: {
     ...record({

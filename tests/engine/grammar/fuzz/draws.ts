@@ -4,7 +4,7 @@
 export class Draws {
   #state: number;
 
-  /** The same choices for the same seed. */
+  /** Choices that a seed determines. */
   constructor(seed: number) {
     this.#state = seed | 0;
   }

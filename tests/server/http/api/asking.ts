@@ -1,4 +1,4 @@
-// The same question in every chat API, whole and as a stream, and the answer in one form: for tests
+// One question in every chat API, whole and as a stream, and the answer in one form: for tests
 // of what must be the same everywhere.
 
 import type { createTinyApp } from "../../tiny_app.ts";

@@ -26,9 +26,9 @@ const VOCABULARY = 300;
 
 /** The model that sees. */
 export const VISION_MODEL = "sees";
-/** The same without its projector. */
+/** Its model without the projector. */
 export const TEXT_MODEL = "blind";
-/** The same with a projector of a type that does not run. */
+/** Its model with a projector of a type that does not run. */
 export const UNUSABLE_MODEL = "dim";
 
 const PART = "<fake_token_around_image>";

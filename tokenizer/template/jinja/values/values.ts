@@ -205,7 +205,7 @@ export class CallArguments {
     return value !== undefined && isTruthy(value);
   }
 
-  /** The same arguments without the first `count` positional ones. */
+  /** These arguments without the first `count` positional ones. */
   after(count: number): CallArguments {
     countSteps(2);
     return new CallArguments(this.positional.slice(count), this.keywords);
@@ -248,7 +248,8 @@ export function toNumber(value: Value): number | undefined {
 }
 
 /**
- * The same, and a bigint for an int that no number is exactly. JavaScript compares the two by
+ * The number of an int, a bool or a float, or a bigint for an int that no number is exactly; undefined for
+ * anything else. JavaScript compares the two by
  * value.
  */
 export function toExactNumber(value: Value): number | bigint | undefined {

@@ -74,7 +74,7 @@ const UNHELD: [parameters: Record<string, unknown>, keywords: string[]][] = [
   [{ properties: { a: { type: "string" } }, required: ["b"], additionalProperties: false }, []],
 ];
 
-/** The same of families that write the members of nested values one by one, too. */
+/** Schemas that are not held by families that write the members of nested values one by one, too. */
 const UNHELD_WITHIN: typeof UNHELD = [
   [{ properties: { a: { type: "array", uniqueItems: true, minItems: 2 } } }, [
     "/properties/a uniqueItems",
