@@ -3,6 +3,7 @@
 // alone is compiled, and computes with the same kernels as the other comparisons. It needs git and g++.
 
 import { LLAMA_CPP_VERSION } from "./llama_cpp.ts";
+import { cloneLlamaCpp, exists, peersFolder, run } from "./llama_cpp_source.ts";
 import { npmPackageFolder } from "./npm_package.ts";
 
 const PROGRAM = "llama-mtmd-cli";
@@ -28,26 +29,23 @@ export async function buildMtmdCli(): Promise<string> {
   if (Deno.build.os !== "linux") {
     throw new Error(`Cannot build ${PROGRAM} on ${Deno.build.os}: name one with --llama-cpp PATH`);
   }
-  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME")}/.cache`;
-  const folder = `${cache}/quern-peers/llama-mtmd-${LLAMA_CPP_VERSION}`;
+  const folder = peersFolder("llama-mtmd");
   const program = `${folder}/${PROGRAM}`;
   if (await exists(program)) return program;
-  await Deno.mkdir(folder, { recursive: true });
-  const source = await cloneSource(folder);
+  const source = await cloneLlamaCpp(folder);
   const libraries = await linkLibraries(folder);
   const objects = await compile(await sourcesOf(source), source, folder);
-  await run("g++", "-o", program, ...objects, ...libraries, "-lpthread", "-Wl,-rpath,$ORIGIN");
+  await run(
+    PROGRAM,
+    "g++",
+    "-o",
+    program,
+    ...objects,
+    ...libraries,
+    "-lpthread",
+    "-Wl,-rpath,$ORIGIN",
+  );
   return program;
-}
-
-/** The source of llama.cpp, from the bundle in the package. */
-async function cloneSource(folder: string): Promise<string> {
-  const source = `${folder}/source`;
-  if (await exists(source)) return source;
-  const bundle = `${await npmPackageFolder(`npm:node-llama-cpp@${LLAMA_CPP_VERSION}`)}/llama`;
-  await run("git", "clone", "--quiet", `${bundle}/gitRelease.bundle`, `${source}.part`);
-  await Deno.rename(`${source}.part`, source);
-  return source;
 }
 
 /** Links to the libraries beside the program, where it looks for those of kinds of CPUs. */
@@ -91,21 +89,10 @@ async function compile(files: string[], source: string, folder: string): Promise
       if (await exists(object)) continue; // of a build that was interrupted
       const [compiler, ...standard] = file.endsWith(".c") ? ["gcc"] : ["g++", "-std=c++17"];
       const options = ["-w", "-O2", "-DNDEBUG", ...standard, ...included];
-      await run(compiler!, "-c", file, "-o", `${object}.part`, ...options);
+      await run(PROGRAM, compiler!, "-c", file, "-o", `${object}.part`, ...options);
       await Deno.rename(`${object}.part`, object);
     }
   };
   await Promise.all(Array.from({ length: navigator.hardwareConcurrency }, compileNext));
   return objects;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await Deno.lstat(path).then(() => true, () => false);
-}
-
-async function run(program: string, ...args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(program, { args }).output();
-  if (success) return;
-  const said = new TextDecoder().decode(stderr).trim().slice(-2000);
-  throw new Error(`Cannot build ${PROGRAM}: ${program} failed and said last:\n${said}`);
 }

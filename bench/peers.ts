@@ -1,13 +1,15 @@
 // `deno task bench:peers [TYPE...] [--shape 135m] [--threads 2] [--pairs 5] [--prompt 256] [--tokens 32]`:
 // prefill and decode of a model with random weights on the CPU device, in turns with llama.cpp's CPU
-// backend on the same file: the same prompt, window and number of threads. `--peer wllama` is llama.cpp
-// in WebAssembly, in a Chromium, in its place. Prints medians and their ratio. `--once` is for long prompts: each engine reads one prompt once, and then decodes after it in
+// backend on the same file: the same prompt, window and number of threads. The peer is llama.cpp's own
+// llama-bench, built for this CPU, or found at `--llama-bench PATH`. `--peer node-llama-cpp` is its
+// prebuilt libraries called for each token, `--peer wllama` it in WebAssembly, in a Chromium. Prints medians and their ratio. `--once` is for long prompts: each engine reads one prompt once, and then decodes after it in
 // turns. `--busy 4` measures beside so many processes that each keep a core busy. After `--seconds` no
 // pair begins and llama.cpp's answers are cut. `--sequences 8` measures Quern alone: how fast so many
 // decode at once, beside one.
 
 import { parseArgs } from "node:util";
 import { loadModel, type Model } from "../engine/model/model.ts";
+import { openLlamaBench } from "./llama_bench.ts";
 import { openLlamaCpp } from "./llama_cpp.ts";
 import type { PeerEngine, PeerOptions, Speeds } from "./peer.ts";
 import { load, median, print } from "./report.ts";
@@ -21,7 +23,8 @@ import { temporaryFolder } from "./temporary.ts";
 import { openWllama } from "./wllama.ts";
 
 const PEERS: Record<string, typeof openWllama> = {
-  "llama.cpp": openLlamaCppEngine,
+  "llama.cpp": (path, peer) => openLlamaBench(path, peer, options["llama-bench"]),
+  "node-llama-cpp": openLlamaCppEngine,
   wllama: openWllama,
 };
 const SHAPES: Record<string, LlamaShape> = { "135m": SMOLLM2_135M, "1b": LLAMA_3_2_1B };
@@ -196,6 +199,7 @@ const { values: options, positionals } = parseArgs({
   options: {
     shape: { type: "string", default: "135m" },
     peer: { type: "string", default: "llama.cpp" },
+    "llama-bench": { type: "string" },
     threads: { type: "string", default: String(navigator.hardwareConcurrency) },
     pairs: { type: "string", default: "5" },
     prompt: { type: "string", default: "256" },
