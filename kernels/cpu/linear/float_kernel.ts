@@ -148,7 +148,7 @@ export function addFloatProduct(
   addKernel(module, work, kernel, (f, given, first, last) => {
     const isLone = i32.and(i32.eq(given.tokens, 1), i32.eqz(given.pairs));
     if (isFloatFormat(format)) {
-      f.if(isLone, () => addLoneToken(f, memories, format, given, { first, last, hasMadd }));
+      f.if(isLone, () => multiplyLoneToken(f, memories, format, given, { first, last, hasMadd }));
     }
     const items = { first, last, blockBytes: source.blockBytes };
     forBands(f, memories, given, items, ({ begin, end, tokens }) => {
@@ -209,7 +209,7 @@ export function addFloatProduct(
 const RUNS = 4;
 
 /** Multiplies one token with all bands. */
-function addLoneToken(
+function multiplyLoneToken(
   f: FunctionBuilder,
   memories: ProductMemories,
   format: FloatFormat,

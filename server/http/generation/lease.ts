@@ -1,5 +1,6 @@
 // Leases for routes that give one answer and stream nothing: a model is kept loaded during one call, or
-// loaded or unloaded because a request asks for that. Knows no wire format.
+// loaded or unloaded because a request asks for that; and the second attempt after a crash, which streams
+// have too (generation.ts). Knows no wire format.
 
 import {
   type AcquireOptions,
