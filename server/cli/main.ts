@@ -20,6 +20,7 @@ import { defineCompletions, defineLaunch, defineService } from "./commands/defin
 import { type Definition, environmentHelp } from "./commands/definition.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import { messageOf } from "../log.ts";
+import { restartWithFlags } from "./setup/restart.ts";
 import { VERSION } from "../version.ts";
 
 /** In the order of the help text. */
@@ -50,6 +51,7 @@ const SWITCHES = ["--think", "--truncate"];
  * @param dependencies what the commands work with; default the engine and this process
  */
 export async function main(args: string[], dependencies?: CliDependencies): Promise<number> {
+  if (!dependencies) restartWithFlags(args);
   const world = dependencies ?? (await import("./wiring.ts")).systemDependencies();
   try {
     return await runCommand(world, args);
