@@ -13,16 +13,21 @@ export interface Answers {
   readonly vector: number[];
 }
 
-/** Loads a model from its bytes, on the CPU and on this thread, and asks it. */
+/**
+ * Loads a model from its bytes and asks it.
+ *
+ * @param device default: the CPU, which is everywhere, on the thread that loads the model
+ */
 export async function rehearse(
   { filesInMemory, loadModel }: Pick<typeof library, "filesInMemory" | "loadModel">,
   bytes: Uint8Array,
+  device: library.DeviceOptions = { kind: "cpu", threads: 1 },
 ): Promise<Answers> {
   const model = await loadModel("tiny.gguf", {
     files: filesInMemory({ "tiny.gguf": bytes }),
     contextLength: 512,
     maxSequences: 1,
-    device: { kind: "cpu", threads: 1 },
+    device,
   });
   const ask = async (content: string, format?: library.OutputFormat) => {
     let text = "";

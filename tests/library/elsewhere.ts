@@ -15,6 +15,9 @@ const OLDEST_NODE = 22;
 const MODEL = new URL("engine/box/quern-tiny.gguf", PROJECT_ROOT);
 const TIMEOUT = 120_000;
 
+/** Chromium's own driver, which computes on the CPU. */
+const SOFTWARE_GPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+
 const [node, chromium] = [findNode(), findChromium()];
 const folder = await Deno.makeTempDir();
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
@@ -83,26 +86,47 @@ function serve(): Deno.HttpServer<Deno.NetAddr> {
   });
 }
 
+/** What quern:tiny answers in a page, on a device. Undefined if the device is not there. */
+async function answersInPage(
+  device: library.DeviceOptions,
+  graphics?: readonly string[],
+): Promise<Answers | undefined> {
+  await using server = serve();
+  const browser = await launch(chromium!, graphics);
+  try {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(TIMEOUT);
+    await page.goto(`http://127.0.0.1:${server.addr.port}/`);
+    const answers = await page.evaluate(`(async () => {
+      const device = ${JSON.stringify(device)};
+      if (device.kind === "webgpu" && !await navigator.gpu?.requestAdapter()) return;
+      const rehearse = ${rehearse};
+      const bytes = new Uint8Array(await (await fetch("/tiny.gguf")).arrayBuffer());
+      return await rehearse(await import("/quern.js"), bytes, device);
+    })()`);
+    return answers as Answers | undefined;
+  } finally {
+    await browser.close();
+  }
+}
+
 Deno.test({
   name: chromium ? "quern:tiny answers in a browser" : "quern:tiny in a browser: no Chromium found",
   ignore: !chromium,
   sanitizeOps: false,
   sanitizeResources: false,
-  async fn() {
-    await using server = serve();
-    const browser = await launch(chromium!);
-    try {
-      const page = await browser.newPage();
-      page.setDefaultTimeout(TIMEOUT);
-      await page.goto(`http://127.0.0.1:${server.addr.port}/`);
-      const answers = await page.evaluate(`(async () => {
-        const rehearse = ${rehearse};
-        const bytes = new Uint8Array(await (await fetch("/tiny.gguf")).arrayBuffer());
-        return await rehearse(await import("/quern.js"), bytes);
-      })()`);
-      assertEquals(answers, expected);
-    } finally {
-      await browser.close();
-    }
+  async fn(test) {
+    await test.step("on the CPU", async () => {
+      assertEquals(await answersInPage({ kind: "cpu", threads: 1 }), expected);
+    });
+    const onGpu = await answersInPage({ kind: "webgpu" }, SOFTWARE_GPU);
+    await test.step({
+      name: onGpu ? "on WebGPU" : "on WebGPU: this browser has no adapter",
+      ignore: !onGpu,
+      fn() {
+        const { chat, document } = expected!;
+        assertEquals([onGpu!.chat, onGpu!.document], [chat, document]);
+      },
+    });
   },
 });

@@ -18,9 +18,12 @@ export function findChromium(): string | undefined {
   });
 }
 
-/** Starts the browser. */
-export async function launch(executablePath: string): Promise<Browser> {
-  return await puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+/** Starts the browser, by default without a GPU. */
+export async function launch(
+  executablePath: string,
+  graphics: readonly string[] = ["--disable-gpu"],
+): Promise<Browser> {
+  return await puppeteer.launch({ executablePath, args: ["--no-sandbox", ...graphics] });
 }
 
 /** A page, and what it did that it should not. */
