@@ -40,8 +40,15 @@ export interface OptionInfo {
   readonly help: string;
 }
 
-/** How the next token is sampled: penalties, top_k, top_p, min_p, temperature, draw. */
+/**
+ * How the next token is sampled: penalties, top_k, top_p, min_p, temperature, draw. What a comment says
+ * of an option is its help: editors show it at the members of SamplingOptions.
+ */
 export const SAMPLING_OPTIONS = {
+  /**
+   * How freely tokens are drawn: 0 always takes the likeliest. Default 0.8, in the APIs of OpenAI
+   * and Anthropic 1.
+   */
   temperature: {
     name: "temperature",
     type: "number",
@@ -51,6 +58,7 @@ export const SAMPLING_OPTIONS = {
     title: "Temperature",
     help: "How freely tokens are drawn: 0 always takes the likeliest.",
   },
+  /** Only this many of the likeliest tokens may come; 0: all. Default 40. */
   topK: {
     name: "top_k",
     type: "integer",
@@ -58,6 +66,10 @@ export const SAMPLING_OPTIONS = {
     title: "Top k",
     help: "Only this many of the likeliest tokens may come; 0: all.",
   },
+  /**
+   * Only the likeliest tokens that together reach this probability may come. Default 0.9, in the
+   * APIs of OpenAI and Anthropic 1.
+   */
   topP: {
     name: "top_p",
     type: "number",
@@ -69,6 +81,7 @@ export const SAMPLING_OPTIONS = {
     help: "Only the likeliest tokens that together reach this probability may come.",
   },
   ...FILTER_OPTIONS,
+  /** The same seed gives the same answer. Default a random one. */
   seed: {
     name: "seed",
     type: "integer",
@@ -76,6 +89,7 @@ export const SAMPLING_OPTIONS = {
     title: "Seed",
     help: "The same seed gives the same answer.",
   },
+  /** Above 1, makes tokens that came lately less likely. Default 1. */
   repeatPenalty: {
     name: "repeat_penalty",
     openai: "repetition_penalty",
@@ -85,6 +99,7 @@ export const SAMPLING_OPTIONS = {
     title: "Repeat penalty",
     help: "Above 1, makes tokens that came lately less likely.",
   },
+  /** How many of the last tokens the penalties see; -1: the whole window. Default 64. */
   repeatLastN: {
     name: "repeat_last_n",
     openai: "",
@@ -94,6 +109,7 @@ export const SAMPLING_OPTIONS = {
     title: "Repeat window",
     help: "How many of the last tokens the penalties see; -1: the whole window.",
   },
+  /** Taken once from the logit of each token that came lately. Default 0. */
   presencePenalty: {
     name: "presence_penalty",
     type: "number",
@@ -101,6 +117,7 @@ export const SAMPLING_OPTIONS = {
     title: "Presence penalty",
     help: "Taken once from the logit of each token that came lately.",
   },
+  /** Taken from a token's logit for each time that it came lately. Default 0. */
   frequencyPenalty: {
     name: "frequency_penalty",
     type: "number",

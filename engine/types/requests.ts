@@ -6,7 +6,8 @@ import type { OptionTypes, SAMPLING_OPTIONS } from "./options.ts";
 
 /**
  * How the next token is sampled: {@linkcode SAMPLING_OPTIONS} has the bounds, default and help of each
- * option.
+ * option. Its comments are those of the members here, as long as the type goes through its keys as they
+ * are.
  */
 export type SamplingOptions = {
   -readonly [Name in keyof typeof SAMPLING_OPTIONS]?:

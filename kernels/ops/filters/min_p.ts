@@ -4,6 +4,7 @@ import type { Filter } from "./filter.ts";
 
 export const minP = {
   options: {
+    /** Tokens less likely than this share of the likeliest are dropped. Default 0. */
     minP: {
       name: "min_p",
       type: "number",
