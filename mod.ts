@@ -160,7 +160,7 @@ export type {
   ReportOptions,
   RulesInForce,
   SamplingOptions,
-  SchemaPlace,
+  SchemaPointer,
   SchemaWarning,
   StartEvent,
   StepRow,

@@ -94,7 +94,7 @@ export {
   type JsonType,
   type Matcher,
   SchemaError,
-  type SchemaPlace,
+  type SchemaPointer,
   type SchemaWarning,
   type StringGrammar,
 } from "./grammar/mod.ts";
@@ -147,7 +147,7 @@ export type {
   TapSelection,
   TapVisit,
 } from "./run/mod.ts";
-export { IMAGE_PLACE, type PromptImage, type PromptItem } from "./prompt/mod.ts";
+export { IMAGE_PLACEHOLDER, type PromptImage, type PromptItem } from "./prompt/mod.ts";
 export * from "./store/mod.ts";
 export { inSlices, nextTask, SharedRuns, TimeSlice, untilAborted } from "./async.ts";
 export {

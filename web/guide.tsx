@@ -13,9 +13,9 @@ for (const figure of document.querySelectorAll("figure.code")) {
   const language = caption.textContent!;
   frame.textContent = "";
   render(<Code code={code} language={language} />, frame);
-  const place = document.createElement("span");
-  caption.append(place);
-  render(<CopyButton value={() => code} />, place);
+  const slot = document.createElement("span");
+  caption.append(slot);
+  render(<CopyButton value={() => code} />, slot);
 }
 
 const sides = document.querySelectorAll(".side, .shade");

@@ -47,7 +47,7 @@ export type SplitPrompt = (prompt: Text) => Prompt;
  */
 export function renderChat(context: ChatContext, request: ChatRequest): string {
   const marks = new ImageMarks();
-  const messages = marks.placeInMessages(request.messages);
+  const messages = marks.markMessages(request.messages);
   return marks.show(plain(promptText(rendererOf(context, request)(messages))));
 }
 

@@ -8,7 +8,7 @@ import {
   type AnswerReader,
   type DecodedText,
   StopStrings,
-  TokenLedger,
+  TokenQueue,
 } from "../generate/mod.ts";
 import type { ChatEvent, ChatMessage, DoneEvent } from "../types/mod.ts";
 import type { AnswerEvent, AnswerFormat, AnswerParser, CallableTool } from "./answers/types.ts";
@@ -34,7 +34,7 @@ export class ChatReader implements AnswerReader<ChatEvent> {
   readonly #stops: StopStrings;
   readonly #thinking: AnswerFormat["thinking"];
   /** The tokens, if log-probabilities are wanted. */
-  #ledger: TokenLedger | undefined;
+  #tokens: TokenQueue | undefined;
   #kind: "text" | "thinking" | undefined;
   #call = { id: "", name: "" };
   #isSure = () => false;
@@ -47,7 +47,7 @@ export class ChatReader implements AnswerReader<ChatEvent> {
   }
 
   push({ text, logprobs }: DecodedText, isSure: () => boolean): ChatEvent[] {
-    if (logprobs) (this.#ledger ??= new TokenLedger()).add(text, logprobs);
+    if (logprobs) (this.#tokens ??= new TokenQueue()).add(text, logprobs);
     this.#isSure = isSure;
     return this.#searched(this.#parser.push(text)).map((event) => this.#toEvent(event));
   }
@@ -86,7 +86,7 @@ export class ChatReader implements AnswerReader<ChatEvent> {
       case "callArguments":
         return { ...event, id: this.#call.id };
       case "callEnd":
-        this.#ledger?.clear();
+        this.#tokens?.clear();
         return { ...event, ...this.#call };
       default:
         return this.#withLogprobs(event);
@@ -94,13 +94,13 @@ export class ChatReader implements AnswerReader<ChatEvent> {
   }
 
   #withLogprobs({ type, text }: AnsweredText): ChatEvent {
-    if (!this.#ledger) return { type, text };
+    if (!this.#tokens) return { type, text };
     if (type !== this.#kind) {
       const { open = "", close = "" } = this.#thinking ?? {};
-      this.#ledger.skip(type === "thinking" ? open : close);
+      this.#tokens.skip(type === "thinking" ? open : close);
       this.#kind = type;
     }
-    return { type, text, logprobs: this.#ledger.take(text) };
+    return { type, text, logprobs: this.#tokens.take(text) };
   }
 }
 

@@ -138,21 +138,21 @@ async function compileCheck(schema: Schema): Promise<ValidateFunction | undefine
   }
 }
 
-/** A copy of a schema without a keyword at a place; undefined if there is no such keyword. */
+/** A copy of a schema without a keyword at a pointer; undefined if there is no such keyword. */
 function without(schema: Schema, pointer: string, keyword: string): Schema | undefined {
   // Only objects on the path are copied, because a schema may be as large and deep as a request.
   const copy = { ...schema };
-  let place: Schema = copy;
+  let inner: Schema = copy;
   for (const part of pointer.split("/").slice(1)) {
     const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    const next = Object.hasOwn(place, key) ? place[key] : undefined;
+    const next = Object.hasOwn(inner, key) ? inner[key] : undefined;
     if (typeof next !== "object" || next === null) return undefined;
     const own = (Array.isArray(next) ? [...next] : { ...next }) as Schema;
-    Object.defineProperty(place, key, { value: own, enumerable: true, writable: true });
-    place = own;
+    Object.defineProperty(inner, key, { value: own, enumerable: true, writable: true });
+    inner = own;
   }
-  if (!Object.hasOwn(place, keyword)) return undefined;
-  delete place[keyword];
+  if (!Object.hasOwn(inner, keyword)) return undefined;
+  delete inner[keyword];
   return copy;
 }
 
@@ -191,9 +191,9 @@ export function bindResults(messages: readonly ChatMessage[]): ChatMessage[] {
 
 /** The results of calls in the order of these. */
 function inCallOrder(results: readonly ChatMessage[], calls: readonly ToolCall[]): ChatMessage[] {
-  const places: (number | undefined)[] = results.map(() => undefined);
+  const callOf: (number | undefined)[] = results.map(() => undefined);
   const free = new Set(calls.keys());
-  /** Gives each result without a place that of the first free call with its key. */
+  /** Gives each result without a call that of the first free call with its key. */
   const bind = <K>(
     keyOf: (result: ChatMessage) => K | undefined,
     callKeyOf: (call: ToolCall) => K | undefined,
@@ -201,19 +201,19 @@ function inCallOrder(results: readonly ChatMessage[], calls: readonly ToolCall[]
     const waiting = Map.groupBy([...free].reverse(), (index) => callKeyOf(calls[index]!));
     for (const [i, result] of results.entries()) {
       const key = keyOf(result);
-      if (places[i] !== undefined || key === undefined) continue;
-      const place = waiting.get(key)?.pop();
-      if (place !== undefined) free.delete(places[i] = place);
+      if (callOf[i] !== undefined || key === undefined) continue;
+      const call = waiting.get(key)?.pop();
+      if (call !== undefined) free.delete(callOf[i] = call);
     }
   };
   bind(({ toolCallId }) => toolCallId, ({ id }) => id);
   const named = results.map((result, i): ChatMessage => {
-    const place = places[i];
-    if (place === undefined || result.toolName !== undefined) return result;
-    return { ...result, toolName: calls[place]!.function.name };
+    const call = callOf[i];
+    if (call === undefined || result.toolName !== undefined) return result;
+    return { ...result, toolName: calls[call]!.function.name };
   });
   bind(({ toolName }) => toolName, ({ function: { name } }) => name);
   bind(() => true, () => true);
-  const order = named.map((result, i) => ({ result, place: places[i] ?? calls.length }));
-  return order.sort((a, b) => a.place - b.place).map(({ result }) => result);
+  const order = named.map((result, i) => ({ result, call: callOf[i] ?? calls.length }));
+  return order.sort((a, b) => a.call - b.call).map(({ result }) => result);
 }

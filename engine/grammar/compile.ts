@@ -21,7 +21,7 @@ import {
 export interface CompileOptions {
   /**
    * Spaces: none; at most one after a colon or comma (the default); or white space wherever JSON
-   * allows it, at most 64 bytes at a place.
+   * allows it, at most 64 bytes at a time.
    */
   readonly whitespace?: "none" | "single" | "free";
   /** Whether declared keys may come in any order, and between others. Default false. */
@@ -171,7 +171,7 @@ export function compileGrammar(
 ): CompiledSchema {
   const parsed: ParsedGrammar = typeof grammar === "string"
     ? parseGrammar(grammar)
-    : { grammar, placeOf: () => undefined, spanOf: () => undefined };
+    : { grammar, positionOf: () => undefined, spanOf: () => undefined };
   const table = tokenTableOf(tokenizer);
   const languages = new Languages();
   const documents = new Documents(languages, schemaOptions(options));
@@ -191,7 +191,7 @@ export function compileGrammar(
       throw new GrammarError(reason, column ? { line: 1, column } : undefined);
     }
     if (error instanceof GrammarError) {
-      throw new GrammarError(error.reason, parsed.placeOf(error.rule ?? "root"), error.rule);
+      throw new GrammarError(error.reason, parsed.positionOf(error.rule ?? "root"), error.rule);
     }
     const isLimit = error instanceof MachineError || error instanceof LanguageError ||
       error instanceof NumberError;

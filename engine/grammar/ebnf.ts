@@ -3,7 +3,7 @@
 // groups and names, with counts after them. It checks that every rule that is named exists, but not
 // what the rules mean together.
 
-import { type Grammar, GrammarError, type GrammarRules, type TextPlace } from "./grammar.ts";
+import { type Grammar, GrammarError, type GrammarRules, type SourcePosition } from "./grammar.ts";
 
 /** Deepest nesting of groups. */
 const MAX_DEPTH = 100;
@@ -18,7 +18,7 @@ export type TextSpan = readonly [start: number, end: number];
 export interface ParsedGrammar {
   readonly grammar: GrammarRules;
   /** The offset at which a rule begins; undefined if it is in no text. */
-  readonly placeOf: (rule: string) => TextPlace | undefined;
+  readonly positionOf: (rule: string) => SourcePosition | undefined;
   /** Where a literal, a class or a token stands; undefined if it is in no text. */
   readonly spanOf: (part: Grammar) => TextSpan | undefined;
 }
@@ -61,12 +61,12 @@ export function parseGrammar(text: string): ParsedGrammar {
     if (!rules.has(name)) throw reader.error(`there is no rule "${name}"`, start);
   }
   if (!rules.has("root")) throw reader.error('there is no rule "root"');
-  const placeOf = (rule: string) => {
+  const positionOf = (rule: string) => {
     const start = starts.get(rule);
-    return start === undefined ? undefined : reader.placeOf(start);
+    return start === undefined ? undefined : reader.positionOf(start);
   };
   const grammar: GrammarRules = { root: { type: "rule", name: "root" }, rules };
-  return { grammar, placeOf, spanOf: (part) => reading.spans.get(part) };
+  return { grammar, positionOf, spanOf: (part) => reading.spans.get(part) };
 }
 
 function readName(reader: GrammarReader): string | undefined {
@@ -250,7 +250,7 @@ class GrammarReader {
   }
 
   /** Line and column of an offset. */
-  placeOf(offset: number): TextPlace {
+  positionOf(offset: number): SourcePosition {
     const lines = this.#text.slice(0, offset).split(/\r\n|\r|\n/);
     return { line: lines.length, column: lines.at(-1)!.length + 1 };
   }
@@ -296,7 +296,7 @@ class GrammarReader {
 
   /** An error here, or at another offset. */
   error(reason: string, offset: number = this.#offset): GrammarError {
-    return new GrammarError(reason, this.placeOf(offset));
+    return new GrammarError(reason, this.positionOf(offset));
   }
 
   #codePoint(): number {

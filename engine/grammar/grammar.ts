@@ -3,7 +3,7 @@
 
 import { EngineError } from "../errors.ts";
 
-/** Texts that a {@linkcode GrammarRules} allows at a place. */
+/** Texts that a {@linkcode GrammarRules} allows at a position. */
 export type Grammar =
   /**
    * A literal text. If it is the name of a control token of the vocabulary, it means that token.
@@ -44,7 +44,7 @@ export type Grammar =
 export type JsonType = "null" | "boolean" | "number" | "string" | "array" | "object";
 
 /** A schema, as a whole document or within one. */
-export interface SchemaPlace {
+export interface SchemaPointer {
   /** The document, as a value or as JSON text. */
   readonly schema: unknown;
   /** JSON pointer to the schema in the document. Default: its root. */
@@ -54,7 +54,7 @@ export interface SchemaPlace {
 }
 
 /** A JSON document that fits a schema. */
-export interface JsonGrammar extends SchemaPlace {
+export interface JsonGrammar extends SchemaPointer {
   /** Tells it from other grammars. */
   readonly type: "json";
   /** The types of its values. Default: all that the schema allows. */
@@ -62,7 +62,7 @@ export interface JsonGrammar extends SchemaPlace {
 }
 
 /** A string that fits a schema as its bare text, without quotes and escapes. */
-export interface StringGrammar extends SchemaPlace {
+export interface StringGrammar extends SchemaPointer {
   /** Tells it from other grammars. */
   readonly type: "string";
 }
@@ -116,7 +116,7 @@ export function json(schema: unknown): JsonGrammar {
 }
 
 /** Where in the text of a grammar something is. */
-export interface TextPlace {
+export interface SourcePosition {
   /** From 1. */
   readonly line: number;
   /** From 1, in UTF-16 units. */
@@ -136,13 +136,13 @@ export class GrammarError extends EngineError {
    * An error that says where and why.
    *
    * @param reason what is wrong
-   * @param place where in the text of the grammar, if it is known
+   * @param position where in the text of the grammar, if it is known
    * @param rule the rule at fault, if it is known
    */
-  constructor(readonly reason: string, place?: TextPlace, readonly rule?: string) {
-    const where = place ? ` at line ${place.line}, column ${place.column}` : "";
+  constructor(readonly reason: string, position?: SourcePosition, readonly rule?: string) {
+    const where = position ? ` at line ${position.line}, column ${position.column}` : "";
     super(`Cannot enforce the grammar${where}: ${reason}`);
-    this.line = place?.line;
-    this.column = place?.column;
+    this.line = position?.line;
+    this.column = position?.column;
   }
 }

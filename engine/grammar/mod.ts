@@ -20,7 +20,7 @@ export {
   literal,
   optional,
   repeat,
-  type SchemaPlace,
+  type SchemaPointer,
   sequence,
   type StringGrammar,
   textWithout,

@@ -193,7 +193,7 @@ export async function assemble(
     ...drafting ? [drafting.network] : [],
     ...found && vision ? [provedEncoder(found.file, vision.encoder)] : [],
   ];
-  network.place();
+  network.allocate();
   await proof?.restore();
   await tuning?.restore();
   await network.prepare();

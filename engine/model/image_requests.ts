@@ -41,7 +41,7 @@ export function generateWithImages(
         "Cannot place the images: a prompt of token ids has no place for them",
       );
     }
-    const prompt = marks.place(request.prompt, images);
+    const prompt = marks.mark(request.prompt, images);
     const read = await readUsed(
       context,
       marks.images,
@@ -61,14 +61,14 @@ export function chatWithImages(
 ): AsyncIterable<ChatEvent> {
   if (!hasImages(request)) return chat(context, request);
   return later(async () => {
-    const { placed, images, splitBy } = placeImages(request);
+    const { marked, images, splitBy } = markImages(request);
     const read = await readUsed(
       context,
       images,
-      (counting, measured) => chatPrompt(counting, placed, splitBy(measured)),
+      (counting, measured) => chatPrompt(counting, marked, splitBy(measured)),
       request.signal,
     );
-    return cancellable(flagsOf(request.signal), () => chat(context, placed, splitBy(read)));
+    return cancellable(flagsOf(request.signal), () => chat(context, marked, splitBy(read)));
   }, request.signal);
 }
 
@@ -78,11 +78,11 @@ export async function countTokensWithImages(
   request: ChatRequest,
 ): Promise<number> {
   if (!hasImages(request)) return countTokens(context, request);
-  const { placed, images, splitBy } = placeImages(request);
+  const { marked, images, splitBy } = markImages(request);
   const measured = measureImages(context, images);
   return await cancellable(
     flagsOf(request.signal),
-    () => countTokens(withoutValues(context), placed, splitBy(measured)),
+    () => countTokens(withoutValues(context), marked, splitBy(measured)),
   );
 }
 
@@ -176,12 +176,12 @@ function hasImages({ messages }: ChatRequest): boolean {
  * A request with marks instead of its images, and the function that puts images in the marks'
  * places.
  */
-function placeImages(request: ChatRequest) {
+function markImages(request: ChatRequest) {
   const marks = new ImageMarks();
-  const placed = { ...request, messages: marks.placeInMessages(request.messages) };
+  const marked = { ...request, messages: marks.markMessages(request.messages) };
   const splitBy = (read: readonly ReadImage[]): SplitPrompt => (prompt) =>
     marks.split(prompt, read);
-  return { placed, images: marks.images, splitBy };
+  return { marked, images: marks.images, splitBy };
 }
 
 /** A stream that is not known yet. It has no events if it is aborted before it is known. */

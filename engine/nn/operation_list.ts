@@ -129,7 +129,7 @@ export abstract class OperationList {
   }
 
   /** The rows with their memory, after {@linkcode OperationList.place}. */
-  placed(rows: FloatRows): FloatRows {
+  allocated(rows: FloatRows): FloatRows {
     return { ...rows, floats: this.#scratch.memoryOf(rows.floats) };
   }
 
@@ -137,18 +137,18 @@ export abstract class OperationList {
    * Completes the list: values get their memory, and operations are bound to it. Errors:
    * ScratchError for an operation that reads what none before it wrote; GpuError, GpuMemoryError.
    */
-  place(): void {
-    if (this.#scratch.isPlaced) return;
+  allocate(): void {
+    if (this.#scratch.isAllocated) return;
     this.#fuse();
     this.#handOver();
     const { hidden, logits } = this.#outputs;
     // The operations for logits include those for the hidden state, except for transfers between
     // devices.
     const ends = logits.operations.filter((operation) => !hidden.operations.includes(operation));
-    this.#scratch.place([...this.#operations, ...hidden.operations, ...ends]);
+    this.#scratch.allocate([...this.#operations, ...hidden.operations, ...ends]);
     for (const operation of [...this.#operations, ...hidden.operations, ...ends]) {
       operation.bind?.();
-      if (operation.output) operation.output = this.placed(operation.output);
+      if (operation.output) operation.output = this.allocated(operation.output);
     }
   }
 
@@ -164,10 +164,10 @@ export abstract class OperationList {
 
   /**
    * Prepares all variants that steps can need, so that the first step is as fast as later ones.
-   * Errors: those of place().
+   * Errors: those of allocate().
    */
   async prepare(): Promise<void> {
-    this.place();
+    this.allocate();
     const operations = new Set([...this.operations("logits"), ...this.operations("hidden")]);
     for (const operation of operations) operation.prepare?.(this.options.limits);
     await this.placement.top.prepare();

@@ -48,7 +48,7 @@ interface Lifetime {
 type ScratchOperation = Pick<StepOperation, "name" | "layer" | "device" | "reads" | "writes">;
 
 /** A buffer that values share. */
-interface Place {
+interface SharedBuffer {
   readonly bytes: number;
   readonly padding: string;
   readonly devices: ReadonlySet<Device | undefined>;
@@ -77,7 +77,7 @@ export class Scratch {
   /** A new value: rows like others, of f32, with sums of squares. See {@linkcode FloatRows.squares}. */
   withSquares({ columns, stride, floats }: FloatRows, deferredEpsilon: number): FloatRows {
     const rows = floats.size / (4 * stride);
-    // The sums, which nothing else may overwrite where they are padded, are at a place that depends on
+    // The sums, which nothing else may overwrite where they are padded, are at an address that depends on
     // the number of rows.
     const isPadded = columns % (4 * GROUP) !== 0;
     const allocator = this.allocator(isPadded ? `squares ${rows} of ${columns}` : "");
@@ -109,7 +109,7 @@ export class Scratch {
   }
 
   /** Whether the values have their memory. */
-  get isPlaced(): boolean {
+  get isAllocated(): boolean {
     return this.#memory !== undefined;
   }
 
@@ -118,9 +118,9 @@ export class Scratch {
    * @param operations those of a step, in order
    * @throws ScratchError if an operation reads a value that none before it wrote; GpuMemoryError
    */
-  place(operations: readonly ScratchOperation[]): void {
-    const places = share(lifetimesOf(operations, this.#kept));
-    this.#memory = new Map(places.flatMap(({ bytes, lifetimes }, i) => {
+  allocate(operations: readonly ScratchOperation[]): void {
+    const buffers = share(lifetimesOf(operations, this.#kept));
+    this.#memory = new Map(buffers.flatMap(({ bytes, lifetimes }, i) => {
       const buffer = this.#device.buffer(`scratch ${i}`, bytes, "scratch");
       return lifetimes.map(({ value }) => [value, this.#device.part(buffer, value.size)] as const);
     }));
@@ -134,7 +134,7 @@ export class Scratch {
     if (!(buffer instanceof Placeholder)) return buffer;
     const memory = this.#memory?.get(buffer);
     if (memory) return memory;
-    const state = this.isPlaced ? "no operation names it" : "its step is not complete";
+    const state = this.isAllocated ? "no operation names it" : "its step is not complete";
     throw new ScratchError(`Cannot use the value "${buffer.label}": ${state}`);
   }
 }
@@ -180,24 +180,24 @@ function lifetimesOf(
  * Assigns buffers, largest value first. Each value gets the smallest buffer in which no other value
  * lives at the same time.
  */
-function share(lifetimes: readonly Lifetime[]): Place[] {
-  const places: Place[] = [];
+function share(lifetimes: readonly Lifetime[]): SharedBuffer[] {
+  const buffers: SharedBuffer[] = [];
   for (const lifetime of lifetimes.toSorted((a, b) => b.value.size - a.value.size)) {
     const { size: bytes, padding } = lifetime.value;
     // Buffers are ordered from large to small, so the last free one is the smallest.
-    let place = places.findLast((place) =>
-      place.padding === padding && isSameSet(place.devices, lifetime.devices) &&
-      isFree(place, lifetime)
+    let buffer = buffers.findLast((buffer) =>
+      buffer.padding === padding && isSameSet(buffer.devices, lifetime.devices) &&
+      isFree(buffer, lifetime)
     );
     const { devices } = lifetime;
-    if (!place) places.push(place = { bytes, padding, devices, lifetimes: [] });
-    place.lifetimes.push(lifetime);
+    if (!buffer) buffers.push(buffer = { bytes, padding, devices, lifetimes: [] });
+    buffer.lifetimes.push(lifetime);
   }
-  return places;
+  return buffers;
 }
 
-function isFree(place: Place, { first, last }: Lifetime): boolean {
-  return place.lifetimes.every((other) => other.last < first || last < other.first);
+function isFree(buffer: SharedBuffer, { first, last }: Lifetime): boolean {
+  return buffer.lifetimes.every((other) => other.last < first || last < other.first);
 }
 
 function isSameSet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {

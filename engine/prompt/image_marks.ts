@@ -1,4 +1,4 @@
-// The places of images in a prompt. Before a template runs, each image becomes a mark in the text
+// Where images are in a prompt. Before a template runs, each image becomes a mark in the text
 // of its message; afterwards the text is split at the marks. A mark has a random part, so that no
 // text of a conversation can contain it by intention.
 
@@ -8,14 +8,14 @@ import type { Prompt } from "./prompt.ts";
 import type { ImageData, PromptImage, ReadImage } from "./prompt_images.ts";
 
 /**
- * The place of the next image in a text that a program has composed. In such a text `[img]` and the
+ * Stands for the next image in a text that a program has composed. In such a text `[img]` and the
  * like are ordinary words.
  */
-export const IMAGE_PLACE = "\uE000image\uE001";
+export const IMAGE_PLACEHOLDER = "\uE000image\uE001";
 
-/** The places of images in a text: of the next one, or of one by number. */
+/** What stands for images in a text: for the next one, or for one by number. */
 const WISHES = /<__media__>|\[img\]|\[img-(\d+)\]/g;
-const PLACES = new RegExp(IMAGE_PLACE, "g");
+const PLACEHOLDERS = new RegExp(IMAGE_PLACEHOLDER, "g");
 
 /** The marks of one request's images. */
 export class ImageMarks {
@@ -24,28 +24,28 @@ export class ImageMarks {
   readonly #name = crypto.randomUUID();
 
   /**
-   * A text with marks for its images. Each IMAGE_PLACE becomes the next image's. In texts without
+   * A text with marks for its images. Each IMAGE_PLACEHOLDER becomes the next image's. In texts without
    * it, `<__media__>` and `[img]` become the next one's, and `[img-N]` that of image N. The
    * remaining images come before the text.
    */
-  place(text: string, images: readonly ImageData[] = []): string {
+  mark(text: string, images: readonly ImageData[] = []): string {
     const marks = images.map((image) => `\uE000${this.#name}:${this.images.push(image) - 1}\uE001`);
     const unused = new Set(marks);
     let next = 0;
-    const wishes = text.includes(IMAGE_PLACE) ? PLACES : WISHES;
-    const placed = text.replace(wishes, (wish, number?: string | number) => {
+    const wishes = text.includes(IMAGE_PLACEHOLDER) ? PLACEHOLDERS : WISHES;
+    const marked = text.replace(wishes, (wish, number?: string | number) => {
       // If the pattern has no group, the second argument is an offset.
       const mark = marks[typeof number === "string" ? Number(number) : next++];
       return mark !== undefined && unused.delete(mark) ? mark : wish;
     });
-    return [...unused].join("") + placed;
+    return [...unused].join("") + marked;
   }
 
   /** Messages with marks for their images. */
-  placeInMessages(messages: readonly ChatMessage[]): ChatMessage[] {
+  markMessages(messages: readonly ChatMessage[]): ChatMessage[] {
     return messages.map(({ images, ...message }) => ({
       ...message,
-      content: this.place(message.content, images),
+      content: this.mark(message.content, images),
     }));
   }
 

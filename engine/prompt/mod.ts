@@ -2,7 +2,7 @@
 // the window. Templates are not rendered here.
 
 export { findFillInMiddleTokens } from "./fill_in_middle.ts";
-export { IMAGE_PLACE, ImageMarks } from "./image_marks.ts";
+export { IMAGE_PLACEHOLDER, ImageMarks } from "./image_marks.ts";
 export {
   checkTokens,
   encodePrompt,

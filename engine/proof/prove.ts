@@ -11,7 +11,7 @@ import { CapturedSteps, TwinSteps } from "./steps.ts";
 import { describe, type Distance, isWithin, Judgement, type Proof } from "./judgement.ts";
 import { layersToProve, operationsOf } from "./layers.ts";
 import { ProofSequences, type ProofStep, proofSteps, provedTokens } from "./script.ts";
-import { type BuildTwin, openTwin, placeSome, type Subject, type TwinPlacement } from "./twin.ts";
+import { type BuildTwin, openTwin, placementOf, type Subject, type TwinPlacement } from "./twin.ts";
 import { choiceFaults, stepDifferences } from "./whole_model.ts";
 
 /** How far a whole model may be from itself in steps of other rows, as roundings add up. */
@@ -145,7 +145,7 @@ export async function proveEncoder(
   const started = performance.now();
   const layers = layersToProve(all, device);
   using cpu = await openDevice({ kind: "cpu" });
-  using twin = await openTwin(cpu, placeSome(layers));
+  using twin = await openTwin(cpu, placementOf(layers));
   using captured = new CapturedSteps(device, all, operationsOf(all, layers));
   const judged = new TwinSteps(twin.device, operationsOf(twin.operations, layers));
   const judgement = new Judgement();

@@ -33,7 +33,7 @@ export interface TwinPlacement {
 }
 
 /** The placement of some layers on a device; the others are on a dry one, without weights. */
-export function placeSome(layers: ProvedLayers): TwinPlacement {
+export function placementOf(layers: ProvedLayers): TwinPlacement {
   const isWanted = (tensor: string) => {
     const [, layer] = /^(?:v\.)?blk\.(\d+)\./.exec(tensor) ?? [];
     return layer === undefined || layers.has(Number(layer));
@@ -72,7 +72,7 @@ export async function openTwin(
 ): Promise<Twin> {
   const device = await openDevice({ kind: "cpu" });
   try {
-    const { placementOn, openTensors } = placeSome(layers);
+    const { placementOn, openTensors } = placementOf(layers);
     const built = await build(placementOn(device), { ...options, openTensors });
     await built.network.prepare();
     return { ...built, device, [Symbol.dispose]: () => device[Symbol.dispose]() };

@@ -79,11 +79,11 @@ export function gatedNorm(
     () => workModule((module, work) => addGatedNorm(module, work, gate?.activation)),
   );
   const columns = y.columns / groups;
-  const place = ({ rows, first }: ColumnRange) => cpu(rows.floats).address + 4 * first;
+  const addressOf = ({ rows, first }: ColumnRange) => cpu(rows.floats).address + 4 * first;
   const words = inOrder(GATED_NORM_ARGUMENTS, {
-    x: place(x),
+    x: addressOf(x),
     xStride: 4 * x.rows.stride,
-    z: gate ? place(gate.z) : 0,
+    z: gate ? addressOf(gate.z) : 0,
     zStride: gate ? 4 * gate.z.rows.stride : 0,
     y: cpu(y.floats).address,
     yStride: 4 * y.stride,

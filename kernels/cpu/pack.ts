@@ -10,7 +10,7 @@ import {
   blockBytes,
   GROUP,
   groupBytes,
-  type Place,
+  type Pointer,
   type RowFormat,
 } from "./formats/format.ts";
 import type { FloatFormat } from "./formats/floats.ts";
@@ -45,18 +45,18 @@ export function addPack(
       const pointers = rowPointers(f, { from, zeros, rows, rowBytes, band });
       const block = f.let(i32.const(0));
       f.forUpTo(block, blocks, 1, () => {
-        const places = pointers.map((address): Place => ({ memory: work, address }));
+        const starts = pointers.map((address): Pointer => ({ memory: work, address }));
         const head = { memory: weights, address: out };
-        places.forEach((place, row) => format.scales.packHead(f, place, head, row));
+        starts.forEach((start, row) => format.scales.packHead(f, start, head, row));
         f.increase(out, format.scales.headBytes);
         for (let group = 0; group < groups; group++) {
           const codes = transposed(
             f,
-            (row, half) => format.codes(f, places[row]!, group, half),
+            (row, half) => format.codes(f, starts[row]!, group, half),
           );
           packCodes(f, format, head, codes);
           f.increase(out, groupBytes(format) - format.scales.groupBytes);
-          places.forEach((place, row) => format.scales.packGroup(f, place, head, row, group));
+          starts.forEach((start, row) => format.scales.packGroup(f, start, head, row, group));
           f.increase(out, format.scales.groupBytes);
         }
         for (const pointer of pointers) f.increase(pointer, source.blockBytes);

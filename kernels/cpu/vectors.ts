@@ -41,11 +41,11 @@ export function forFours(
   parts = 1,
 ): void {
   const at = f.let(i32.const(0));
-  const place = (address: I32) => i32.add(address, at);
+  const addressOf = (address: I32) => i32.add(address, at);
   const whole = (part: number): Four => ({
     at,
-    load: (address, offset = 0) => memory.v128.load(place(address), offset + 16 * part),
-    store: (address, value) => f.do(memory.v128.store(place(address), value, 16 * part)),
+    load: (address, offset = 0) => memory.v128.load(addressOf(address), offset + 16 * part),
+    store: (address, value) => f.do(memory.v128.store(addressOf(address), value, 16 * part)),
     kept: (value) => value,
   });
   if (parts > 1) {
@@ -63,10 +63,10 @@ export function forFours(
     );
     body({
       at,
-      load: (address, offset = 0) => v128.and(memory.v128.load(place(address), offset), mask),
+      load: (address, offset = 0) => v128.and(memory.v128.load(addressOf(address), offset), mask),
       store(address, value) {
         const own = f.let(value);
-        const to = f.let(place(address));
+        const to = f.let(addressOf(address));
         for (let lane = 0; lane < 3; lane++) {
           f.if(i32.gt_u(rest, lane), () => {
             f.do(memory.f32.store(to, f32x4.extract_lane(own, lane), 4 * lane));

@@ -23,7 +23,7 @@ const PIECE = 256 * 1024;
 const PAGE = 64 * 1024;
 
 /** Bytes after each plane that vectors may overwrite. */
-const SLACK = 64;
+const PADDING = 64;
 
 const MEMORY = "memory";
 
@@ -48,10 +48,10 @@ export class Repacker {
     this.#format = format;
     this.#most = Math.floor(PIECE / format.blockBytes / 32) * 32;
     const planes: number[] = [];
-    let end = this.#most * format.blockBytes + SLACK;
+    let end = this.#most * format.blockBytes + PADDING;
     for (const { bytesPerBlock } of format.planes) {
       planes.push(end = Math.ceil(end / 64) * 64);
-      end += this.#most * bytesPerBlock + SLACK;
+      end += this.#most * bytesPerBlock + PADDING;
     }
     this.#planes = planes;
     const pages = Math.ceil(end / PAGE);
@@ -120,7 +120,7 @@ function assemble(
     planes.forEach((plane, i) => {
       if (!plane.arrangement || isWhole(plane)) return;
       const at = f.let(i32.const(addresses[i]!));
-      // The last vectors may reach beyond the plane, into its slack.
+      // The last vectors may reach beyond the plane, into its padding.
       f.forUpTo(at, to[i]!, 16, () => {
         const vector = f.let(memory.v128.load(at));
         f.do(memory.v128.store(at, arrangeWords(f, vector, plane.arrangement!)));

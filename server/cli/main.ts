@@ -48,36 +48,36 @@ const SWITCHES = ["--think", "--truncate"];
  * Runs a command and gives its exit code.
  *
  * @param args arguments after the program's name
- * @param dependencies what the commands work with; default the engine and this process
+ * @param provided what the commands work with; default the engine and this process
  */
-export async function main(args: string[], dependencies?: CliDependencies): Promise<number> {
-  if (!dependencies) restartWithFlags(args);
-  const world = dependencies ?? (await import("./wiring.ts")).systemDependencies();
+export async function main(args: string[], provided?: CliDependencies): Promise<number> {
+  if (!provided) restartWithFlags(args);
+  const dependencies = provided ?? (await import("./wiring.ts")).systemDependencies();
   try {
-    return await runCommand(world, args);
+    return await runCommand(dependencies, args);
   } catch (error) {
     if (isBrokenPipe(error)) return 0;
-    return reportFailure(world, error);
+    return reportFailure(dependencies, error);
   }
 }
 
-async function runCommand(world: CliDependencies, args: string[]): Promise<number> {
+async function runCommand(dependencies: CliDependencies, args: string[]): Promise<number> {
   let exitCode = 0;
-  const program = createProgram(world, (code) => exitCode = code);
+  const program = createProgram(dependencies, (code) => exitCode = code);
   try {
     await program.parseAsync(withValues(args), { from: "user" });
     return exitCode;
   } catch (error) {
     // Commander has already printed the help, the version, or what is wrong with the arguments.
     if (!(error instanceof CommanderError)) throw error;
-    if (error.code === "commander.version") await compareVersions(world);
+    if (error.code === "commander.version") await compareVersions(dependencies);
     return error.exitCode;
   }
 }
 
-function createProgram(world: CliDependencies, finish: (exitCode: number) => void): Command {
-  const { write, writeError, size } = world.terminal;
-  const width = () => world.terminal.stdoutIsTerminal ? size().columns : 80;
+function createProgram(dependencies: CliDependencies, finish: (exitCode: number) => void): Command {
+  const { write, writeError, size } = dependencies.terminal;
+  const width = () => dependencies.terminal.stdoutIsTerminal ? size().columns : 80;
   const program = new Command("quern")
     .description("Runs language models on this machine's GPU or CPU and serves them over HTTP.")
     .version(`quern version is ${VERSION}`, "-v, --version", "print the version")
@@ -95,7 +95,7 @@ function createProgram(world: CliDependencies, finish: (exitCode: number) => voi
       getErrHelpWidth: width,
     })
     .addHelpText("after", environmentHelp);
-  for (const define of DEFINITIONS) define({ program, world, finish });
+  for (const define of DEFINITIONS) define({ program, dependencies, finish });
   return program;
 }
 
@@ -108,10 +108,10 @@ function withValues(args: string[]): string[] {
 }
 
 /** Warns if the server at OLLAMA_HOST has another version than this program. */
-async function compareVersions(world: CliDependencies): Promise<void> {
+async function compareVersions(dependencies: CliDependencies): Promise<void> {
   let warning: string | undefined;
   try {
-    await using api = await connect(world, { mayStart: false });
+    await using api = await connect(dependencies, { mayStart: false });
     const { version, quern_version } = await api.json("/api/version");
     if (quern_version === undefined) {
       warning = `the server at ${api.url} is not Quern, version ${version}`;
@@ -121,12 +121,12 @@ async function compareVersions(world: CliDependencies): Promise<void> {
   } catch (error) {
     warning = messageOf(error);
   }
-  if (warning) world.terminal.writeError(`Warning: ${warning}\n`);
+  if (warning) dependencies.terminal.writeError(`Warning: ${warning}\n`);
 }
 
-function reportFailure(world: CliDependencies, error: unknown): number {
+function reportFailure(dependencies: CliDependencies, error: unknown): number {
   try {
-    world.terminal.writeError(`Error: ${messageOf(error)}\n`);
+    dependencies.terminal.writeError(`Error: ${messageOf(error)}\n`);
   } catch (failure) {
     if (!isBrokenPipe(failure)) throw failure;
   }

@@ -95,10 +95,10 @@ async function fetchFrom(
   const headers = new Headers(init.headers);
   headers.set("host", url.host);
   for (const [index, address] of addresses.entries()) {
-    const place = new URL(url);
-    place.hostname = isIP(address) === 6 ? `[${address}]` : address;
+    const target = new URL(url);
+    target.hostname = isIP(address) === 6 ? `[${address}]` : address;
     try {
-      return await fetch(place, { ...init, headers, client });
+      return await fetch(target, { ...init, headers, client });
     } catch (error) {
       if (index === addresses.length - 1 || !isUnconnected(error)) throw error;
     }

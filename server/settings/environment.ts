@@ -115,7 +115,7 @@ export const SETTINGS = {
     help: "folder of the models",
     reader: "models",
   },
-  /** The same, which goes before it. */
+  /** The folder of the models, which goes before OLLAMA_MODELS. */
   models: {
     name: "QUERN_MODELS",
     kind: text,

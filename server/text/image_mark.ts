@@ -1,9 +1,9 @@
 // Contents with images in them: one text and its images in order, with a mark in the text where each
 // image stands. The engine puts images at their marks, and those without one before the text.
 
-import { type ChatMessage, IMAGE_PLACE } from "../../engine/mod.ts";
+import { type ChatMessage, IMAGE_PLACEHOLDER } from "../../engine/mod.ts";
 
-const LEADING_PLACES = new RegExp(`^(?:${IMAGE_PLACE})+`);
+const LEADING_PLACEHOLDERS = new RegExp(`^(?:${IMAGE_PLACEHOLDER})+`);
 
 /** A text, or an image as the bytes of its file or their base64. */
 export type ContentPiece = string | { image: Uint8Array | string };
@@ -28,7 +28,7 @@ export function composeContent(
       texts.push(piece);
       continue;
     }
-    content += join(texts) + IMAGE_PLACE;
+    content += join(texts) + IMAGE_PLACEHOLDER;
     texts = [];
     images.push(piece.image);
   }
@@ -38,10 +38,10 @@ export function composeContent(
 
 /** The pieces of a content, without empty texts. */
 export function piecesOf({ content, images = [] }: ComposedContent): ContentPiece[] {
-  const [first = "", ...texts] = content.split(IMAGE_PLACE);
+  const [first = "", ...texts] = content.split(IMAGE_PLACEHOLDER);
   const shown = images.map((image) => ({ image }));
   const placed = shown.slice(0, texts.length);
-  const rest = texts.slice(placed.length).map((text) => IMAGE_PLACE + text).join("");
+  const rest = texts.slice(placed.length).map((text) => IMAGE_PLACEHOLDER + text).join("");
   const pieces = placed.flatMap((piece, index) => {
     const isLast = index === placed.length - 1;
     return [piece, texts[index]! + (isLast ? rest : "")];
@@ -56,6 +56,6 @@ export function piecesOf({ content, images = [] }: ComposedContent): ContentPiec
  */
 export function withMark({ content, images = [] }: ComposedContent, mark: string): string {
   if (images.length === 0) return content;
-  const text = content.replace(LEADING_PLACES, "");
-  return text.includes(IMAGE_PLACE) ? content.replaceAll(IMAGE_PLACE, mark) : text;
+  const text = content.replace(LEADING_PLACEHOLDERS, "");
+  return text.includes(IMAGE_PLACEHOLDER) ? content.replaceAll(IMAGE_PLACEHOLDER, mark) : text;
 }

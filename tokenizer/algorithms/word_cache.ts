@@ -19,11 +19,11 @@ export class WordCache {
   /** Appends the tokens of `text[start, end)` to `ids`. False if the word is not in the cache. */
   append(text: string, start: number, end: number, ids: number[]): boolean {
     if (end - start > LONGEST_WORD) return false;
-    const place = this.#words.find(text, start, end);
-    if (place < 0) return false;
+    const found = this.#words.find(text, start, end);
+    if (found < 0) return false;
     const tokens = this.#tokens;
-    const last = place + tokens[place]!;
-    for (let index = place + 1; index <= last; index++) ids.push(tokens[index]!);
+    const last = found + tokens[found]!;
+    for (let index = found + 1; index <= last; index++) ids.push(tokens[index]!);
     return true;
   }
 

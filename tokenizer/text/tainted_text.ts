@@ -170,12 +170,12 @@ export function replaceMatches(
   return parts.length === 0 ? text : joinTexts([...parts, cutText(text, end)]);
 }
 
-/** Index of the first span that ends behind a place. */
-function firstSpanAfter(spans: readonly number[], place: number): number {
+/** Index of the first span that ends behind a position. */
+function firstSpanAfter(spans: readonly number[], position: number): number {
   let [low, high] = [0, spans.length / 2];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (spans[2 * middle + 1]! > place) high = middle;
+    if (spans[2 * middle + 1]! > position) high = middle;
     else low = middle + 1;
   }
   return 2 * low;

@@ -60,9 +60,9 @@ export class SpecialTokens {
   split(whole: Text, parseControl: boolean): (string | number)[] {
     const text = plain(whole);
     if (text === "") return [];
-    const places = this.#find(text);
-    if (places.size === 0) return [text];
-    const claims = this.#claim(whole, places, parseControl);
+    const positions = this.#find(text);
+    if (positions.size === 0) return [text];
+    const claims = this.#claim(whole, positions, parseControl);
     const parts: (string | number)[] = [];
     let end = 0;
     for (const claim of claims) {
@@ -74,11 +74,11 @@ export class SpecialTokens {
     return parts;
   }
 
-  /** All places of special tokens, including overlapping ones. */
+  /** All positions of special tokens, including overlapping ones. */
   #find(text: string): Map<number, number[]> {
     const pieces = this.#pieces;
     const firstUnit = this.#firstUnit;
-    const places = new Map<number, number[]>();
+    const positions = new Map<number, number[]>();
     firstUnit.lastIndex = 0;
     while (firstUnit.test(text)) {
       const start = firstUnit.lastIndex - 1;
@@ -86,17 +86,17 @@ export class SpecialTokens {
       for (let index = start + 1; node >= 0; index++) {
         const token = pieces.valueAt(node);
         if (token >= 0) {
-          const known = places.get(token);
-          if (known === undefined) places.set(token, [start]);
+          const known = positions.get(token);
+          if (known === undefined) positions.set(token, [start]);
           else known.push(start);
         }
         node = index < text.length ? pieces.step(node, text.charCodeAt(index)) : -1;
       }
     }
-    return places;
+    return positions;
   }
 
-  #claim(whole: Text, places: Map<number, number[]>, parseControl: boolean) {
+  #claim(whole: Text, positions: Map<number, number[]>, parseControl: boolean) {
     const text = plain(whole);
     const isData = (start: number, end: number) =>
       whole instanceof TaintedText && whole.overlaps(start, end);
@@ -105,10 +105,10 @@ export class SpecialTokens {
     const claims: { token: number; start: number; end: number }[] = [];
     for (const { token, length, isControl, isReserved, strips } of this.#specials) {
       if (isControl && !parseControl) continue;
-      for (const place of places.get(token) ?? []) {
-        let start = place;
-        let end = place + length;
-        // Longer tokens came first, so a token that overlaps this place covers its first or its
+      for (const position of positions.get(token) ?? []) {
+        let start = position;
+        let end = position + length;
+        // Longer tokens came first, so a token that overlaps this position covers its first or its
         // last unit.
         if (taken[start] || taken[end - 1]) continue;
         if (isReserved && isData(start, end)) continue;

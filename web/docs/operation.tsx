@@ -27,9 +27,9 @@ export function OperationView({ document, entry }: { document: Document; entry: 
             <section class="card">
               <h2>{text.docs.parameters}</h2>
               <ul class="members">
-                {parameters.map(({ name, in: place, description }) => (
-                  <li key={place + name}>
-                    <code class="member">{name}</code> <span class="soft">{place}</span>
+                {parameters.map(({ name, in: where, description }) => (
+                  <li key={where + name}>
+                    <code class="member">{name}</code> <span class="soft">{where}</span>
                     {description && <span class="field-hint">{description}</span>}
                   </li>
                 ))}

@@ -11,7 +11,7 @@ import { text } from "../strings.ts";
 import { Icon, IconButton, Notice } from "../ui/controls.tsx";
 import { fileName, save } from "../ui/save.ts";
 import { KeyDialog, ShortcutsDialog } from "./dialogs.tsx";
-import { place } from "./router.ts";
+import { route } from "./router.ts";
 import { beginConversation, isSideOpen, Sidebar } from "./sidebar.tsx";
 import { Toasts } from "./toasts.tsx";
 
@@ -24,7 +24,7 @@ export function App() {
     const timer = setInterval(() => void (!document.hidden && refreshLoaded()), PERIOD);
     return () => clearInterval(timer);
   }, []);
-  const { view, argument } = place.value;
+  const { view, argument } = route.value;
   useEffect(() => {
     document.title = view === "chat" && current.value.title
       ? `${current.value.title} · ${text.brand}`
@@ -78,7 +78,7 @@ function skip(event: Event): void {
 }
 
 function TopBar() {
-  const { view } = place.value;
+  const { view } = route.value;
   const isTalk = view === "chat" && current.value.leaf !== null;
   return (
     <div class={`top-bar ${isTalk ? "" : "bare"}`}>

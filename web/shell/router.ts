@@ -8,17 +8,17 @@ export const VIEWS = ["chat", "schema", "tokens", "models", "machine"] as const;
 export type View = typeof VIEWS[number];
 
 /** A view, and what it shows. */
-export interface Place {
+export interface Route {
   view: View;
   argument: string;
 }
 
 /** What is shown. */
-export const place = signal<Place>(read());
+export const route = signal<Route>(read());
 
-addEventListener("hashchange", () => place.value = read());
+addEventListener("hashchange", () => route.value = read());
 
-function read(): Place {
+function read(): Route {
   const [, view = "", ...rest] = location.hash.split("/");
   const known = VIEWS.find((name) => name === view);
   return { view: known ?? "chat", argument: known ? decodeURIComponent(rest.join("/")) : "" };

@@ -12,7 +12,7 @@ import { Brand, Icon, IconButton, Segments } from "../ui/controls.tsx";
 import { save } from "../ui/save.ts";
 import { formatAge } from "../ui/format.ts";
 import { areShortcutsShown } from "./dialogs.tsx";
-import { go, hrefOf, place, VIEWS } from "./router.ts";
+import { go, hrefOf, route, VIEWS } from "./router.ts";
 import { theme, THEMES } from "./theme.ts";
 import { tell } from "./toasts.tsx";
 
@@ -35,7 +35,7 @@ export function Sidebar() {
               <li key={view}>
                 <a
                   href={hrefOf(view)}
-                  aria-current={place.value.view === view ? "page" : undefined}
+                  aria-current={route.value.view === view ? "page" : undefined}
                   onClick={() => isSideOpen.value = false}
                 >
                   <Icon name={view} />
@@ -165,7 +165,7 @@ function Entry({ conversation, isAnswering }: {
   const title = conversation.title || text.history.untitled;
   const isShown = id === current.value.id;
   return (
-    <li class={isShown && place.value.view === "chat" ? "chosen" : ""}>
+    <li class={isShown && route.value.view === "chat" ? "chosen" : ""}>
       <button
         type="button"
         class="conversation"

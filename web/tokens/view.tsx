@@ -174,8 +174,8 @@ function useAnswer() {
     /** Goes on with another token in the place of one. */
     goOn: (index: number, { token, logprob, bytes }: TokenProbability) =>
       guarded(async (signal) => {
-        const place = tokens[index]!;
-        const other = { ...place, token, logprob, bytes };
+        const shown = tokens[index]!;
+        const other = { ...shown, token, logprob, bytes };
         await write([...tokens.slice(0, index), other], { options: OPTIONS }, signal);
       }),
     /** Shows an answer of a conversation: its text is written again, so that its probabilities are known. */

@@ -22,7 +22,7 @@ export const Kind = {
   Not: 7,
   /** Matches nothing, if the rest of the text is in a language. */
   Ahead: 8,
-  /** Matches nothing, if the text from now on up to the place of the assertion is in a language. */
+  /** Matches nothing, if the text from now on up to the position of the assertion is in a language. */
   Behind: 9,
 } as const;
 

@@ -8,7 +8,7 @@ import { type Expression, Flag } from "./expression_store.ts";
 import { type Expressions, SHARED_BEGINNING } from "./expressions.ts";
 import type { PatternNode } from "./pattern_node.ts";
 
-/** Whether a place is the start of the text; undefined if that is not known. */
+/** Whether a position is the start of the text; undefined if that is not known. */
 type AtStart = boolean | undefined;
 
 /** The texts that contain a match of `pattern`, which may be anywhere unless it has anchors. */
@@ -41,15 +41,15 @@ class Translator {
     if (!node.asserts) return e.concat(this.#segment(node), next);
     switch (node.kind) {
       case "sequence": {
-        const places: AtStart[] = [];
-        let place = atStart;
+        const starts: AtStart[] = [];
+        let start = atStart;
         for (const item of node.items) {
-          places.push(place);
-          if (item.min > 0) place = false;
-          else if (item.max > 0 && place) place = undefined;
+          starts.push(start);
+          if (item.min > 0) start = false;
+          else if (item.max > 0 && start) start = undefined;
         }
         return node.items.reduceRight(
-          (rest, item, i) => this.#translate(item, rest, places[i]),
+          (rest, item, i) => this.#translate(item, rest, starts[i]),
           next,
         );
       }
@@ -138,7 +138,7 @@ class Translator {
     return this.#expressions.epsilon;
   }
 
-  /** The languages of the text before and after a word boundary, or a place that is not one. */
+  /** The languages of the text before and after a word boundary, or a position that is not one. */
   #boundary(
     { not, word }: PatternNode & { kind: "boundary" },
   ): [prefix: Expression, rest: Expression][] {

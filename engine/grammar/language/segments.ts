@@ -74,21 +74,21 @@ export class SegmentCache {
    */
   assemble(
     pieces: readonly Piece[],
-    join: (places: readonly number[]) => Expression,
+    join: (positions: readonly number[]) => Expression,
   ): Transitions {
     if (this.#kept > MAX_KEPT) this.#clear();
     // Many pieces share few sets.
-    const places = new Map<number, number[]>();
-    pieces.forEach(({ set }, place) => {
+    const positions = new Map<number, number[]>();
+    pieces.forEach(({ set }, position) => {
       const id = this.#idOf(set);
-      const same = places.get(id);
-      if (same) same.push(place);
-      else places.set(id, [place]);
+      const same = positions.get(id);
+      if (same) same.push(position);
+      else positions.set(id, [position]);
     });
-    const ids = [...places.keys()].sort((a, b) => a - b);
+    const ids = [...positions.keys()].sort((a, b) => a - b);
     const { starts, kinds, members } = this.#segmentsOf(ids);
     const byKind = members.map((indices) => {
-      const all = indices.flatMap((index) => places.get(ids[index]!)!);
+      const all = indices.flatMap((index) => positions.get(ids[index]!)!);
       return join(indices.length > 1 ? all.sort((a, b) => a - b) : all);
     });
     const transitions: { starts: number[]; targets: Expression[] } = { starts: [], targets: [] };
@@ -174,7 +174,7 @@ function cut(sets: readonly CharacterSet[]): Segments {
   const members: (readonly number[])[] = [[]];
   // A kind and one more set make a new kind, because sets are added one by one.
   const kindsWith = new Map<number, number>();
-  sets.forEach((set, place) => {
+  sets.forEach((set, position) => {
     kindsWith.clear();
     for (let at = 0; at < set.length; at += 2) {
       const end = set[at + 1]!;
@@ -182,7 +182,7 @@ function cut(sets: readonly CharacterSet[]): Segments {
         const kind = kinds[segment]!;
         let wider = kindsWith.get(kind);
         if (wider === undefined) {
-          wider = members.push([...members[kind]!, place]) - 1;
+          wider = members.push([...members[kind]!, position]) - 1;
           kindsWith.set(kind, wider);
         }
         kinds[segment] = wider;

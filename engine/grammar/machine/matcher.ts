@@ -98,8 +98,8 @@ interface FoundMask {
   readonly isPartial: boolean;
 }
 
-/** A place in a document. */
-interface Place {
+/** A position in a document. */
+interface Position {
   readonly state: State;
   /** Number of bytes before it. */
   readonly length: number;
@@ -112,7 +112,7 @@ export class Matcher {
   #masks: TokenMasks;
   #completion: Completion;
   #ends: SpelledEnds;
-  #place: Place;
+  #position: Position;
   /** The empty mask, for questions that the budget was not enough for. */
   readonly #nothing: FoundMask;
   #document = new Uint8Array(256);
@@ -125,7 +125,7 @@ export class Matcher {
     this.#masks = context.masks;
     this.#completion = context.completion;
     this.#ends = context.ends;
-    this.#place = { state: this.#machine.start, length: 0 };
+    this.#position = { state: this.#machine.start, length: 0 };
     this.#nothing = { bits: new Uint32Array(Math.ceil(context.table.size / 32)), isPartial: true };
   }
 
@@ -140,20 +140,20 @@ export class Matcher {
     fork.#masks = this.#masks;
     fork.#completion = this.#completion;
     fork.#ends = this.#ends;
-    fork.#place = this.#place;
-    fork.#document = this.#document.slice(0, Math.max(256, this.#place.length));
+    fork.#position = this.#position;
+    fork.#document = this.#document.slice(0, Math.max(256, this.#position.length));
     fork.#isEnded = this.#isEnded;
     return fork;
   }
 
   /** Whether the document may end here. */
   get isComplete(): boolean {
-    return this.#machine.isComplete(this.#place.state);
+    return this.#machine.isComplete(this.#position.state);
   }
 
   /** The bytes so far. Valid until the next call. */
   get written(): Uint8Array {
-    return this.#textBefore(this.#place);
+    return this.#textBefore(this.#position);
   }
 
   /** Whether an end token was accepted: no token may follow. */
@@ -186,10 +186,10 @@ export class Matcher {
 
   /** The tokens that may come, as far as they are found within the budget. */
   #look(): FoundMask {
-    const { bits, late, isPartial } = this.#masks.of(this.#place.state);
-    if (late.length === 0) return { bits, isPartial };
+    const { bits, deferred, isPartial } = this.#masks.of(this.#position.state);
+    if (deferred.length === 0) return { bits, isPartial };
     const all = bits.slice();
-    const isCut = this.#addLate(all, [...late]);
+    const isCut = this.#addDeferred(all, [...deferred]);
     return { bits: all, isPartial: isPartial || isCut };
   }
 
@@ -199,14 +199,14 @@ export class Matcher {
    */
   #within(remaining: number): Uint32Array<ArrayBuffer> | undefined {
     const { table, rules: { work } } = this.#context;
-    const runTo = (node: number) => node === 0 ? this.#place : this.#run(table.pathTo(node));
+    const runTo = (node: number) => node === 0 ? this.#position : this.#run(table.pathTo(node));
     const goal = {
       limit: remaining - 1,
       ends: this.#ends,
       reach: (node: number) => runTo(node).state,
       before: (node: number) => this.#textBefore(runTo(node)),
     };
-    const bits = work.limited(LEAD_WORK, () => this.#masks.within(this.#place.state, goal));
+    const bits = work.limited(LEAD_WORK, () => this.#masks.within(this.#position.state, goal));
     return bits.some((word) => word !== 0) ? bits : undefined;
   }
 
@@ -215,34 +215,34 @@ export class Matcher {
    * Infinity if it is not found in time, or no tokens of the vocabulary spell the end.
    */
   missing(): number {
-    const place = this.#place;
-    const find = () => this.#ends.of(place.state, () => this.#textBefore(place));
+    const position = this.#position;
+    const find = () => this.#ends.of(position.state, () => this.#textBefore(position));
     const end = this.#limited(find, undefined, MISSING_WORK);
     return end?.isSpelled ? end.tokens : Infinity;
   }
 
   /** Whether the document can become complete within a number of tokens. */
   mayEndWithin(tokens: number): boolean {
-    return this.#mayEndWithin(tokens, this.#place);
+    return this.#mayEndWithin(tokens, this.#position);
   }
 
   /** Whether the document can become complete within a number of tokens after some that may come. */
   mayEndAfter(tokens: readonly number[], left: number): boolean {
     const { table } = this.#context;
-    let place = this.#place;
+    let position = this.#position;
     for (const token of tokens) {
       if (table.endTokens.has(token)) return true;
-      place = this.#run(table.bytesOf(token), place);
+      position = this.#run(table.bytesOf(token), position);
     }
-    return place.state !== DEAD && this.#mayEndWithin(left, this.#settled(place));
+    return position.state !== DEAD && this.#mayEndWithin(left, this.#settled(position));
   }
 
-  #mayEndWithin(tokens: number, place: Place): boolean {
-    const before = () => this.#textBefore(place);
-    return this.#limited(() => this.#ends.fits(place.state, tokens, before), false);
+  #mayEndWithin(tokens: number, position: Position): boolean {
+    const before = () => this.#textBefore(position);
+    return this.#limited(() => this.#ends.fits(position.state, tokens, before), false);
   }
 
-  #textBefore({ length }: Place): Uint8Array {
+  #textBefore({ length }: Position): Uint8Array {
     return this.#document.subarray(0, length);
   }
 
@@ -256,12 +256,12 @@ export class Matcher {
   accept(token: number): boolean {
     if (!this.#isAhead) return this.#accept(token);
     const { rules: { work }, maskWork } = this.#context;
-    const before = this.#place;
+    const before = this.#position;
     const isTaken = work.limited(
       maskWork,
       () => unlessOutOfWork(() => this.#accept(token), undefined),
     );
-    if (isTaken === undefined) this.#place = before;
+    if (isTaken === undefined) this.#position = before;
     return isTaken ?? false;
   }
 
@@ -283,9 +283,9 @@ export class Matcher {
 
   /** Accepts bytes as if tokens had brought them. */
   acceptBytes(bytes: Uint8Array): boolean {
-    const place = this.#run(bytes);
-    if (place.state === DEAD) return false;
-    this.#place = this.#settled(place);
+    const position = this.#run(bytes);
+    if (position.state === DEAD) return false;
+    this.#position = this.#settled(position);
     if (this.#machine.size > MAX_STATES || this.#machine.rules.isFull) this.#renew();
     return true;
   }
@@ -302,12 +302,12 @@ export class Matcher {
   }
 
   #force(bytes: number[]): void {
-    for (let place = this.#place; bytes.length < MAX_FORCED;) {
-      if (this.#machine.isComplete(place.state)) break;
-      const possible = this.#nextBytes(place);
+    for (let position = this.#position; bytes.length < MAX_FORCED;) {
+      if (this.#machine.isComplete(position.state)) break;
+      const possible = this.#nextBytes(position);
       if (possible.length !== 1 || possible[0] === CONTROL) break;
       bytes.push(possible[0]!);
-      place = this.#advance(place, possible[0]!);
+      position = this.#advance(position, possible[0]!);
     }
   }
 
@@ -321,18 +321,18 @@ export class Matcher {
   }
 
   #complete(): Uint8Array | undefined {
-    let place = this.#place;
-    let cost = this.#completion.cost(place.state);
+    let position = this.#position;
+    let cost = this.#completion.cost(position.state);
     const limit = 2 * cost + 4096;
     if (cost > MAX_COMPLETION) return undefined;
     const bytes: number[] = [];
-    while (!this.#machine.isComplete(place.state)) {
+    while (!this.#machine.isComplete(position.state)) {
       if (bytes.length > limit) return undefined;
-      const byte = this.#nearing(place, cost);
+      const byte = this.#nearing(position, cost);
       if (byte === undefined) return undefined;
       bytes.push(byte);
-      place = this.#advance(place, byte);
-      cost = this.#completion.cost(place.state);
+      position = this.#advance(position, byte);
+      cost = this.#completion.cost(position.state);
     }
     return Uint8Array.from(bytes);
   }
@@ -341,11 +341,11 @@ export class Matcher {
    * A byte that brings the end nearer, or else the one that moves it away least, since items may
    * repeat.
    */
-  #nearing(place: Place, cost: number): number | undefined {
+  #nearing(position: Position, cost: number): number | undefined {
     let least = Infinity;
     let best: number | undefined;
     for (const byte of ENDING_FIRST) {
-      const { state } = this.#advance(place, byte);
+      const { state } = this.#advance(position, byte);
       const after = state === DEAD ? Infinity : this.#completion.cost(state);
       if (after < cost) return byte;
       if (after < least) [least, best] = [after, byte];
@@ -353,25 +353,25 @@ export class Matcher {
     return best;
   }
 
-  /** At most two of the bytes that may come at a place. */
-  #nextBytes(place: Place): number[] {
+  /** At most two of the bytes that may come at a position. */
+  #nextBytes(position: Position): number[] {
     const possible: number[] = [];
     for (let byte = 0; byte < 256 && possible.length < 2; byte++) {
-      if (this.#advance(place, byte).state !== DEAD) possible.push(byte);
+      if (this.#advance(position, byte).state !== DEAD) possible.push(byte);
     }
     return possible;
   }
 
-  /** The place after some bytes; its state is DEAD if they are not allowed. */
-  #run(bytes: Uint8Array, from = this.#place): Place {
-    let place = from;
-    for (let index = 0; index < bytes.length && place.state !== DEAD; index++) {
-      place = this.#advance(place, bytes[index]!);
+  /** The position after some bytes; its state is DEAD if they are not allowed. */
+  #run(bytes: Uint8Array, from = this.#position): Position {
+    let position = from;
+    for (let index = 0; index < bytes.length && position.state !== DEAD; index++) {
+      position = this.#advance(position, bytes[index]!);
     }
-    return place;
+    return position;
   }
 
-  #advance({ state, length }: Place, byte: number): Place {
+  #advance({ state, length }: Position, byte: number): Position {
     const machine = this.#machine;
     let next = machine.step(state, byte);
     if (next === UNRESOLVED) {
@@ -387,35 +387,35 @@ export class Matcher {
     return { state: next, length: length + 1 };
   }
 
-  #settled(place: Place): Place {
-    const settled = this.#machine.settle(place.state, this.#textBefore(place), false);
-    return { state: this.#machine.thinned(settled), length: place.length };
+  #settled(position: Position): Position {
+    const settled = this.#machine.settle(position.state, this.#textBefore(position), false);
+    return { state: this.#machine.thinned(settled), length: position.length };
   }
 
   #renew(): void {
-    const { state, length } = this.#place;
+    const { state, length } = this.#position;
     this.#context.renew(this.#machine);
     const old = this.#machine;
     this.#machine = this.#context.machine;
     this.#masks = this.#context.masks;
     this.#completion = this.#context.completion;
     this.#ends = this.#context.ends;
-    this.#place = { state: this.#machine.adopt(old, state), length };
+    this.#position = { state: this.#machine.adopt(old, state), length };
   }
 
   /**
    * Decides the tokens that depend on the text of a key or item. Returns whether the budget was
    * spent before that.
    */
-  #addLate(bits: Uint32Array<ArrayBuffer>, late: number[]): boolean {
+  #addDeferred(bits: Uint32Array<ArrayBuffer>, deferred: number[]): boolean {
     const { table } = this.#context;
     let isCut = false;
-    for (let node = late.pop(); node !== undefined; node = late.pop()) {
+    for (let node = deferred.pop(); node !== undefined; node = deferred.pop()) {
       try {
         const { state } = this.#run(table.pathTo(node));
         if (state === DEAD) continue;
         this.#masks.addAt(bits, node);
-        this.#masks.addBelow(bits, node, state, late);
+        this.#masks.addBelow(bits, node, state, deferred);
       } catch (error) {
         expectOutOfWork(error);
         isCut = true;

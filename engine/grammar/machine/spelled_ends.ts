@@ -139,7 +139,7 @@ export class SpelledEnds {
   #spell(start: State, before: Before, kind: Map<State, SpelledEnd>): SpelledEnd {
     const path: { readonly state: State; readonly byte: number }[] = [];
     const seen = new Set<State>();
-    /** The last place whose end depends on the document, and so on those before it. */
+    /** The last state whose end depends on the document, and so on those before it. */
     let open = -1;
     let state = start;
     let end = this.#known(state, kind);

@@ -87,7 +87,7 @@ export function numberAutomaton(
  */
 export function checkSpelling(set: NumberSet): void {
   const isUsual =
-    set.cuts.every((place) => place.magnitude <= USUAL_DIGITS && place.exponent >= -USUAL_DIGITS) &&
+    set.cuts.every((cut) => cut.magnitude <= USUAL_DIGITS && cut.exponent >= -USUAL_DIGITS) &&
     set.between.every((piece) => piece.period <= USUAL_PERIOD && piece.scale <= USUAL_DIGITS);
   if (!isUsual) numberAutomaton(set, { plain: true, asListed: true });
 }

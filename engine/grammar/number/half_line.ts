@@ -21,7 +21,7 @@ const MAX_MODULUS = 10n ** 1000n;
 const PART_STEPS = 4;
 
 /** How the digits so far compare with those of the cuts: the cuts from `low` on begin with them. */
-export interface Place {
+export interface DigitPosition {
   readonly low: number;
   readonly high: number;
   /** The number of digits that were compared. */
@@ -53,12 +53,10 @@ export class HalfLine {
   /** @throws NumberError if the members need more than 309 digits, or too large residues */
   constructor(readonly set: NumberSet, readonly name: string, work = new Work()) {
     this.#work = work;
-    const cuts = set.cuts.filter((place) => place.sign > 0);
+    const cuts = set.cuts.filter((cut) => cut.sign > 0);
     this.hasCuts = cuts.length > 0;
-    this.farthest = cuts.some((place) => place.magnitude >= MAX_DIGITS)
-      ? MAX_DIGITS
-      : MAX_DIGITS - 1;
-    this.#digits = [...new Set(cuts.map((place) => place.digits))].sort();
+    this.farthest = cuts.some((cut) => cut.magnitude >= MAX_DIGITS) ? MAX_DIGITS : MAX_DIGITS - 1;
+    this.#digits = [...new Set(cuts.map((cut) => cut.digits))].sort();
     const pieces = [...new Set(set.between)].filter((piece) => !piece.isUniform);
     this.scale = pieces.length === 0
       ? undefined
@@ -76,13 +74,13 @@ export class HalfLine {
     if (digits > MAX_DIGITS) {
       throw new NumberError(`Spell a set of numbers: some have ${digits} digits`);
     }
-    for (const place of this.#listed()) {
-      const exponent = place.magnitude - 1;
-      const fraction = place.digits.length - 1;
+    for (const cut of this.#listed()) {
+      const exponent = cut.magnitude - 1;
+      const fraction = cut.digits.length - 1;
       if (exponent >= -6 && exponent < INTEGER_DIGITS || fraction > this.fractionDigits) continue;
       if (!this.mayScale(exponent, fraction)) continue;
-      const alike = this.#scientific.get(place.digits) ?? [];
-      this.#scientific.set(place.digits, [...alike, place]);
+      const alike = this.#scientific.get(cut.digits) ?? [];
+      this.#scientific.set(cut.digits, [...alike, cut]);
     }
   }
 
@@ -105,13 +103,13 @@ export class HalfLine {
     return [positive, left.equals(right) ? positive : new HalfLine(left, "-", work)];
   }
 
-  /** The place before the first digit. Leading zeros do not count. */
-  get origin(): Place {
+  /** The position before the first digit. Leading zeros do not count. */
+  get origin(): DigitPosition {
     return { low: 0, high: this.#digits.length, depth: 0 };
   }
 
-  /** The place after one more digit. */
-  advance({ low, high, depth }: Place, digit: number): Place {
+  /** The position after one more digit. */
+  advance({ low, high, depth }: DigitPosition, digit: number): DigitPosition {
     const first = (digit: number, begin: number): number => {
       for (let end = high; begin < end;) {
         const middle = (begin + end) >> 1;
@@ -122,7 +120,7 @@ export class HalfLine {
     };
     low = first(digit, low);
     const end = first(digit + 1, low);
-    // The place does not change by zeros after the last digit of a cut, nor if no cut begins so.
+    // The position does not change by zeros after the last digit of a cut, nor if no cut begins so.
     if (low === end) depth = 0;
     else if (end > low + 1 || depth < this.#digits[low]!.length) depth++;
     return { low, high: end, depth };
@@ -131,7 +129,7 @@ export class HalfLine {
   /**
    * The listed members that may begin with these digits, if JavaScript writes them with exponents.
    */
-  scientific({ low, high }: Place): Decimal[] {
+  scientific({ low, high }: DigitPosition): Decimal[] {
     if (this.#scientific.size === 0) return [];
     this.#work.charge(PART_STEPS * (high - low));
     return this.#digits.slice(low, high).flatMap((digits) => this.#scientific.get(digits) ?? []);
@@ -172,8 +170,8 @@ export class HalfLine {
   /** Members without neighbouring members. */
   #listed(): Decimal[] {
     const { cuts, at, between } = this.set;
-    return cuts.filter((place, index) =>
-      place.sign > 0 && at[index] &&
+    return cuts.filter((cut, index) =>
+      cut.sign > 0 && at[index] &&
       between[index] === Multiples.none && between[index + 1] === Multiples.none
     );
   }
@@ -185,9 +183,9 @@ export class HalfLine {
   #digitsNeeded(): [before: number, after: number] {
     let before = INTEGER_DIGITS;
     let after = FRACTION_DIGITS;
-    for (const place of this.#listed()) {
-      before = Math.max(before, place.magnitude);
-      after = Math.max(after, -place.exponent);
+    for (const cut of this.#listed()) {
+      before = Math.max(before, cut.magnitude);
+      after = Math.max(after, -cut.exponent);
     }
     for (const [index, piece] of this.set.between.entries()) {
       if (piece === Multiples.none) continue;

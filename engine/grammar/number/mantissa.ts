@@ -5,7 +5,7 @@
 
 import { Decimal } from "../json/mod.ts";
 import { Exponent, type Reading } from "./exponent.ts";
-import type { HalfLine, Place } from "./half_line.ts";
+import type { DigitPosition, HalfLine } from "./half_line.ts";
 
 /** Doubles of magnitudes up to this are neither 0 nor infinite. */
 const MAX_MAGNITUDE = 308;
@@ -22,7 +22,7 @@ interface Parts {
   readonly last: number;
   /** Digits before the point from the first one other than 0, minus zeros after it; 0 for 0. */
   readonly magnitude: number;
-  readonly place: Place;
+  readonly position: DigitPosition;
   /** The residue of the integer of the digits up to the last one. */
   readonly residue: bigint;
 }
@@ -48,13 +48,13 @@ export class Mantissa implements Reading {
       fraction: undefined,
       last: 0,
       magnitude: digit === 0 ? 0 : 1,
-      place: digit === 0 ? half.origin : half.advance(half.origin, digit),
+      position: digit === 0 ? half.origin : half.advance(half.origin, digit),
       residue: BigInt(digit) % half.modulus,
     });
   }
 
   get key(): string {
-    const { digits, whole, fraction, last, magnitude, place, residue } = this.#parts;
+    const { digits, whole, fraction, last, magnitude, position, residue } = this.#parts;
     // Without bounds the size only determines how large an exponent may be.
     const size = this.#half.hasCuts ? magnitude : Math.max(0, Math.min(2, magnitude));
     const remembered = [
@@ -63,9 +63,9 @@ export class Mantissa implements Reading {
       fraction === undefined ? whole : `.${fraction}`,
       this.#half.scale === undefined ? "" : `${last}:${residue}`,
       this.#mustGoOn,
-      place.low,
-      place.high,
-      place.depth,
+      position.low,
+      position.high,
+      position.depth,
     ];
     return remembered.join(" ");
   }
@@ -117,25 +117,25 @@ export class Mantissa implements Reading {
   }
 
   #integerDigit(digit: number): Mantissa {
-    const { digits, whole, magnitude, place, residue } = this.#parts;
+    const { digits, whole, magnitude, position, residue } = this.#parts;
     return this.#with({
       digits: digits * 10n + BigInt(digit),
       whole: whole + 1,
       magnitude: magnitude + 1,
-      place: this.#half.advance(place, digit),
+      position: this.#half.advance(position, digit),
       residue: (residue * 10n + BigInt(digit)) % this.#half.modulus,
     });
   }
 
   #fractionDigit(digit: number): Mantissa {
-    const { digits, last, magnitude, place } = this.#parts;
+    const { digits, last, magnitude, position } = this.#parts;
     const fraction = this.#parts.fraction! + 1;
     const leads = digits === 0n && digit === 0;
     return this.#with({
       digits: digits * 10n + BigInt(digit),
       fraction,
       magnitude: leads ? -fraction : magnitude,
-      place: leads ? place : this.#half.advance(place, digit),
+      position: leads ? position : this.#half.advance(position, digit),
       ...(digit === 0 ? {} : { last: fraction, residue: this.#appended(digit, fraction - last) }),
     });
   }
@@ -217,9 +217,9 @@ export class Mantissa implements Reading {
 
   /** Bytes to the nearest listed member that is written with an exponent; Infinity without one. */
   #shortestListed(): number {
-    const { fraction, magnitude, place } = this.#parts;
+    const { fraction, magnitude, position } = this.#parts;
     if (this.#plain || magnitude !== 1) return Infinity;
-    const lengths = this.#half.scientific(place).map((member) => {
+    const lengths = this.#half.scientific(position).map((member) => {
       const after = Math.max(member.digits.length - 1, fraction === undefined ? 0 : 1);
       const point = fraction === undefined && after > 0 ? 1 : 0;
       const exponent = `e${member.magnitude - 1}`;

@@ -26,7 +26,7 @@ export class NumberSet {
   /** Whether both have the same form. Sets of different forms may still have the same members. */
   equals(other: NumberSet): boolean {
     return this.cuts.length === other.cuts.length &&
-      this.cuts.every((place, index) => place.equals(other.cuts[index]!)) &&
+      this.cuts.every((cut, index) => cut.equals(other.cuts[index]!)) &&
       this.at.every((inside, index) => inside === other.at[index]) &&
       this.between.every((piece, index) => piece.equals(other.between[index]!));
   }
@@ -120,9 +120,9 @@ export function intersect(a: NumberSet, b: NumberSet): NumberSet {
     const right = b.cuts[j];
     const order = left === undefined ? 1 : right === undefined ? -1 : left.compare(right);
     const next = order < 0
-      ? placed(left, b.between[j]!)
+      ? writtenAmong(left, b.between[j]!)
       : order > 0
-      ? placed(right, a.between[i]!)
+      ? writtenAmong(right, a.between[i]!)
       : left?.written === undefined
       ? right
       : left;
@@ -137,9 +137,12 @@ export function intersect(a: NumberSet, b: NumberSet): NumberSet {
   }
 }
 
-/** A place among other numbers: among integers alone, it is written as integers are. */
-function placed(place: Decimal | undefined, { isUniform, scale }: Multiples): Decimal | undefined {
-  return isUniform || scale > 0 ? place : place?.writtenOut;
+/** A cut as it is written among other numbers: among integers alone, as integers are. */
+function writtenAmong(
+  cut: Decimal | undefined,
+  { isUniform, scale }: Multiples,
+): Decimal | undefined {
+  return isUniform || scale > 0 ? cut : cut?.writtenOut;
 }
 
 /** The numbers that are in either set. @throws NumberError if that takes over 10^5 residues */
@@ -202,19 +205,19 @@ export function finiteNumbers(set: NumberSet, limit: number): Decimal[] | undefi
   return members;
 }
 
-/** The numbers greater than a place, with or without the place itself. */
-function above(place: Decimal, at: boolean): NumberSet {
+/** The numbers greater than a cut, with or without the cut itself. */
+function above(cut: Decimal, at: boolean): NumberSet {
   const { all: every, none } = Multiples;
-  if (place.magnitude > MAX_DIGITS) return place.sign > 0 ? empty : all;
-  if (place.exponent >= -MAX_DIGITS) return new NumberSet([place], [at], [none, every]);
+  if (cut.magnitude > MAX_DIGITS) return cut.sign > 0 ? empty : all;
+  if (cut.exponent >= -MAX_DIGITS) return new NumberSet([cut], [at], [none, every]);
   // The next number with so many digits is the least.
-  const next = Decimal.scaled(place.floorAt(-MAX_DIGITS) + 1n, -MAX_DIGITS);
+  const next = Decimal.scaled(cut.floorAt(-MAX_DIGITS) + 1n, -MAX_DIGITS);
   return new NumberSet([next], [true], [none, every]);
 }
 
 /** The set of the negated numbers. Divisibility does not depend on the sign. */
 export function mirrored(set: NumberSet): NumberSet {
-  const cuts = set.cuts.map((place) => place.negate()).reverse();
+  const cuts = set.cuts.map((cut) => cut.negate()).reverse();
   return new NumberSet(cuts, set.at.toReversed(), set.between.toReversed());
 }
 
@@ -243,10 +246,10 @@ function simplified(
   const between = pieces.map((piece, index) =>
     isEmptyBetween(piece, cuts[index - 1], cuts[index]) ? Multiples.none : piece
   );
-  const kept = cuts.map((place, index) => {
+  const kept = cuts.map((cut, index) => {
     pollCancellation();
     const below = between[index]!;
-    return !below.equals(between[index + 1]!) || at[index] !== below.has(place);
+    return !below.equals(between[index + 1]!) || at[index] !== below.has(cut);
   });
   return new NumberSet(
     cuts.filter((_, index) => kept[index]),

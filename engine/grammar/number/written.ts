@@ -18,8 +18,8 @@ import {
 /** The texts of those members without neighbouring members that have a text of their own. */
 export function writtenMembers(set: NumberSet): Decimal[] {
   const { cuts, at, between } = set;
-  return cuts.filter((place, index) =>
-    at[index] && place.written !== undefined &&
+  return cuts.filter((cut, index) =>
+    at[index] && cut.written !== undefined &&
     between[index] === Multiples.none && between[index + 1] === Multiples.none
   );
 }
@@ -99,7 +99,7 @@ const GREATEST = Decimal.from(Number.MAX_VALUE);
 /** The members of a set that doubles distinguish from numbers that are no members. */
 export function readable(set: NumberSet): NumberSet {
   // The automaton writes no numbers of that size, unless there is a bound.
-  if (set.cuts.some((place) => place.magnitude > FAR_DIGITS)) {
+  if (set.cuts.some((cut) => cut.magnitude > FAR_DIGITS)) {
     const finite = intersect(set, interval({ min: GREATEST.negate(), max: GREATEST }));
     if (!isEmptyNumbers(finite)) set = finite;
   }
@@ -133,8 +133,8 @@ function exactRange(set: NumberSet): NumberSet {
  */
 function awayFromCuts(set: NumberSet): NumberSet {
   const edges: Decimal[] = [];
-  for (const [index, place] of set.cuts.entries()) {
-    const read = place.toNumber();
+  for (const [index, cut] of set.cuts.entries()) {
+    const read = cut.toNumber();
     // The automaton writes no number that is read as 0 or as infinite.
     if (set.at[index] || read === 0 || Math.abs(read) > 1e308) continue;
     if (!set.between[index]!.finer && !set.between[index + 1]!.finer) continue;

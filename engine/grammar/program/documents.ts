@@ -1,7 +1,7 @@
 // The documents in a grammar: the types of several schemas, over the same languages.
 
 import type { LanguageId, Languages } from "../language/mod.ts";
-import type { JsonGrammar, JsonType, SchemaPlace, StringGrammar } from "../grammar.ts";
+import type { JsonGrammar, JsonType, SchemaPointer, StringGrammar } from "../grammar.ts";
 import {
   type SchemaOptions,
   SchemaSource,
@@ -48,8 +48,8 @@ export class Documents {
    *
    * @throws {SchemaError} if the schema cannot be enforced
    */
-  add({ types, ...place }: JsonGrammar): TypeId | undefined {
-    const root = this.#rootOf(place);
+  add({ types, ...pointer }: JsonGrammar): TypeId | undefined {
+    const root = this.#rootOf(pointer);
     if (types === undefined) return root;
     const whole = this.#types[root]!;
     const members = types.map((type) => MEMBERS[type]).filter((name) => whole[name] !== undefined);
@@ -64,15 +64,15 @@ export class Documents {
    *
    * @throws {SchemaError} if the schema cannot be enforced
    */
-  strings(place: StringGrammar): LanguageId {
-    const { strings } = this.#types[this.#rootOf(place)]!;
+  strings(pointer: StringGrammar): LanguageId {
+    const { strings } = this.#types[this.#rootOf(pointer)]!;
     if (!strings) return this.#languages.none();
     const { language, min, max } = strings;
     if (min === 0 && max === Infinity) return language;
     return this.#languages.intersect(language, this.#languages.ofLength(min, max));
   }
 
-  #rootOf({ schema, at = "", isQuiet = false }: SchemaPlace): TypeId {
+  #rootOf({ schema, at = "", isQuiet = false }: SchemaPointer): TypeId {
     let roots = this.#roots.get(schema);
     if (!roots) this.#roots.set(schema, roots = new Map());
     let root = roots.get(at);

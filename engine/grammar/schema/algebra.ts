@@ -189,7 +189,7 @@ function uniteObjects(types: TypeAlgebra, shapes: readonly ObjectShape[]): Objec
 /** The union of two object types as one; undefined if that is not exact. */
 function merge(types: TypeAlgebra, a: ObjectShape, b: ObjectShape): ObjectShape | undefined {
   const same = a.min === b.min && a.max === b.max && sameCells(a.others, b.others) &&
-    sameCells(a.witnesses, b.witnesses);
+    sameCells(a.wantedKeys, b.wantedKeys);
   if (!same) return undefined;
   const properties = new Map<string, PropertyShape>();
   const different: string[] = [];
@@ -238,7 +238,7 @@ function sameClauses(a: readonly Clause[], b: readonly Clause[]): boolean {
 }
 
 function objectKey(shape: ObjectShape): string {
-  const { properties, others, min, max, clauses, witnesses, isClosed = false } = shape;
+  const { properties, others, min, max, clauses, wantedKeys, isClosed = false } = shape;
   return JSON.stringify([
     isClosed,
     [...properties].map(([key, { type, required, isDeclared }]) =>
@@ -248,7 +248,7 @@ function objectKey(shape: ObjectShape): string {
     min,
     max === Infinity ? -1 : max,
     clauses.map(clauseKey),
-    witnesses.map(({ keys, type }) => [keys, type]),
+    wantedKeys.map(({ keys, type }) => [keys, type]),
   ]);
 }
 

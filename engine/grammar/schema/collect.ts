@@ -1,6 +1,6 @@
 // Makes the types that the machine runs from the graph of types: all that the root can reach. Items
 // of arrays with `contains` are split by the types for which they count. Objects that must have
-// some key of a language (witnesses) become objects with required keys, or with a least number of
+// some key of a language (wanted keys) become objects with required keys, or with a least number of
 // keys.
 
 import type { TypeId } from "../types.ts";
@@ -31,7 +31,7 @@ export interface SplitArray extends ArrayShape {
   readonly splits: ReadonlyMap<TypeId, readonly ItemSplit[]>;
 }
 
-/** A shape without witnesses, whose arrays are split. */
+/** A shape without wanted keys, whose arrays are split. */
 export interface ClosedShape extends Shape {
   readonly arrays: readonly SplitArray[];
 }
@@ -114,7 +114,7 @@ const MAX_KEYS = 32;
 const MAX_OPTIONAL = 6;
 
 /**
- * Objects without witnesses, as alternatives. If an object has no exact form, it is left out, so
+ * Objects without wanted keys, as alternatives. If an object has no exact form, it is left out, so
  * that what is enforced is stricter than the schema, never looser. `failure` says why.
  */
 function objectsWithWitnesses(
@@ -136,9 +136,9 @@ function objectsWithWitnesses(
 
 function replaceAll(graph: TypeGraph, shape: ObjectShape): ObjectShape[] {
   let open = [shape];
-  while (open.some(({ witnesses }) => witnesses.length > 0)) {
+  while (open.some(({ wantedKeys }) => wantedKeys.length > 0)) {
     open = open.flatMap((object) =>
-      object.witnesses.length === 0 ? [object] : replaceFirst(graph, object)
+      object.wantedKeys.length === 0 ? [object] : replaceFirst(graph, object)
     );
     if (open.length > MAX_KEYS * MAX_KEYS) throw new AlgebraError("it has too many alternatives");
   }
@@ -146,38 +146,38 @@ function replaceAll(graph: TypeGraph, shape: ObjectShape): ObjectShape[] {
 }
 
 function replaceFirst(graph: TypeGraph, object: ObjectShape): ObjectShape[] {
-  const [witness, ...witnesses] = object.witnesses as [Cell, ...Cell[]];
-  const shape = { ...object, witnesses };
+  const [wanted, ...wantedKeys] = object.wantedKeys as [Cell, ...Cell[]];
+  const shape = { ...object, wantedKeys };
   const found: (ObjectShape | undefined)[] = [];
   const demand = (key: string) => {
-    const properties = new Map([[key, { type: witness.type, required: true }]]);
+    const properties = new Map([[key, { type: wanted.type, required: true }]]);
     found.push(intersectObjects(graph, shape, { ...anyObject(graph.languages), properties }));
   };
   for (const [key, { type }] of shape.properties) {
-    if (type !== NONE && graph.languages.contains(witness.keys, key)) demand(key);
+    if (type !== NONE && graph.languages.contains(wanted.keys, key)) demand(key);
   }
   for (const cell of shape.others) {
-    const keys = undeclared(graph, graph.languages.intersect(cell.keys, witness.keys), shape);
-    if (graph.isKnownEmpty(graph.all([cell.type, witness.type]))) continue;
+    const keys = undeclared(graph, graph.languages.intersect(cell.keys, wanted.keys), shape);
+    if (graph.isKnownEmpty(graph.all([cell.type, wanted.type]))) continue;
     const members = graph.languages.finite(keys, MAX_KEYS);
     if (members !== undefined) members.forEach(demand);
-    else found.push(...countOthers(graph, shape, witness, cell));
+    else found.push(...countOthers(graph, shape, wanted, cell));
   }
   return found.filter((alternative) => alternative !== undefined);
 }
 
-/** Objects with a key of `witness` in a cell, by the number of their keys. */
+/** Objects with a key of `wanted` in a cell, by the number of their keys. */
 function countOthers(
   graph: TypeGraph,
   shape: ObjectShape,
-  witness: Cell,
+  wanted: Cell,
   cell: Cell,
 ): (ObjectShape | undefined)[] {
   const { languages } = graph;
-  const outside = languages.intersect(cell.keys, languages.complement(witness.keys));
+  const outside = languages.intersect(cell.keys, languages.complement(wanted.keys));
   // The other keys of the cell must be few, so that all keys that are not counted can be declared.
   const apart = languages.finite(undeclared(graph, outside, shape), MAX_OPTIONAL);
-  const accepts = graph.all([cell.type, witness.type]) === cell.type;
+  const accepts = graph.all([cell.type, wanted.type]) === cell.type;
   if (shape.others.length > 1 || apart === undefined || !accepts) throw noForm();
   const declared = new Map(shape.properties);
   const { keys: _, ...property } = cell;

@@ -1,4 +1,4 @@
-// A schema document: the places of its schemas, their names ($id, $anchor), and the targets of
+// A schema document: the locations of its schemas, their names ($id, $anchor), and the targets of
 // references (RFC 3986, RFC 6901, JSON Schema Core 8 and 9). Nothing is ever fetched; only the
 // metaschemas are known in addition, and a path such as "/$defs/x" may be a pointer without its "#".
 // Documents are walked by recursion, because their reader limits their depth.
@@ -9,8 +9,8 @@ import { type Draft, KeywordReader, SUBSCHEMAS } from "./keyword_reader.ts";
 import { metaschema } from "./metaschemas.ts";
 import { DanglingReferenceError, SchemaError } from "./schema_error.ts";
 
-/** The place of a value: its container, and its key there. */
-interface Place {
+/** The location of a value: its container, and its key there. */
+interface Location {
   readonly parent: JsonValue;
   readonly key: string;
   readonly resource: Resource;
@@ -46,11 +46,11 @@ const DRAFTS: readonly [RegExp, Draft][] = [
   [/2019-09/, 2019],
 ];
 
-/** The places and names of one document. */
+/** The locations and names of one document. */
 export class SchemaDocument {
   /** The scope outside of all resources. */
   readonly outside: DynamicScope = { id: 0, anchors: new Map() };
-  readonly #places = new Map<JsonValue, Place>();
+  readonly #locations = new Map<JsonValue, Location>();
   readonly #resources = new Map<string, Resource>();
   readonly #scopes = new Map<string, DynamicScope>([["", this.outside]]);
   readonly #anchorIds = new Map<JsonObject, number>();
@@ -71,22 +71,22 @@ export class SchemaDocument {
   /** The JSON pointer of an array or object of the document. */
   pointer(value: JsonValue): string {
     const keys: string[] = [];
-    for (let place = this.#places.get(value); place && place.parent !== null;) {
-      keys.push(place.key.replaceAll("~", "~0").replaceAll("/", "~1"));
-      place = this.#places.get(place.parent);
+    for (let location = this.#locations.get(value); location && location.parent !== null;) {
+      keys.push(location.key.replaceAll("~", "~0").replaceAll("/", "~1"));
+      location = this.#locations.get(location.parent);
     }
     return keys.reverse().map((key) => `/${key}`).join("");
   }
 
   /** The keywords of a schema of the document. */
   keywords(schema: JsonObject): KeywordReader {
-    const { draft } = this.#places.get(schema)!.resource;
+    const { draft } = this.#locations.get(schema)!.resource;
     return new KeywordReader(schema, () => this.pointer(schema), draft);
   }
 
   /** The scope within a schema. @param scope the scope of the path that leads to it */
   enter(scope: DynamicScope, schema: JsonObject): DynamicScope {
-    const { dynamicAnchors } = this.#places.get(schema)!.resource;
+    const { dynamicAnchors } = this.#locations.get(schema)!.resource;
     const found = [...dynamicAnchors].filter(([name]) => !scope.anchors.has(name));
     if (found.length === 0) return scope;
     const anchors = new Map([...scope.anchors, ...found]);
@@ -125,7 +125,7 @@ export class SchemaDocument {
   }
 
   #resolve(schema: JsonObject, keyword: string, reference: string): JsonValue {
-    const own = this.#places.get(schema)!.resource;
+    const own = this.#locations.get(schema)!.resource;
     const target = this.#named(reference, own) ?? this.#atPath(reference, own);
     if (typeof target === "boolean" || target instanceof Map) return target;
     const pointer = this.pointer(schema);
@@ -202,19 +202,19 @@ export class SchemaDocument {
     if (typeof value !== "object" || value === null) return;
     if (!(value instanceof Map)) {
       if (!Array.isArray(value)) return;
-      this.#places.set(value, { parent, key, resource });
+      this.#locations.set(value, { parent, key, resource });
       value.forEach((item, i) => this.#walk(item, value, String(i), resource, isSchema));
       return;
     }
     const inner = isSchema ? this.#name(value, resource) : resource;
-    this.#places.set(value, { parent, key, resource: inner });
+    this.#locations.set(value, { parent, key, resource: inner });
     for (const [name, member] of value) {
       const holds = isSchema ? SUBSCHEMAS.get(name) : undefined;
       if (holds !== "named" || !(member instanceof Map)) {
         this.#walk(member, value, name, inner, holds !== undefined);
         continue;
       }
-      this.#places.set(member, { parent: value, key: name, resource: inner });
+      this.#locations.set(member, { parent: value, key: name, resource: inner });
       for (const [property, schema] of member) this.#walk(schema, member, property, inner, true);
     }
   }

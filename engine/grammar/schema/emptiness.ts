@@ -83,7 +83,7 @@ export class Inhabited {
   }
 
   /**
-   * The numbers of items that may count for each `contains`: for each place of the prefix, then for
+   * The numbers of items that may count for each `contains`: for each position of the prefix, then for
    * the rest.
    */
   #canCount(array: SplitArray, max: number): boolean {

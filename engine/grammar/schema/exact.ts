@@ -104,7 +104,7 @@ export class ExactTypes {
       min: 0,
       max: Infinity,
       clauses: [],
-      witnesses: [],
+      wantedKeys: [],
     };
   }
 }

@@ -1,5 +1,5 @@
 // The keywords of one schema, with the types that JSON Schema requires of their values. A malformed
-// one is an error with its place, never a guess.
+// one is an error with its location, never a guess.
 
 import { Decimal, type JsonObject, type JsonValue } from "../json/mod.ts";
 import { SchemaError } from "./schema_error.ts";
@@ -12,7 +12,7 @@ export class KeywordReader {
   readonly #locate: () => string;
 
   /**
-   * @param locate gives the place of the schema
+   * @param locate gives the location of the schema
    * @param draft the edition that it uses
    */
   constructor(readonly schema: JsonObject, locate: () => string, readonly draft: Draft) {

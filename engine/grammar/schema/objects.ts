@@ -41,7 +41,7 @@ export function intersectObjects(
     min: Math.max(a.min, b.min),
     max: Math.min(a.max, b.max),
     clauses: [...a.clauses, ...b.clauses],
-    witnesses: [...a.witnesses, ...b.witnesses],
+    wantedKeys: [...a.wantedKeys, ...b.wantedKeys],
     ...(a.isClosed || b.isClosed) && { isClosed: true },
   });
 }
@@ -107,11 +107,11 @@ export function settle(types: TypeAlgebra, shape: ObjectShape): ObjectShape | un
   for (;;) {
     const clauses = settleClauses(types, properties, state.clauses);
     if (clauses === undefined) return undefined;
-    const witnesses = settleWitnesses(types, { ...state, clauses });
-    if (witnesses === undefined) return undefined;
+    const wantedKeys = fixWantedKeys(types, { ...state, clauses });
+    if (wantedKeys === undefined) return undefined;
     const settled = clauses.length === state.clauses.length &&
-      witnesses.length === state.witnesses.length;
-    Object.assign(state, { clauses, witnesses });
+      wantedKeys.length === state.wantedKeys.length;
+    Object.assign(state, { clauses, wantedKeys });
     if (settled) break;
   }
   let required = 0;
@@ -183,33 +183,33 @@ export function clauseKey(clause: Clause): string {
 }
 
 /**
- * Drops witnesses that are fulfilled, and fixes those with one possible place; undefined if one has
+ * Drops wanted keys that are there, and fixes those that only one property can be; undefined if one has
  * none.
  */
-function settleWitnesses(
+function fixWantedKeys(
   types: TypeAlgebra,
   shape: ObjectShape & { properties: Map<string, PropertyShape> },
 ): Cell[] | undefined {
   const kept: Cell[] = [];
-  for (const witness of shape.witnesses) {
+  for (const wanted of shape.wantedKeys) {
     const places: { key: string; property: PropertyShape }[] = [];
     let holds = false;
     for (const [key, property] of shape.properties) {
       const { type, required } = property;
-      if (type === NONE || !types.languages.contains(witness.keys, key)) continue;
-      const both = types.all([type, witness.type]);
+      if (type === NONE || !types.languages.contains(wanted.keys, key)) continue;
+      const both = types.all([type, wanted.type]);
       if (both === type && required) holds = true;
       if (types.isKnownEmpty(both)) continue;
       places.push({ key, property: { ...property, type: both, required: true } });
     }
     if (holds) continue;
     const elsewhere = shape.others.some((cell) =>
-      !types.isKnownEmpty(types.all([cell.type, witness.type])) &&
+      !types.isKnownEmpty(types.all([cell.type, wanted.type])) &&
       !types.languages.isEmpty(
-        undeclared(types, types.languages.intersect(cell.keys, witness.keys), shape),
+        undeclared(types, types.languages.intersect(cell.keys, wanted.keys), shape),
       )
     );
-    if (elsewhere || places.length > 1) kept.push(witness);
+    if (elsewhere || places.length > 1) kept.push(wanted);
     else if (places.length === 0) return undefined;
     else shape.properties.set(places[0]!.key, places[0]!.property);
   }
@@ -253,19 +253,19 @@ function violations(types: TypeAlgebra, shape: ObjectShape): ObjectShape[] {
   for (const { keys, type } of shape.others) {
     nowhere = types.languages.intersect(nowhere, types.languages.complement(keys));
     if (type === ANY) continue;
-    found.push(witness(any, undeclared(types, keys, shape), types.not(type)));
+    found.push(withWanted(any, undeclared(types, keys, shape), types.not(type)));
   }
-  found.push(witness(any, undeclared(types, nowhere, shape), ANY));
-  for (const { keys, type } of shape.witnesses) {
+  found.push(withWanted(any, undeclared(types, nowhere, shape), ANY));
+  for (const { keys, type } of shape.wantedKeys) {
     const elsewhere = types.languages.complement(keys);
     const others = [{ keys, type: types.not(type) }, { keys: elsewhere, type: ANY }];
     found.push({ ...any, others: mergeCells(types, others.filter((cell) => cell.type !== NONE)) });
   }
-  return found.filter(({ witnesses }) =>
-    witnesses.every(({ keys }) => !types.languages.isEmpty(keys))
+  return found.filter(({ wantedKeys }) =>
+    wantedKeys.every(({ keys }) => !types.languages.isEmpty(keys))
   );
 }
 
-function witness(any: ObjectShape, keys: number, type: number): ObjectShape {
-  return { ...any, witnesses: [{ keys, type }] };
+function withWanted(any: ObjectShape, keys: number, type: number): ObjectShape {
+  return { ...any, wantedKeys: [{ keys, type }] };
 }

@@ -116,9 +116,9 @@ function explainEmptiness(
   while (at !== undefined && seen.size < MAX_STEPS && !seen.has(at)) {
     seen.add(at);
     last = at;
-    const place = graph.pointer(at);
-    if (place !== undefined) {
-      pointer = place;
+    const found = graph.pointer(at);
+    if (found !== undefined) {
+      pointer = found;
       const keywords = reader.keywordsOf(at)!;
       const types = [...readTypes(keywords)];
       [keyword, reason] = contradiction(keywords, types.length < 7 ? types[0] : undefined);
@@ -143,10 +143,10 @@ function explainEmptiness(
   }
   const parts = graph.operands(last).filter((part) => part !== ANY);
   if (parts.length > 1 && graph.pointer(last) === undefined) {
-    const places = parts.map((part) => graph.pointer(part)).filter((place) => place !== undefined);
-    if (places.length > 1) {
-      reason = `no value satisfies both ${places.slice(0, 2).join(" and ")}`;
-      keyword = places[0]!.slice(pointer.length + 1).split("/")[0]!;
+    const pointers = parts.map((part) => graph.pointer(part)).filter((one) => one !== undefined);
+    if (pointers.length > 1) {
+      reason = `no value satisfies both ${pointers.slice(0, 2).join(" and ")}`;
+      keyword = pointers[0]!.slice(pointer.length + 1).split("/")[0]!;
     }
   }
   return new SchemaError(pointer, keyword, `it cannot be satisfied: ${reason}`);

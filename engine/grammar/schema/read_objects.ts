@@ -75,7 +75,7 @@ export function readObjects(
     min: keywords.count("minProperties", 0),
     max: keywords.count("maxProperties", Infinity),
     clauses,
-    witnesses: [],
+    wantedKeys: [],
     ...closes && { isClosed: true },
   };
 }

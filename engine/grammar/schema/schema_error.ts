@@ -45,12 +45,12 @@ export function warningText(
   { pointer, keyword, reason }: SchemaWarning,
   subject = "the schema",
 ): string {
-  const place = pointer === "" ? "its root" : pointer;
-  return `Cannot enforce ${subject} at ${place}${keyword && ` ("${keyword}")`}: ${reason}`;
+  const location = pointer === "" ? "its root" : pointer;
+  return `Cannot enforce ${subject} at ${location}${keyword && ` ("${keyword}")`}: ${reason}`;
 }
 
 /**
- * An algebraic step that exceeds a limit. A caller that knows the place turns it into a {@linkcode
+ * An algebraic step that exceeds a limit. A caller that knows the location turns it into a {@linkcode
  * SchemaError}.
  */
 export class AlgebraError extends EngineError {
@@ -58,7 +58,7 @@ export class AlgebraError extends EngineError {
   override name = "AlgebraError";
 }
 
-/** Whether a caller that knows the place turns the error into a {@linkcode SchemaError}. */
+/** Whether a caller that knows the location turns the error into a {@linkcode SchemaError}. */
 export function isLimit(error: unknown): error is Error {
   return error instanceof AlgebraError || error instanceof LanguageError ||
     error instanceof PatternError || error instanceof NumberError;

@@ -1,6 +1,6 @@
 // The types of the algebra: like ../types.ts, with fewer guarantees. Forbidden keys are declared
 // with the type NONE, languages of other keys may contain declared ones, and an object may have to
-// contain a key of a language (a witness), as complements require. lower.ts turns shapes into the
+// contain a key of a language (a wanted key), as complements require. lower.ts turns shapes into the
 // types of the machine.
 
 import type { LanguageId, Languages } from "../language/mod.ts";
@@ -61,8 +61,8 @@ export interface ObjectShape {
   readonly max: number;
   /** Clauses: at least one literal of each holds. Their keys are declared. */
   readonly clauses: readonly Clause[];
-  /** Witnesses: for each of them, some key of its language has a value of its type. */
-  readonly witnesses: readonly Cell[];
+  /** Wanted keys: for each of them, some key of its language has a value of its type. */
+  readonly wantedKeys: readonly Cell[];
   /** Whether keys that no schema declares are not written: see closed_types.ts. */
   readonly isClosed?: boolean;
 }
@@ -142,7 +142,7 @@ export function anyObject(languages: Languages): ObjectShape {
     min: 0,
     max: Infinity,
     clauses: [],
-    witnesses: [],
+    wantedKeys: [],
   };
 }
 

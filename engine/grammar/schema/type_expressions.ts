@@ -93,13 +93,13 @@ export class TypeExpressions {
     return "parts" in node ? node.parts : this.parts(id);
   }
 
-  /** The place of the schema of a type; undefined if it is not one schema. */
+  /** The location of the schema of a type; undefined if it is not one schema. */
   pointer(id: TypeId): string | undefined {
     const node = this.#nodes[id]!;
     return node.kind === "source" ? node.source.keywords.pointer : undefined;
   }
 
-  /** The types that a type is made of, at the same place in the value. */
+  /** The types that a type is made of, at the same position in the value. */
   parts(id: TypeId): readonly TypeId[] {
     const node = this.#nodes[id]!;
     if (node.kind === "shape") return [];

@@ -200,16 +200,16 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
     const { kind } = this.node(path.at(-1)!);
     const kinds = kind === "all" ? this.expand([path.at(-1)!]).map((id) => this.node(id).kind) : [];
     const keyword = KEYWORDS[kinds.find((part) => part === "one" || part === "not") ?? kind];
-    return new SchemaError(this.#place(path), keyword, error.message);
+    return new SchemaError(this.#pointerOf(path), keyword, error.message);
   }
 
   #cyclic(path: readonly TypeId[]): SchemaError {
     const reason = "it refers to itself at the same place in the value, without an end";
-    return new SchemaError(this.#place(path), "$ref", reason);
+    return new SchemaError(this.#pointerOf(path), "$ref", reason);
   }
 
   /** The pointer of the innermost schema on a path. */
-  #place(path: readonly TypeId[]): string {
-    return path.map((id) => this.pointer(id)).findLast((place) => place !== undefined) ?? "";
+  #pointerOf(path: readonly TypeId[]): string {
+    return path.map((id) => this.pointer(id)).findLast((pointer) => pointer !== undefined) ?? "";
   }
 }

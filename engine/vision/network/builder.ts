@@ -210,12 +210,12 @@ export class ImageBuilder {
 
   /**
    * Ends the network. Gives its output with its memory, so that the host can read it. Errors: those
-   * of Network.place().
+   * of Network.allocate().
    */
   finish(output: FloatRows): FloatRows {
     this.network.keep(output);
-    this.network.place();
-    return this.network.placed(output);
+    this.network.allocate();
+    return this.network.allocated(output);
   }
 
   /** Writes what depends on the shape of an image. */

@@ -35,7 +35,7 @@ export const LOWEST = -3e38;
 const ZERO = v128.const(new Uint8Array(16));
 
 /** An address in a thread's memory. */
-export interface PanelPlace {
+export interface PanelAddress {
   readonly at: Expression<"i32">;
   readonly offset: number;
 }
@@ -107,7 +107,7 @@ export function clearResults(
 export function capScores(
   f: FunctionBuilder,
   panel: Memory,
-  { at, offset }: PanelPlace,
+  { at, offset }: PanelAddress,
   bits: Local<"i32">,
 ): void {
   const cap = f.let(f32x4.splat(f32.reinterpret_i32(bits)));
@@ -129,7 +129,7 @@ export function capScores(
 export function biasScores(
   f: FunctionBuilder,
   panel: Memory,
-  { at, offset }: PanelPlace,
+  { at, offset }: PanelAddress,
   slope: Expression<"v128">,
   distance: Expression<"i32">,
 ): void {
@@ -149,7 +149,7 @@ export function biasScores(
 export function maskScores(
   f: FunctionBuilder,
   panel: Memory,
-  { at, offset }: PanelPlace,
+  { at, offset }: PanelAddress,
   from: Local<"i32">,
   to: Local<"i32">,
 ): void {

@@ -25,7 +25,7 @@ import {
   type V128,
   v128,
 } from "../wasm/mod.ts";
-import type { DecodedRow, Place, RowFormat } from "./format.ts";
+import type { DecodedRow, Pointer, RowFormat } from "./format.ts";
 import { bytes, spreadBits } from "./planes.ts";
 import { halfToFloat, readHalf, signedHalf } from "./scales.ts";
 
@@ -33,7 +33,7 @@ type Integer = Expression<"i32">;
 
 /** A row's block, and the group of it that is wanted. */
 interface Row {
-  readonly block: Place;
+  readonly block: Pointer;
   readonly group: Local<"i32">;
 }
 
@@ -109,7 +109,7 @@ function signedCodebook(codebook: Codebook): RowFormat {
 /** The vectors of a half of a group, side by side. */
 function looked(
   f: FunctionBuilder,
-  { memory, address }: Place,
+  { memory, address }: Pointer,
   dimension: 4 | 8,
   half: number,
   number: (index: number) => Integer,
@@ -182,7 +182,7 @@ function powersFrom(f: FunctionBuilder, first: number): V128 {
   return f.constant(new Uint8Array(words.buffer));
 }
 
-function decodeTernary(f: FunctionBuilder, block: Place, group: Local<"i32">): DecodedRow {
+function decodeTernary(f: FunctionBuilder, block: Pointer, group: Local<"i32">): DecodedRow {
   const { memory, address } = block;
   const codes = [0, 1].map((half) => {
     const at = f.let(i32.add(address, 16 * half));

@@ -6,14 +6,14 @@ import { f16 } from "../../quants/f16.ts";
 import { f32 as float } from "../../quants/f32.ts";
 import type { QuantFormat } from "../../quants/mod.ts";
 import { type FunctionBuilder, i32x4 } from "../wasm/mod.ts";
-import { BAND, GROUP, type Place, type Quads } from "./format.ts";
+import { BAND, GROUP, type Pointer, type Quads } from "./format.ts";
 import { halvesToFloats, loadFourHalves } from "./scales.ts";
 
 /** A float format on the CPU. */
 export interface FloatFormat {
   readonly source: QuantFormat;
   /** A column's weights of the eight rows, as floats. */
-  load(f: FunctionBuilder, group: Place, column: number): Quads;
+  load(f: FunctionBuilder, group: Pointer, column: number): Quads;
 }
 
 /** Bytes of a group of a band. */

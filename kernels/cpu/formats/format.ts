@@ -19,7 +19,7 @@ export const GROUP = 32;
 export const STEPS = 8;
 
 /** An address in a memory. */
-export interface Place {
+export interface Pointer {
   readonly memory: Memory;
   readonly address: Expression<"i32">;
 }
@@ -45,13 +45,13 @@ export interface ScaleLayout {
   readonly halves: boolean;
   readonly hasMinimum: boolean;
   /** Writes what a row has in the head, from its block in the file. */
-  packHead(f: FunctionBuilder, block: Place, head: Place, row: number): void;
+  packHead(f: FunctionBuilder, block: Pointer, head: Pointer, row: number): void;
   /** Writes what a row has in the scales of a group. */
-  packGroup(f: FunctionBuilder, block: Place, to: Place, row: number, group: number): void;
+  packGroup(f: FunctionBuilder, block: Pointer, to: Pointer, row: number, group: number): void;
   /** Reads the head of a block into variables. @param joins whether V8 is to join both quads */
-  loadHead(f: FunctionBuilder, head: Place, joins: boolean): readonly Local<"v128">[];
+  loadHead(f: FunctionBuilder, head: Pointer, joins: boolean): readonly Local<"v128">[];
   /** The scales of a group as floats. */
-  load(f: FunctionBuilder, from: Place, head: readonly Local<"v128">[]): Scales;
+  load(f: FunctionBuilder, from: Pointer, head: readonly Local<"v128">[]): Scales;
 }
 
 /** A group of a row as bytes: the codes of its halves, and their scales, or one that they share. */
@@ -71,7 +71,7 @@ export interface RowFormat {
   /** A table for `decode`, if it needs one. */
   readonly table?: Int8Array<ArrayBuffer>;
   /** Decodes a group of a row's block. */
-  decode(f: FunctionBuilder, block: Place, group: Local<"i32">, table: Place): DecodedRow;
+  decode(f: FunctionBuilder, block: Pointer, group: Local<"i32">, table: Pointer): DecodedRow;
 }
 
 /** An integer format on the CPU. */
@@ -105,7 +105,7 @@ export interface BandFormat {
    */
   readonly inSteps?: boolean;
   /** Sixteen unsigned codes of a row from its block in the file: half of a group. */
-  codes(f: FunctionBuilder, block: Place, group: number, half: number): V128;
+  codes(f: FunctionBuilder, block: Pointer, group: number, half: number): V128;
 }
 
 /** Bytes of a band's group, codes and scales. */

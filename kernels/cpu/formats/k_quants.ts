@@ -10,12 +10,12 @@ import { iq4_xs } from "../../quants/iq4_xs.ts";
 import { tq2_0 } from "../../quants/tq2_0.ts";
 import { iq4Values } from "../../quants/codebooks/iq4.ts";
 import { type Expression, type FunctionBuilder, i32, type V128, v128 } from "../wasm/mod.ts";
-import type { BandFormat, Place } from "./format.ts";
+import type { BandFormat, Pointer } from "./format.ts";
 import { field, tabled } from "./planes.ts";
 import { byteScales, halfScales } from "./scales.ts";
 
 /** Bits of a byte of a block, shifted down. */
-function bitsOf({ memory, address }: Place, at: number, shift: number, mask: number) {
+function bitsOf({ memory, address }: Pointer, at: number, shift: number, mask: number) {
   const byte = memory.i32.load8_u(address, at);
   return i32.and(shift === 0 ? byte : i32.shr_u(byte, shift), mask);
 }
@@ -26,7 +26,7 @@ function joined(low: Expression<"i32">, high: Expression<"i32">, shift: number):
 }
 
 /** The six bits of scale or minimum `index` in the twelve bytes of Q4_K and Q5_K, see k_scales.ts. */
-const sixBits = (isMinimum: boolean) => (block: Place, index: number): Expression<"i32"> => {
+const sixBits = (isMinimum: boolean) => (block: Pointer, index: number): Expression<"i32"> => {
   const at = 4 + index + (isMinimum ? 4 : 0);
   if (index < 4) return bitsOf(block, at, 0, 63);
   const low = bitsOf(block, 4 + index + 4, isMinimum ? 4 : 0, 15);
@@ -41,28 +41,34 @@ const sixBitScales = byteScales({
 });
 
 /** Sixteen bytes of a block. */
-function load({ memory, address }: Place, at: number): V128 {
+function load({ memory, address }: Pointer, at: number): V128 {
   return memory.v128.load(address, at);
 }
 
 /** Nibbles of Q4_K and Q5_K: a byte has weights of two groups. */
-function nibbles(f: FunctionBuilder, block: Place, at: number, group: number, half: number): V128 {
+function nibbles(
+  f: FunctionBuilder,
+  block: Pointer,
+  at: number,
+  group: number,
+  half: number,
+): V128 {
   return field(f, load(block, at + 32 * (group >> 1) + 16 * half), -4 * (group % 2), 15);
 }
 
 /** Low bits of Q2_K and Q3_K: a byte has weights of four groups. */
-function pairs(f: FunctionBuilder, block: Place, at: number, group: number, half: number): V128 {
+function pairs(f: FunctionBuilder, block: Pointer, at: number, group: number, half: number): V128 {
   return field(f, load(block, at + 32 * (group >> 2) + 16 * half), -2 * (group % 4), 3);
 }
 
 /** The scale of sixteen weights of Q3_K: six bits with 32 added. */
-function q3Scale(block: Place, index: number): Expression<"i32"> {
+function q3Scale(block: Pointer, index: number): Expression<"i32"> {
   const low = bitsOf(block, 96 + index % 8, 4 * (index >> 3), 15);
   return i32.sub(joined(low, bitsOf(block, 104 + index % 4, 2 * (index >> 2), 3), 4), 32);
 }
 
 /** The scale of a group of IQ4_XS: six bits with 32 added. */
-function iq4Scale(block: Place, index: number): Expression<"i32"> {
+function iq4Scale(block: Pointer, index: number): Expression<"i32"> {
   const low = bitsOf(block, 4 + (index >> 1), 4 * (index % 2), 15);
   return i32.sub(joined(low, bitsOf(block, 2 + (index >> 2), 2 * (index % 4), 3), 4), 32);
 }

@@ -3,7 +3,7 @@
 // several vectors of a group (format.ts), so that a shift and a mask extract a whole vector.
 
 import { type FunctionBuilder, i16x8, i8x16, type V128, v128 } from "../wasm/mod.ts";
-import { BAND, type BandFormat, GROUP, type Place, type Quads } from "./format.ts";
+import { BAND, type BandFormat, GROUP, type Pointer, type Quads } from "./format.ts";
 
 interface Plane {
   /** Bits of a field. */
@@ -55,7 +55,7 @@ const [EVEN, ODD] = [0, 1].map((first) => Array.from({ length: 16 }, (_, i) => f
 export function packCodes(
   f: FunctionBuilder,
   { bits, inSteps }: CodeLayout,
-  { memory, address }: Place,
+  { memory, address }: Pointer,
   vectors: readonly V128[],
 ): void {
   const quads = (step: number) => [vectors[2 * step]!, vectors[2 * step + 1]!] as const;
@@ -89,7 +89,7 @@ type CodeLayout = Pick<BandFormat, "bits" | "inSteps">;
 export function codeReader(
   f: FunctionBuilder,
   { bits, inSteps = false }: CodeLayout,
-  { memory, address }: Place,
+  { memory, address }: Pointer,
 ): (step: number) => Quads {
   const planes = planesOf(bits).map(({ width, shift, start }) => {
     const fields = 8 / width;

@@ -19,7 +19,7 @@ import {
   v128,
 } from "../wasm/mod.ts";
 import { convertsHalves } from "../engine_features.ts";
-import { BAND, type Place, type Quads, type ScaleLayout } from "./format.ts";
+import { BAND, type Pointer, type Quads, type ScaleLayout } from "./format.ts";
 import { bytes } from "./planes.ts";
 
 /** The bits of a float that a half's sign, exponent and mantissa become when shifted up by 13. */
@@ -70,7 +70,7 @@ function widenHalves(f: FunctionBuilder, halves: V128): V128 {
 /** A half of a file as a signed integer, with NO_NUMBER for infinity and NaN. */
 export function readHalf(
   f: FunctionBuilder,
-  { memory, address }: Place,
+  { memory, address }: Pointer,
   offset: number,
 ): Local<"i32"> {
   return signedHalf(f, memory.i32.load16_u(address, offset));
@@ -87,7 +87,7 @@ export function signedHalf(f: FunctionBuilder, bits: Expression<"i32">): Local<"
 /** Eight halves of a band as floats. V8 joins no conversions of halves, but integer arithmetic. */
 function loadHalves(
   f: FunctionBuilder,
-  { memory, address }: Place,
+  { memory, address }: Pointer,
   offset: number,
   joins: boolean,
 ): Quads {
@@ -136,9 +136,9 @@ export interface ByteScales {
   /** Whether the halves of a group have scales of their own. */
   readonly halves: boolean;
   /** The scale of columns from 16 * index on, or 32 * index where both halves share it. */
-  scale(block: Place, index: number): Expression<"i32">;
+  scale(block: Pointer, index: number): Expression<"i32">;
   /** The minimum, if the format has one. Then scales are unsigned, otherwise signed. */
-  minimum?(block: Place, index: number): Expression<"i32">;
+  minimum?(block: Pointer, index: number): Expression<"i32">;
   /** Whether `scale` gives a byte with the scale in its low nibble and a minimum in the high one. */
   readonly nibbles?: boolean;
 }
@@ -205,7 +205,7 @@ export function floatByteScales(
     factor: number;
     halves: boolean;
     /** The byte of columns from 16 * index on, or 32 * index where both halves share it. */
-    scale(block: Place, index: number): Expression<"i32">;
+    scale(block: Pointer, index: number): Expression<"i32">;
   },
 ): ScaleLayout {
   const { shift, factor, halves, scale } = options;

@@ -256,7 +256,7 @@ export function finishLone(
 }
 
 /** The tokens of a tile: their addresses in x, and the addresses of their sums. */
-export interface TilePlace {
+export interface TileAddresses {
   readonly inputs: readonly Local<"i32">[];
   /** The sums of the first token in the thread's memory. */
   readonly sums: Local<"i32">;
@@ -272,7 +272,7 @@ export function forTiles(
     offset: Local<"i32">;
     sizes: readonly number[];
   },
-  body: (tile: TilePlace) => void,
+  body: (tile: TileAddresses) => void,
 ): void {
   const list = f.let(i32.const(0));
   const end = f.let(i32.mul(tokens, 4));
@@ -334,7 +334,7 @@ export interface StoredSums {
 export function accumulateInPlace(
   f: FunctionBuilder,
   panel: Memory,
-  { inputs, sums }: TilePlace,
+  { inputs, sums }: TileAddresses,
   isFirst: Local<"i32">,
   body: (totals: Totals) => void,
 ): void {
@@ -371,7 +371,7 @@ export function accumulateInPlace(
 export function accumulate(
   f: FunctionBuilder,
   panel: Memory,
-  { inputs, sums }: TilePlace,
+  { inputs, sums }: TileAddresses,
   isFirst: Local<"i32"> | undefined,
   body: (totals: Totals) => void,
 ): void {

@@ -19,7 +19,7 @@ import {
   blockBytes,
   GROUP,
   type PackedFormat,
-  type Place,
+  type Pointer,
   type Quads,
 } from "../formats/format.ts";
 import { type FloatFormat, floatGroupBytes } from "../formats/floats.ts";
@@ -32,7 +32,7 @@ import {
   forTiles,
   PRODUCT_ARGUMENTS,
   type ProductArgument,
-  type TilePlace,
+  type TileAddresses,
 } from "./bands.ts";
 import { addKernel, type Arguments } from "../kernel.ts";
 import { walkBlocks } from "./walk.ts";
@@ -70,9 +70,9 @@ function unpackedWeights(format: FloatFormat, { weights }: ProductMemories): Flo
     blockBytes: floatGroupBytes(format),
     walk(f, begin, end, body) {
       const at = f.let(begin);
-      const place: Place = { memory: weights, address: at };
+      const pointer: Pointer = { memory: weights, address: at };
       f.doWhile(() => {
-        body((column) => format.load(f, place, column));
+        body((column) => format.load(f, pointer, column));
         f.increase(at, floatGroupBytes(format));
       }, i32.lt_u(at, end));
     },
@@ -228,8 +228,8 @@ function multiplyLoneToken(
       for (let column = 0; column < GROUP; column++) {
         const value = f.let(work.v128.load32_splat(x, 4 * column));
         begins.forEach((address, band) => {
-          const place = { memory: weights, address };
-          format.load(f, place, column).forEach((weight, quad) =>
+          const pointer = { memory: weights, address };
+          format.load(f, pointer, column).forEach((weight, quad) =>
             f.set(totals[band][quad], multiplyAdd(hasMadd, weight, value, totals[band][quad]))
           );
         });
@@ -252,7 +252,7 @@ type Walk = (body: (load: (column: number) => Quads) => void) => void;
 function addFloatTile(
   f: FunctionBuilder,
   { work, panel }: ProductMemories,
-  tile: TilePlace & { isFirst?: Local<"i32">; hasMadd: boolean },
+  tile: TileAddresses & { isFirst?: Local<"i32">; hasMadd: boolean },
   walk: Walk,
 ): void {
   const { inputs, isFirst, hasMadd } = tile;

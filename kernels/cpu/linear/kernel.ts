@@ -11,7 +11,7 @@ import {
   forTiles,
   MOST_TOKENS,
   PRODUCT_ARGUMENTS,
-  type TilePlace,
+  type TileAddresses,
 } from "./bands.ts";
 import { i32, type Local, type ModuleBuilder, v128 } from "../wasm/mod.ts";
 import { activationBytes } from "../quantize/kernel.ts";
@@ -126,7 +126,7 @@ export function addProduct(
         const offset = f.let(i32.const(0));
         const strideOf = ({ method }: Product) =>
           f.let(i32.mul(given.all, activationBytes(method.isWide)));
-        const forAllTiles = (offset: Local<"i32">, body: (tile: TilePlace) => void) =>
+        const forAllTiles = (offset: Local<"i32">, body: (tile: TileAddresses) => void) =>
           forTiles(f, panel, { tokens, offset, sizes: [TILE, 1] }, body);
         const multiplyInPlace = () => {
           const groupStride = strideOf(product);

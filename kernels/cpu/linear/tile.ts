@@ -15,7 +15,7 @@ import {
   accumulate,
   accumulateInPlace,
   type StoredSums,
-  type TilePlace,
+  type TileAddresses,
   type Totals,
 } from "./bands.ts";
 import { codeBytes } from "../quantize/kernel.ts";
@@ -52,7 +52,7 @@ export interface GroupSource {
 }
 
 /** The addresses of a tile's tokens. */
-export interface GroupedTile extends TilePlace {
+export interface GroupedTile extends TileAddresses {
   /** Whether there are no sums of earlier columns. Default: there never are. */
   readonly isFirst?: Local<"i32">;
   /** Bytes from one group of x to the next, over all tokens. */

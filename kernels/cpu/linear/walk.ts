@@ -10,7 +10,7 @@ import {
   GROUP,
   groupBytes,
   isRowFormat,
-  type Place,
+  type Pointer,
   type Quads,
   type RowFormat,
 } from "../formats/format.ts";
@@ -52,14 +52,17 @@ export function walkBands(
 ): void {
   const { scales, source } = format;
   const addresses = begins.map((begin) => f.let(begin));
-  const places = addresses.map((address): Place => ({ memory: product.memories.weights, address }));
+  const pointers = addresses.map((address): Pointer => ({
+    memory: product.memories.weights,
+    address,
+  }));
   const increase = (bytes: number) => addresses.forEach((address) => f.increase(address, bytes));
   f.doWhile(() => {
-    const heads = places.map((place) => scales.loadHead(f, place, format.inSteps === true));
+    const heads = pointers.map((pointer) => scales.loadHead(f, pointer, format.inSteps === true));
     const groups = (offset: number) =>
       sideBySide(
-        places.map((place, band) =>
-          blockGroup(f, product, format, { place, offset, head: heads[band] })
+        pointers.map((pointer, band) =>
+          blockGroup(f, product, format, { pointer, offset, head: heads[band] })
         ),
       );
     if (source.blockSize === GROUP) {
@@ -92,19 +95,19 @@ function blockGroup(
   f: FunctionBuilder,
   { method }: Product,
   format: BandFormat,
-  { place: { memory, address }, offset, head }: {
-    place: Place;
+  { pointer: { memory, address }, offset, head }: {
+    pointer: Pointer;
     offset: number;
     head: readonly Local<"v128">[];
   },
 ): GroupSource {
-  const place = { memory: memory.behind(offset), address };
+  const pointer = { memory: memory.behind(offset), address };
   const scales = {
     memory: memory.behind(offset + groupBytes(format) - format.scales.groupBytes),
     address,
   };
   const loaded = format.scales.load(f, scales, head);
-  const read = codeReader(f, format, place);
+  const read = codeReader(f, format, pointer);
   return {
     load: (step) => operandsOf(f, format, method, read(step)),
     sum: sumDots,

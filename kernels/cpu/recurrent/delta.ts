@@ -161,10 +161,10 @@ function addDelta(
           f.do(work.f32.store(to, f32.mul(answer, 1 / Math.sqrt(dim))));
           const changes = f.let(f32x4.splat(change));
           each((offset) => {
-            const place = f.let(i32.add(states, at));
-            const state = f32x4.mul(work.v128.load(place, offset), decayAt(offset));
+            const address = f.let(i32.add(states, at));
+            const state = f32x4.mul(work.v128.load(address, offset), decayAt(offset));
             const added = f32x4.mul(changes, panel.v128.load(at, keys + offset));
-            f.do(work.v128.store(place, f32x4.add(state, added), offset));
+            f.do(work.v128.store(address, f32x4.add(state, added), offset));
           });
           f.increase(states, bytes);
           f.increase(from, 4);

@@ -189,18 +189,18 @@ export function scan(
         addScan(module, work, panel, { ...shape, scalarDecay, gated: z !== undefined })
       ),
   );
-  const place = ({ rows, first }: typeof x) => cpu(rows.floats).address + 4 * first;
+  const addressOf = ({ rows, first }: typeof x) => cpu(rows.floats).address + 4 * first;
   const chunks = Math.ceil(heads / headsPerItem(shape));
   const words = inOrder(TAKES, {
     ...segmentAddresses(step),
-    x: place(x),
+    x: addressOf(x),
     xStride: 4 * x.rows.stride,
-    dt: place(dt),
+    dt: addressOf(dt),
     dtStride: 4 * dt.rows.stride,
-    b: place(b),
-    c: place(c),
+    b: addressOf(b),
+    c: addressOf(c),
     sharedStride: 4 * b.rows.stride,
-    z: z ? place(z) : 0,
+    z: z ? addressOf(z) : 0,
     zStride: z ? 4 * z.rows.stride : 0,
     y: cpu(y.floats).address,
     yStride: 4 * y.stride,

@@ -126,8 +126,8 @@ function addSampling(module: ModuleBuilder, work: Memory): void {
         const times = f.let(work.i32.load(counter));
         f.if(times, () => {
           f.do(work.i32.store(counter, 0));
-          const place = f.let(logitAt(logits, token));
-          const before = f.let(work.f32.load(place));
+          const address = f.let(logitAt(logits, token));
+          const before = f.let(work.f32.load(address));
           // NaN and infinity stay what they are.
           f.if(f32.lt(before, Infinity), () => {
             const logit = f.let(f64.promote_f32(before));
@@ -144,7 +144,7 @@ function addSampling(module: ModuleBuilder, work: Memory): void {
               f64.min(f64.sub(logit, less), f64.const(GREATEST_LOGIT)),
               f64.const(-2 * GREATEST_LOGIT),
             );
-            f.do(work.f32.store(place, f32.demote_f64(bounded)));
+            f.do(work.f32.store(address, f32.demote_f64(bounded)));
           });
         });
       });

@@ -3,7 +3,7 @@
 // equals. If they are few, they are copied into workgroup memory.
 
 /** Some entries of one output: `size` of them, in no order. */
-struct Place {
+struct Entries {
   kind: u32,
   size: u32,
   output: u32,
@@ -18,14 +18,14 @@ var<workgroup> candidate_count: atomic<u32>;
 var<workgroup> collected: u32;
 
 /** Of strips, the entry is that of the best token, with the strip's index as id. */
-fn entry(place: Place, at: u32) -> vec2<u32> {
-  if (place.kind == CANDIDATES) {
+fn entry(entries: Entries, at: u32) -> vec2<u32> {
+  if (entries.kind == CANDIDATES) {
     return candidates[at];
   }
-  if (place.kind == STRIPS) {
-    return vec2(place.best_key - strips[place.output * params.strips + at].x, at);
+  if (entries.kind == STRIPS) {
+    return vec2(entries.best_key - strips[entries.output * params.strips + at].x, at);
   }
-  return vec2(place.best_key - key_of(logits[place.output * params.vocabulary + at]), at);
+  return vec2(entries.best_key - key_of(logits[entries.output * params.vocabulary + at]), at);
 }
 
 fn is_kept(item: vec2<u32>, last: vec2<u32>) -> bool {
@@ -38,7 +38,7 @@ fn relative_logit(distance: u32, best_key: u32) -> f32 {
 }
 
 /** Copies the tokens up to `last` into `candidates`; keeps to the vocabulary if they do not fit. */
-fn collect(strips: Place, last: vec2<u32>, thread: u32) -> Place {
+fn collect(strips: Entries, last: vec2<u32>, thread: u32) -> Entries {
   var vocabulary = strips;
   vocabulary.kind = VOCABULARY;
   vocabulary.size = params.vocabulary;
@@ -73,5 +73,5 @@ fn collect(strips: Place, last: vec2<u32>, thread: u32) -> Place {
   if (count > CAPACITY) {
     return vocabulary;
   }
-  return Place(CANDIDATES, count, strips.output, strips.best_key);
+  return Entries(CANDIDATES, count, strips.output, strips.best_key);
 }

@@ -47,25 +47,25 @@ fn workgroup_best(mine: vec2<u32>, thread: u32) -> vec2<u32> {
 #if STOCHASTIC
 /** Draws one of the tokens that all filters keep. At least one token is allowed. */
 fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: u32) -> u32 {
-  let strips = Place(STRIPS, params.strips, output, best.x);
+  let strips = Entries(STRIPS, params.strips, output, best.x);
   let all = vec2(best.x - DISALLOWED - 1u, NONE);
 
   // Round 0 finds a bound: the best tokens of the k best strips are k tokens, so no token below the
   // least of them is in the top k. With fewer strips than k there is no bound, and all tokens are
   // looked at. Round 1 is top_k, round 2 top_p. A loop is compiled three times as fast as three copies.
-  var place = strips;
+  var entries = strips;
   var last = all;
   for (var round = 0u; round < 3u; round++) {
     if (select(options.top_k > 0u, options.top_p < 1.0, round == 2u)) {
       let count = select(options.top_k, 0u, round == 2u);
-      last = select_first(place, last, count, options.top_p, thread);
+      last = select_first(entries, last, count, options.top_p, thread);
     }
     if (round == 0u) {
-      place = collect(strips, vec2(last.x, NONE), thread);
+      entries = collect(strips, vec2(last.x, NONE), thread);
       last = all;
     }
   }
-  prepare_filters(options, place, last, position, thread);
+  prepare_filters(options, entries, last, position, thread);
 
   // Gumbel-max: the greatest of logit / temperature + gumbel is a draw from the softmax.
   var chosen = best.y;
@@ -74,8 +74,8 @@ fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: 
     chosen = NONE;
     score = -0x1p127;
   }
-  for (var at = thread; at < place.size; at += WORKGROUP) {
-    let item = entry(place, at);
+  for (var at = thread; at < entries.size; at += WORKGROUP) {
+    let item = entry(entries, at);
     let relative = relative_logit(item.x, best.x);
     let scaled = relative / options.temperature;
     if (is_kept(item, last) && scaled + MAX_GUMBEL >= score && filters_keep(options, relative)) {

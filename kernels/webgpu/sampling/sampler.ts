@@ -148,7 +148,7 @@ var<workgroup> total_high: atomic<u32>;
 var<workgroup> total_shared: vec2<u32>;
 
 fn prepare_filters(
-  options: Sampling, place: Place, last: vec2<u32>, position: u32, thread: u32,
+  options: Sampling, entries: Entries, last: vec2<u32>, position: u32, thread: u32,
 ) {
 ${prepared.join("")}}
 
@@ -173,7 +173,7 @@ function stepOf(
         let carry = u32(atomicAdd(&total_low, mass.y) > ~mass.y);
         atomicAdd(&total_high, mass.x + carry);`;
   const value = total.kind === "least"
-    ? "relative_logit(total_shared_now.y, place.best_key)"
+    ? "relative_logit(total_shared_now.y, entries.best_key)"
     : "f32(total_shared_now.x) * 0x1p-13 + f32(total_shared_now.y) * 0x1p-45";
   return `    {
       if (thread == 0u) {
@@ -181,9 +181,9 @@ function stepOf(
         atomicStore(&total_high, 0u);
       }
       workgroupBarrier();
-      for (var at = thread; at < place.size; at += WORKGROUP) {
-        let item = entry(place, at);
-        let relative = relative_logit(item.x, place.best_key);
+      for (var at = thread; at < entries.size; at += WORKGROUP) {
+        let item = entry(entries, at);
+        let relative = relative_logit(item.x, entries.best_key);
         if (${isKept} && ${total.of(m, "relative", before)}) {
         ${add}
         }

@@ -52,10 +52,10 @@ fn first_shift(value: u32) -> u32 {
 }
 
 /**
- * The last of the first `count` entries of a place or, where count is 0, of the fewest with `share`
+ * The last of the first `count` of some entries or, where count is 0, of the fewest with `share`
  * of the probability: an entry that divides them from the rest. Returns `last` if that are all.
  */
-fn select_first(place: Place, last: vec2<u32>, count: u32, share: f32, thread: u32) -> vec2<u32> {
+fn select_first(entries: Entries, last: vec2<u32>, count: u32, share: f32, thread: u32) -> vec2<u32> {
   let by_mass = count == 0u;
   var need = vec2(0u, count);
   var first = vec2(0u);  // first entry of the current bin
@@ -70,13 +70,13 @@ fn select_first(place: Place, last: vec2<u32>, count: u32, share: f32, thread: u
     }
     workgroupBarrier();
 
-    for (var at = thread; at < place.size; at += WORKGROUP) {
-      let item = entry(place, at);
+    for (var at = thread; at < entries.size; at += WORKGROUP) {
+      let item = entry(entries, at);
       let bin = select(item.x - first.x, item.y - first.y, by_id) >> shift;
       if (is_kept(item, last) && bin < 256u && (!by_id || item.x == first.x)) {
         atomicAdd(&counts[bin], 1u);
         if (by_mass) {
-          let mass = mass_of(relative_logit(item.x, place.best_key));
+          let mass = mass_of(relative_logit(item.x, entries.best_key));
           let carry = u32(atomicAdd(&mass_low[bin], mass.y) > ~mass.y);
           if (mass.x + carry > 0u) {
             atomicAdd(&mass_high[bin], mass.x + carry);

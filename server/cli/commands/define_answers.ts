@@ -14,7 +14,7 @@ import {
 import { run, type RunOptions } from "./run.ts";
 
 /** Adds `quern run`. */
-export function defineRun({ program, world, finish }: Definition): void {
+export function defineRun({ program, dependencies, finish }: Definition): void {
   program.command("run")
     .summary("answer a prompt, or talk with a model")
     .description(
@@ -56,12 +56,12 @@ export function defineRun({ program, world, finish }: Definition): void {
     )
     .action(async (model: string, words: string[], options: RunOptions) => {
       const prompt = words.length > 0 ? words.join(" ") : undefined;
-      finish(await run(world, model, prompt, options));
+      finish(await run(dependencies, model, prompt, options));
     });
 }
 
 /** Adds `quern embed`. */
-export function defineEmbed({ program, world, finish }: Definition): void {
+export function defineEmbed({ program, dependencies, finish }: Definition): void {
   program.command("embed")
     .summary("print the vectors of texts")
     .description(
@@ -85,7 +85,7 @@ export function defineEmbed({ program, world, finish }: Definition): void {
       ]),
     )
     .action(async (model: string, texts: string[], options: EmbedOptions) => {
-      finish(await embed(world, model, texts, options));
+      finish(await embed(dependencies, model, texts, options));
     });
 }
 

@@ -22,7 +22,7 @@ import { profile } from "./profile.ts";
 import { report } from "./report.ts";
 
 /** Adds `quern doctor`. */
-export function defineDoctor({ program, world, finish }: Definition): void {
+export function defineDoctor({ program, dependencies, finish }: Definition): void {
   program.command("doctor")
     .summary("tell whether this machine is fit, and what to do if not")
     .description(
@@ -42,11 +42,11 @@ export function defineDoctor({ program, world, finish }: Definition): void {
         ["quern doctor --prove", "when answers look wrong"],
       ]),
     )
-    .action(async (options: DoctorOptions) => finish(await doctor(world, options)));
+    .action(async (options: DoctorOptions) => finish(await doctor(dependencies, options)));
 }
 
 /** Adds `quern bench`. */
-export function defineBench({ program, world, finish }: Definition): void {
+export function defineBench({ program, dependencies, finish }: Definition): void {
   program.command("bench")
     .summary("measure how fast a model is")
     .description(
@@ -92,7 +92,7 @@ export function defineBench({ program, world, finish }: Definition): void {
     )
     .action(async (model: string, options: BenchOptions) => {
       const run = options.report ? report : options.profile ? profile : bench;
-      finish(await run(world, model, options));
+      finish(await run(dependencies, model, options));
     });
 }
 

@@ -19,7 +19,7 @@ import { type Definition, examples } from "./definition.ts";
 const INSECURE = "plain HTTP, or a certificate that nobody has signed";
 
 /** Adds `quern pull` and `quern push`. */
-export function defineTransfers({ program, world, finish }: Definition): void {
+export function defineTransfers({ program, dependencies, finish }: Definition): void {
   program.command("pull")
     .summary("download a model")
     .description(
@@ -37,7 +37,7 @@ export function defineTransfers({ program, world, finish }: Definition): void {
       ]),
     )
     .action(async (model: string, options: TransferOptions) => {
-      finish(await pull(world, model, options));
+      finish(await pull(dependencies, model, options));
     });
 
   program.command("push")
@@ -56,12 +56,12 @@ export function defineTransfers({ program, world, finish }: Definition): void {
       ]]),
     )
     .action(async (model: string, options: TransferOptions) => {
-      finish(await push(world, model, options));
+      finish(await push(dependencies, model, options));
     });
 }
 
 /** Adds `quern create`. */
-export function defineCreate({ program, world, finish }: Definition): void {
+export function defineCreate({ program, dependencies, finish }: Definition): void {
   program.command("create")
     .summary("make a model from a Modelfile")
     .description(
@@ -81,17 +81,17 @@ export function defineCreate({ program, world, finish }: Definition): void {
       ]),
     )
     .action(async (model: string, options: CreateOptions) => {
-      finish(await create(world, model, options));
+      finish(await create(dependencies, model, options));
     });
 }
 
 /** Adds `quern list` and `quern show`. */
-export function defineLooks({ program, world, finish }: Definition): void {
+export function defineLooks({ program, dependencies, finish }: Definition): void {
   program.command("list").alias("ls")
     .summary("list the models that are here")
     .description("Lists the models of the store, the latest first.")
     .argument("[filter]", "beginning of the names")
-    .action(async (filter?: string) => finish(await list(world, filter)));
+    .action(async (filter?: string) => finish(await list(dependencies, filter)));
 
   program.command("show")
     .summary("tell what a model is")
@@ -113,12 +113,12 @@ export function defineLooks({ program, world, finish }: Definition): void {
       ]),
     )
     .action(async (model: string, options: ShowOptions) => {
-      finish(await show(world, model, options));
+      finish(await show(dependencies, model, options));
     });
 }
 
 /** Adds `quern cp` and `quern rm`. */
-export function defineNames({ program, world, finish }: Definition): void {
+export function defineNames({ program, dependencies, finish }: Definition): void {
   program.command("cp")
     .summary("give a model another name")
     .description(
@@ -132,28 +132,28 @@ export function defineNames({ program, world, finish }: Definition): void {
       examples([["quern cp qwen3 claude-sonnet-4-5", "Claude's tools find qwen3 under that name"]]),
     )
     .action(async (source: string, destination: string) => {
-      finish(await copy(world, source, destination));
+      finish(await copy(dependencies, source, destination));
     });
 
   program.command("rm")
     .summary("remove models")
     .description("Removes models, and the files that no other model uses.")
     .argument("<models...>", "names of models")
-    .action(async (models: string[]) => finish(await remove(world, models)));
+    .action(async (models: string[]) => finish(await remove(dependencies, models)));
 }
 
 /** Adds `quern ps` and `quern stop`. */
-export function defineMemory({ program, world, finish }: Definition): void {
+export function defineMemory({ program, dependencies, finish }: Definition): void {
   program.command("ps")
     .summary("list the models in memory")
     .description("Lists the models that the server has in memory, and until when.")
-    .action(async () => finish(await ps(world)));
+    .action(async () => finish(await ps(dependencies)));
 
   program.command("stop")
     .summary("unload a model")
     .description("Has the server free the memory of a model as soon as nobody uses it.")
     .argument("<model>", "name of a model that `quern ps` lists")
-    .action(async (model: string) => finish(await stop(world, model)));
+    .action(async (model: string) => finish(await stop(dependencies, model)));
 }
 
 /** Gives a model a second name; its files are not copied. */

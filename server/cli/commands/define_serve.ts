@@ -6,7 +6,7 @@ import { type Definition, environmentHelp, examples } from "./definition.ts";
 import { serve, type ServeOptions } from "./serve.ts";
 
 /** Adds `quern serve`. */
-export function defineServe({ program, world, finish }: Definition): void {
+export function defineServe({ program, dependencies, finish }: Definition): void {
   program.command("serve").alias("start")
     .summary("serve the HTTP API")
     .description(
@@ -24,7 +24,7 @@ export function defineServe({ program, world, finish }: Definition): void {
       ]),
     )
     .addHelpText("after", environmentHelp)
-    .action(async (options: ServeOptions) => finish(await serve(world, options)));
+    .action(async (options: ServeOptions) => finish(await serve(dependencies, options)));
 }
 
 /** Name of the command. */

@@ -8,7 +8,7 @@ import { launch, type LaunchOptions, TOOLS } from "./launch.ts";
 import { service, SERVICE_ACTIONS, type ServiceOptions } from "./service.ts";
 
 /** Adds `quern launch`. */
-export function defineLaunch({ program, world, finish }: Definition): void {
+export function defineLaunch({ program, dependencies, finish }: Definition): void {
   program.command("launch")
     .summary("start a coding tool that talks to this server")
     .description(
@@ -31,12 +31,12 @@ export function defineLaunch({ program, world, finish }: Definition): void {
       ]),
     )
     .action(async (tool: string, args: string[], options: LaunchOptions) => {
-      finish(await launch(world, tool, args, options));
+      finish(await launch(dependencies, tool, args, options));
     });
 }
 
 /** Adds `quern completions`. */
-export function defineCompletions({ program, world }: Definition): void {
+export function defineCompletions({ program, dependencies }: Definition): void {
   program.command("completions")
     .summary("print a script that completes commands in a shell")
     .description(
@@ -51,11 +51,11 @@ export function defineCompletions({ program, world }: Definition): void {
         ["quern completions fish > ~/.config/fish/completions/quern.fish", "once, for fish"],
       ]),
     )
-    .action((shell: Shell) => world.terminal.write(completionScript(program, shell)));
+    .action((shell: Shell) => dependencies.terminal.write(completionScript(program, shell)));
 }
 
 /** Adds `quern service`. */
-export function defineService({ program, world, finish }: Definition): void {
+export function defineService({ program, dependencies, finish }: Definition): void {
   program.command("service")
     .summary("have the system start the server")
     .description(
@@ -76,6 +76,6 @@ export function defineService({ program, world, finish }: Definition): void {
       ]),
     )
     .action(async (action: typeof SERVICE_ACTIONS[number], options: ServiceOptions) => {
-      finish(await service(world, action, options));
+      finish(await service(dependencies, action, options));
     });
 }

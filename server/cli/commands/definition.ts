@@ -8,7 +8,7 @@ import { READERS, type Setting, VARIABLES } from "../../settings/environment.ts"
 /** The arguments of a definition. */
 export interface Definition {
   program: Command;
-  world: CliDependencies;
+  dependencies: CliDependencies;
   /** Takes the exit code of the command that ran. */
   finish: (exitCode: number) => void;
 }

@@ -28,7 +28,7 @@ const WRONG_MODEL: Todo = {
 };
 
 /** The facts of the machine that findings need. */
-interface Place {
+interface Surroundings {
   host: Host;
   environment: Environment;
 }
@@ -36,16 +36,16 @@ interface Place {
 /** Looks at the device that models are loaded on. */
 export async function examineDevice(
   examine: () => Promise<DeviceExamination>,
-  place: Place,
+  surroundings: Surroundings,
 ): Promise<Section> {
   const title = "Device";
   try {
     const { choice, profile, product, proved } = await examine();
     const findings = choice.kind === "cpu"
-      ? [await cpuFinding(choice, profile, place), productFinding(product)]
+      ? [await cpuFinding(choice, profile, surroundings), productFinding(product)]
       : [
-        await adapterFinding(choice, profile, place),
-        ...await driverFindings(profile, place.host),
+        await adapterFinding(choice, profile, surroundings),
+        ...await driverFindings(profile, surroundings.host),
         productFinding(product),
         ...proofFindings(proved),
         ...featureFindings(profile.capabilities),
@@ -69,7 +69,7 @@ export async function examineDevice(
     };
     return { title, findings, facts };
   } catch (error) {
-    const todo = await adviseMissingGpu(place.host, place.environment);
+    const todo = await adviseMissingGpu(surroundings.host, surroundings.environment);
     const finding = problem("device", messageOf(error), todo);
     return { title, findings: [finding], facts: { error: messageOf(error) } };
   }
@@ -79,7 +79,7 @@ export async function examineDevice(
 async function cpuFinding(
   { reason }: DeviceChoice,
   { description }: DeviceProfile,
-  { host, environment }: Place,
+  { host, environment }: Surroundings,
 ): Promise<Finding> {
   const isWanted = readValues(environment).device === "cpu";
   const todo = isWanted ? undefined : await adviseUnusedGpu(host, environment);
@@ -90,7 +90,7 @@ async function cpuFinding(
 async function adapterFinding(
   { reason }: DeviceChoice,
   { description, capabilities }: DeviceProfile,
-  { host, environment }: Place,
+  { host, environment }: Surroundings,
 ): Promise<Finding> {
   if (!capabilities.software) return ok("device", `${description}: ${reason}`);
   const todo = await adviseHiddenGpu(host, environment);

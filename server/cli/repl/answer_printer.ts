@@ -145,7 +145,7 @@ export class WordWrap {
     const columns = this.#columns();
     if (columns !== this.#lastColumns) this.#resize(columns);
     let output = "";
-    for (const { segment } of graphemes.segment(piece)) output += this.#place(segment, columns);
+    for (const { segment } of graphemes.segment(piece)) output += this.#append(segment, columns);
     return output;
   }
 
@@ -156,7 +156,7 @@ export class WordWrap {
     this.#word = "";
   }
 
-  #place(segment: string, columns: number): string {
+  #append(segment: string, columns: number): string {
     if (segment === "\n") return this.#breakRow();
     const shown = segment === "\t" ? TAB : segment;
     const width = widthOf(shown);

@@ -31,7 +31,7 @@ export class LineEditor {
   /** UTF-16 units before the cursor; always between two graphemes. */
   #cursor = 0;
   /** Index in the history of the text that is shown; its length stands for the text being typed. */
-  #place: number;
+  #entry: number;
   #draft = "";
   #killed = "";
   #search: ReverseSearch | undefined;
@@ -39,7 +39,7 @@ export class LineEditor {
   constructor({ history = [], isComplete = () => true }: LineEditorOptions = {}) {
     this.#history = history;
     this.#isComplete = isComplete;
-    this.#place = history.length;
+    this.#entry = history.length;
   }
 
   get text(): string {
@@ -155,18 +155,18 @@ export class LineEditor {
 
   /** The beginning of the word before the cursor. */
   #wordStart(isInWord: RegExp): number {
-    let place = this.#cursor;
-    while (place > 0 && !isInWord.test(this.#text[place - 1]!)) place--;
-    while (place > 0 && isInWord.test(this.#text[place - 1]!)) place--;
-    return place;
+    let index = this.#cursor;
+    while (index > 0 && !isInWord.test(this.#text[index - 1]!)) index--;
+    while (index > 0 && isInWord.test(this.#text[index - 1]!)) index--;
+    return index;
   }
 
   /** The end of the word after the cursor. */
   #wordEnd(): number {
-    let place = this.#cursor;
-    while (place < this.#text.length && !LETTER.test(this.#text[place]!)) place++;
-    while (place < this.#text.length && LETTER.test(this.#text[place]!)) place++;
-    return place;
+    let index = this.#cursor;
+    while (index < this.#text.length && !LETTER.test(this.#text[index]!)) index++;
+    while (index < this.#text.length && LETTER.test(this.#text[index]!)) index++;
+    return index;
   }
 
   /** To the line above or below; beyond the first and the last one, to another text. */
@@ -181,20 +181,20 @@ export class LineEditor {
       this.#cursor = end + 1;
       this.#moveInto(Math.min(end + 1 + column, this.#lineEnd()));
     } else {
-      this.#recall(this.#place + step);
+      this.#recall(this.#entry + step);
     }
   }
 
   /** To the start of the grapheme there. */
-  #moveInto(place: number): void {
-    this.#cursor = graphemes.segment(this.#text).containing(place)?.index ?? place;
+  #moveInto(index: number): void {
+    this.#cursor = graphemes.segment(this.#text).containing(index)?.index ?? index;
   }
 
-  #recall(place: number): void {
-    if (place < 0 || place > this.#history.length) return;
-    if (this.#place === this.#history.length) this.#draft = this.#text;
-    this.#place = place;
-    this.#replace(this.#history[place] ?? this.#draft);
+  #recall(entry: number): void {
+    if (entry < 0 || entry > this.#history.length) return;
+    if (this.#entry === this.#history.length) this.#draft = this.#text;
+    this.#entry = entry;
+    this.#replace(this.#history[entry] ?? this.#draft);
   }
 }
 
@@ -207,12 +207,12 @@ type SearchOutcome = "searching" | "found" | "given up";
 class ReverseSearch {
   readonly #history: readonly string[];
   /** The index of the match in the history; at first, the index after the newest entry. */
-  #place: number;
+  #entry: number;
   #query = "";
 
   constructor(history: readonly string[]) {
     this.#history = history;
-    this.#place = history.length;
+    this.#entry = history.length;
   }
 
   get query(): string {
@@ -221,7 +221,7 @@ class ReverseSearch {
 
   /** The text found, if one was. */
   get match(): string | undefined {
-    return this.#history[this.#place];
+    return this.#history[this.#entry];
   }
 
   /** Takes a key; one that is none of the search ends it, and then has its own effect. */
@@ -229,26 +229,26 @@ class ReverseSearch {
     if (key.name === "ctrl+g" || key.name === "ctrl+c" || key.name === "escape") return "given up";
     if (key.name === "text") this.#narrow(this.#query + key.text);
     else if (key.name === "backspace") this.#restart([...this.#query].slice(0, -1).join(""));
-    else if (key.name === "ctrl+r") this.#find(this.#place - 1);
+    else if (key.name === "ctrl+r") this.#find(this.#entry - 1);
     else return "found";
     return "searching";
   }
 
   #narrow(query: string): void {
     this.#query = query;
-    this.#find(Math.min(this.#place, this.#history.length - 1));
+    this.#find(Math.min(this.#entry, this.#history.length - 1));
   }
 
   #restart(query: string): void {
-    this.#place = this.#history.length;
+    this.#entry = this.#history.length;
     this.#narrow(query);
   }
 
   /** Stays where it is if there is no older match. */
   #find(from: number): void {
-    const found = this.#history.findLastIndex((text, place) =>
-      place <= from && text.includes(this.#query)
+    const found = this.#history.findLastIndex((text, entry) =>
+      entry <= from && text.includes(this.#query)
     );
-    if (found >= 0) this.#place = found;
+    if (found >= 0) this.#entry = found;
   }
 }

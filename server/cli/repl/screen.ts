@@ -12,7 +12,7 @@ export interface EditorView {
   readonly text: string;
   /** UTF-16 units of the text before the cursor. */
   readonly cursor: number;
-  /** Shown in place of an empty text, as much of it as fits. */
+  /** Shown in cell of an empty text, as much of it as fits. */
   readonly placeholder?: string;
 }
 
@@ -37,7 +37,7 @@ export function layOut(
 ): Layout {
   const rows = [prompt];
   let width = widthOf(prompt);
-  let place = { row: 0, column: width };
+  let cell = { row: 0, column: width };
   const begin = (row: string) => {
     width = widthOf(row);
     rows.push(row);
@@ -46,7 +46,7 @@ export function layOut(
     const shown = segment === "\t" ? TAB : segment;
     const extent = segment === "\n" ? 0 : widthOf(shown);
     if (width + extent > columns) begin("");
-    if (index <= cursor) place = { row: rows.length - 1, column: width };
+    if (index <= cursor) cell = { row: rows.length - 1, column: width };
     if (segment === "\n") begin(continuation);
     else {
       rows[rows.length - 1] += shown;
@@ -55,9 +55,9 @@ export function layOut(
   }
   if (cursor === text.length) {
     if (width >= columns) begin("");
-    place = { row: rows.length - 1, column: width };
+    cell = { row: rows.length - 1, column: width };
   }
-  return { rows, row: place.row, column: Math.min(place.column, columns - 1) };
+  return { rows, row: cell.row, column: Math.min(cell.column, columns - 1) };
 }
 
 /** The rows on the terminal that belong to the text that is being typed. */

@@ -7,40 +7,40 @@ import { HttpError } from "../errors.ts";
 /**
  * Bytes of an image.
  *
- * @param place where it stands, such as "messages[0].images[1]"
+ * @param path where it stands, such as "messages[0].images[1]"
  * @throws {HttpError} 400 for what is no base64 or empty, and if the model does not see
  */
-export type ReadImage = (base64: string, place: string) => Uint8Array;
+export type ReadImage = (base64: string, path: string) => Uint8Array;
 
 /** The reader of the images of a request for a model. */
 export function imageReader(
   { model }: { model?: string | null | undefined },
   { readsImages }: Pick<ModelInfo, "readsImages">,
 ): ReadImage {
-  return (base64, place) => {
+  return (base64, path) => {
     const bytes = decodeAtOnce(base64);
     const fault = bytes ? undefined : findBase64Fault(base64);
     if (fault !== undefined) {
       throw new HttpError(
         400,
-        `${place}: illegal base64 data at input byte ${fault}: ` +
+        `${path}: illegal base64 data at input byte ${fault}: ` +
           "send the bytes of the image as base64, not a URL or a path",
-        place,
+        path,
       );
     }
     if (!readsImages) {
       throw new HttpError(
         400,
-        `"${model}" does not support image input: leave out ${place}, ` +
+        `"${model}" does not support image input: leave out ${path}, ` +
           'or use a model with the capability "vision"',
-        place,
+        path,
       );
     }
     if (base64 === "") {
       throw new HttpError(
         400,
-        `${place}: the image is empty: send the bytes of the image as base64`,
-        place,
+        `${path}: the image is empty: send the bytes of the image as base64`,
+        path,
       );
     }
     return bytes ?? Uint8Array.fromBase64(base64);

@@ -79,10 +79,10 @@ export function readTools(
  *
  * @throws {HttpError} 400
  */
-export function refuseOtherTools(type: Given<string>, place: string): void {
+export function refuseOtherTools(type: Given<string>, path: string): void {
   if ((type ?? "function") === "function") return;
   throw refusal(
-    `${place} is of type "${type}": only tools of type "function" are supported; leave it out`,
+    `${path} is of type "${type}": only tools of type "function" are supported; leave it out`,
     "tools",
   );
 }

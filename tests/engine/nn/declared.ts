@@ -36,7 +36,7 @@ const isValue = (buffer: Buffer) => buffer instanceof ScratchValue;
 const nameOf = ({ name, layer }: StepOperation) =>
   `"${name}"${layer === undefined ? "" : ` of layer ${layer}`}`;
 
-type Place = (this: Scratch, operations: readonly StepOperation[]) => void;
+type Allocate = (this: Scratch, operations: readonly StepOperation[]) => void;
 
 /**
  * Where the plans that `run` makes let a value be overwritten that is still read, or kept.
@@ -67,8 +67,8 @@ export async function planFaults(
       }],
     [
       Scratch.prototype,
-      "place",
-      (own: Place) =>
+      "allocate",
+      (own: Allocate) =>
         function (this: Scratch, operations: readonly StepOperation[]) {
           own.call(this, operations);
           plans++;
@@ -178,8 +178,8 @@ export async function declarationFaults(run: () => Promise<void>): Promise<strin
       }],
     [
       Scratch.prototype,
-      "place",
-      (own: Place) =>
+      "allocate",
+      (own: Allocate) =>
         function (this: Scratch, operations: readonly StepOperation[]) {
           own.call(this, operations);
           const written = new Set<Buffer>();
@@ -286,8 +286,8 @@ export async function gpuFaults(
     ...patches,
     [
       Scratch.prototype,
-      "place",
-      (own: Place) =>
+      "allocate",
+      (own: Allocate) =>
         function (this: Scratch, operations: readonly StepOperation[]) {
           own.call(this, operations);
           plans.push({ scratch: this, operations });

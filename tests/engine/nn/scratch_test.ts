@@ -23,14 +23,14 @@ const PROFILES = {
 
 const device = () => openDryDevice(PROFILES.GPU);
 const operation = (name: string, reads: object[], writes: object[]) =>
-  ({ name, reads, writes }) as Parameters<Scratch["place"]>[0][number];
+  ({ name, reads, writes }) as Parameters<Scratch["allocate"]>[0][number];
 
 Deno.test("values share memory only where they never live together, the largest first", () => {
   using gpu = device();
   const scratch = new Scratch(gpu);
   const [a, b, c, d] = [64, 32, 128, 32].map((columns) => scratch.floats("x", 8, columns).floats);
   scratch.keep(d);
-  scratch.place([
+  scratch.allocate([
     operation("a", [], [a]),
     operation("b", [a], [b]),
     operation("c", [b], [c]),
@@ -47,7 +47,7 @@ Deno.test("rows whose last columns stay zero share memory with their like alone"
   using gpu = device();
   const scratch = new Scratch(gpu);
   const values = [40, 64, 40, 50].map((columns) => scratch.floats("x", 8, columns).floats);
-  scratch.place(values.map((value) => operation("write", [], [value])));
+  scratch.allocate(values.map((value) => operation("write", [], [value])));
   const [padded, whole, like, other] = values.map((value) => scratch.memoryOf(value));
   assertEquals(padded, like);
   assert(padded !== whole && padded !== other && whole !== other);
@@ -62,7 +62,7 @@ Deno.test("padded sums of squares share memory with their like alone", () => {
       ? scratch.floats("x", rows, columns).floats
       : scratch.withSquares(scratch.floats("x", rows, columns), 1e-5).floats
   );
-  scratch.place(values.map((value) => operation("write", [], [value])));
+  scratch.allocate(values.map((value) => operation("write", [], [value])));
   const [padded, whole, like, other, floats] = values.map((value) => scratch.memoryOf(value));
   assertEquals(padded, like);
   assertEquals(whole, floats);
@@ -74,8 +74,8 @@ Deno.test("a value that is read before it is written, or named by no operation, 
   const scratch = new Scratch(gpu);
   const [a, b] = [32, 32].map((columns) => scratch.floats("x", 8, columns).floats);
   assertThrows(() => scratch.memoryOf(a), ScratchError, "is not complete");
-  assertThrows(() => scratch.place([operation("add", [a], [a])]), ScratchError, '"add"');
-  scratch.place([operation("write", [], [a])]);
+  assertThrows(() => scratch.allocate([operation("add", [a], [a])]), ScratchError, '"add"');
+  scratch.allocate([operation("write", [], [a])]);
   assertThrows(() => scratch.memoryOf(b), ScratchError, "no operation names it");
 });
 

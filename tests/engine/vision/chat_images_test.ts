@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readGguf } from "../../../engine/gguf/mod.ts";
-import { IMAGE_PLACE, ImageMarks } from "../../../engine/prompt/image_marks.ts";
+import { IMAGE_PLACEHOLDER, ImageMarks } from "../../../engine/prompt/image_marks.ts";
 import {
   type ChatRequest,
   ContextLengthError,
@@ -78,7 +78,7 @@ async function itemsOf(model: Model, name: string, image: Uint8Array): Promise<P
   using encoder = await loadImageEncoder(file, device);
   const reader = new ImageReader(readVision(file, limits), encoder, (work) => work());
   const marks = new ImageMarks();
-  const text = marks.place((await readManifest(name)).prompt, [image]);
+  const text = marks.mark((await readManifest(name)).prompt, [image]);
   const read = await reader.read(image);
   // What is counted before anything is read is what comes of it.
   const measured = reader.measure(image);
@@ -291,7 +291,7 @@ Deno.test("a model that reads text alone refuses images", async () => {
 Deno.test("images stand where their text says, else before it", () => {
   const marks = new ImageMarks();
   const [a, b] = [Uint8Array.of(1), Uint8Array.of(2)];
-  const show = (text: string, images?: Uint8Array[]) => marks.show(marks.place(text, images));
+  const show = (text: string, images?: Uint8Array[]) => marks.show(marks.mark(text, images));
   assertEquals(show("no [img] here"), "no [img] here");
   assertEquals(show("text", [a, b]), "[img-0][img-1]text");
   assertEquals(show("x <__media__> y [img]", [a, b]), "x [img-2] y [img-3]");
@@ -300,7 +300,7 @@ Deno.test("images stand where their text says, else before it", () => {
     "[img-5] then [img-4] and [img-7]",
   );
   assertEquals(show("only [img-1]", [a, b]), "[img-6]only [img-7]");
-  const composed = `type [img] or [img-0] as <__media__>: ${IMAGE_PLACE}`;
+  const composed = `type [img] or [img-0] as <__media__>: ${IMAGE_PLACEHOLDER}`;
   assertEquals(show(composed, [a, b]), "[img-9]type [img] or [img-0] as <__media__>: [img-8]");
   assertEquals(marks.images.length, 10);
 });

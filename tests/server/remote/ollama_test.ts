@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import type { ChatEvent, ChatRequest } from "../../../engine/mod.ts";
-import { ChatTemplateError, IMAGE_PLACE, RequestError } from "../../../engine/mod.ts";
+import { ChatTemplateError, IMAGE_PLACEHOLDER, RequestError } from "../../../engine/mod.ts";
 import { eventsOf, openAt, serveOllama } from "./upstream.ts";
 
 const messages: ChatRequest["messages"] = [{ role: "user", content: "Hi" }];
@@ -223,8 +223,8 @@ Deno.test("images go along as base64, with Ollama's marks where they stand betwe
   const [cat, dog] = [Uint8Array.of(1, 2, 3), "BAUG"];
   await eventsOf(model.chat({
     messages: [
-      { role: "user", content: `${IMAGE_PLACE}Which?`, images: [cat] },
-      { role: "user", content: `One${IMAGE_PLACE}two`, images: [cat, dog] },
+      { role: "user", content: `${IMAGE_PLACEHOLDER}Which?`, images: [cat] },
+      { role: "user", content: `One${IMAGE_PLACEHOLDER}two`, images: [cat, dog] },
     ],
   }));
   assertEquals(upstream.of("/api/chat")[0]!.body.messages, [

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import type { ChatMessage, ChatRequest } from "../../../engine/mod.ts";
-import { IMAGE_PLACE, RequestError } from "../../../engine/mod.ts";
+import { IMAGE_PLACEHOLDER, RequestError } from "../../../engine/mod.ts";
 import { delta, eventsOf, openAt, serveOpenAi } from "./upstream.ts";
 
 const messages: ChatRequest["messages"] = [{ role: "user", content: "Hi" }];
@@ -237,11 +237,11 @@ Deno.test("images go along as data URLs where they stand, those without a mark f
   await using model = await openAt(upstream);
   const png = "iVBORw0KGgo=";
   const images = [Uint8Array.fromBase64(png), "/9j/", "UklG"];
-  const content = `One${IMAGE_PLACE}two${IMAGE_PLACE}`;
+  const content = `One${IMAGE_PLACEHOLDER}two${IMAGE_PLACEHOLDER}`;
   await eventsOf(model.chat({
     messages: [
       { role: "user", content, images },
-      { role: "user", content: `a${IMAGE_PLACE}${IMAGE_PLACE}b`, images: [png] },
+      { role: "user", content: `a${IMAGE_PLACEHOLDER}${IMAGE_PLACEHOLDER}b`, images: [png] },
     ],
   }));
   const image = (url: string) => ({ type: "image_url", image_url: { url } });
@@ -256,7 +256,7 @@ Deno.test("images go along as data URLs where they stand, those without a mark f
         text("two"),
         image("data:image/jpeg;base64,/9j/"),
       ],
-      [text("a"), image(`data:image/png;base64,${png}`), text(`${IMAGE_PLACE}b`)],
+      [text("a"), image(`data:image/png;base64,${png}`), text(`${IMAGE_PLACEHOLDER}b`)],
     ],
   );
   await assertRejects(

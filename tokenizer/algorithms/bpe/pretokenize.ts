@@ -74,9 +74,9 @@ export function threes(run: string): Cutter {
     for (const { 0: match, index } of part.matchAll(expression)) {
       const digits = [...match];
       let end = index;
-      for (const [place, digit] of digits.entries()) {
+      for (const [index, digit] of digits.entries()) {
         end += digit.length;
-        if ((digits.length - place) % 3 !== 1) continue;
+        if ((digits.length - index) % 3 !== 1) continue;
         visit(part, start, end);
         start = end;
       }

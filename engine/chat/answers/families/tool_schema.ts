@@ -7,17 +7,17 @@ import {
   CONSTRAINTS,
   type JsonGrammar,
   type JsonType,
-  type SchemaPlace,
+  type SchemaPointer,
   type StringGrammar,
 } from "../../../grammar/mod.ts";
 import type { CallableTool } from "../types.ts";
 
 /** Where a schema stands. */
-const PLACE = Symbol("place");
+const POINTER = Symbol("pointer");
 
 /** A schema, and where it stands in that of its tool. */
 export interface Schema extends Readonly<Record<string, unknown>> {
-  readonly [PLACE]?: {
+  readonly [POINTER]?: {
     readonly root: unknown;
     /** JSON pointer to it. */
     readonly pointer: string;
@@ -44,7 +44,7 @@ const MAX_SCHEMAS = 200;
 /** The schema of a tool's arguments. */
 export function argumentsOf(tool: CallableTool): Schema {
   const root = isJsonObject(tool.parameters) ? tool.parameters : {};
-  return resolve({ ...root, [PLACE]: { root, pointer: "", inner: "" } });
+  return resolve({ ...root, [POINTER]: { root, pointer: "", inner: "" } });
 }
 
 /** The tool with a name. An unknown tool may have any arguments. */
@@ -59,23 +59,23 @@ export function argumentsJson(tool: CallableTool): JsonGrammar {
 
 /** JSON of a schema within that of a tool; if types are given, of its values of these. */
 export function toolJson(schema: Schema, types?: readonly JsonType[]): JsonGrammar {
-  return { type: "json", ...placeOf(schema), ...types && { types } };
+  return { type: "json", ...addressOf(schema), ...types && { types } };
 }
 
 /** The strings of a schema within that of a tool, as bare texts. */
 export function toolStrings(schema: Schema): StringGrammar {
-  return { type: "string", ...placeOf(schema) };
+  return { type: "string", ...addressOf(schema) };
 }
 
 /** Where the grammar finds a schema. What of it is not enforced was told with the tool. */
-function placeOf(schema: Schema): SchemaPlace {
-  const { root = schema, pointer = "" } = schema[PLACE] ?? {};
+function addressOf(schema: Schema): SchemaPointer {
+  const { root = schema, pointer = "" } = schema[POINTER] ?? {};
   return { schema: root, at: pointer, isQuiet: true };
 }
 
 /** The JSON pointer, within the schema of a tool, to the keywords of a schema. */
 export function pointerOf(schema: Schema): string {
-  return schema[PLACE]?.inner ?? "";
+  return schema[POINTER]?.inner ?? "";
 }
 
 /** Whether a schema tells nothing but the types of its values. */
@@ -160,10 +160,10 @@ export function jsonTypeOf(value: unknown): JsonType {
 /** A schema within another. @param path keys that lead from the one to the other */
 function part(outer: Schema, path: readonly string[], value: unknown): Schema {
   if (!isJsonObject(value)) return {};
-  const { root, inner = "" } = outer[PLACE] ?? {};
+  const { root, inner = "" } = outer[POINTER] ?? {};
   const steps = path.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
   const pointer = inner + steps.join("");
-  return resolve({ ...value, [PLACE]: { root, pointer, inner: pointer } });
+  return resolve({ ...value, [POINTER]: { root, pointer, inner: pointer } });
 }
 
 /** The target of a schema that is only a reference into its document. */
@@ -171,13 +171,13 @@ function resolve(schema: Schema, steps = MAX_STEPS): Schema {
   const { $ref, ...siblings } = schema;
   const match = typeof $ref === "string" ? /^#?((?:\/[^]*)?)$/.exec($ref) : undefined;
   if (!match || steps === 0) return schema;
-  const { root, pointer = "" } = schema[PLACE] ?? {};
+  const { root, pointer = "" } = schema[POINTER] ?? {};
   const inner = decode(match[1]!);
   const target = follow(root, inner);
   if (!isJsonObject(target)) return schema;
   const isAlone = Object.keys(siblings).every((key) => key === "type" || !CONSTRAINTS.has(key));
   if (!isAlone) return { ...siblings, allOf: [...[schema.allOf ?? []].flat(), target] };
-  return resolve({ ...siblings, ...target, [PLACE]: { root, pointer, inner } }, steps - 1);
+  return resolve({ ...siblings, ...target, [POINTER]: { root, pointer, inner } }, steps - 1);
 }
 
 /** What a JSON pointer leads to. */

@@ -3,8 +3,8 @@
 // last key to the first.
 
 import type { Work } from "../../language/mod.ts";
-import type { ObjectLedger, ObjectRules } from "../rules/object_rules.ts";
-import type { ObjectPlace, RemainingKeys } from "../solvers/mod.ts";
+import type { ObjectProgress, ObjectRules } from "../rules/object_rules.ts";
+import type { KeysSoFar, RemainingKeys } from "../solvers/mod.ts";
 import type { TextAutomaton } from "../texts/text_automaton.ts";
 
 /**
@@ -19,7 +19,7 @@ const MAX_SEARCHES = 64;
 /** Bytes of a brace. */
 const BRACE = 1;
 
-/** Ledgers whose ends are kept. */
+/** Objects whose ends are kept, by what has come. */
 const MAX_KEPT = 64;
 
 /** Steps of work for each declared key that is measured. */
@@ -68,8 +68,8 @@ export class ObjectEnds {
    *
    * @param used number of undeclared keys that the object has
    */
-  rest(ledger: ObjectLedger, used: number): number {
-    return kept(this.#rests, `${ledger},${used}`, () => this.#rest(ledger, used));
+  rest(progress: ObjectProgress, used: number): number {
+    return kept(this.#rests, `${progress},${used}`, () => this.#rest(progress, used));
   }
 
   /** Bytes of the shortest undeclared key with its value and a comma. */
@@ -81,23 +81,23 @@ export class ObjectEnds {
    * For each of the sorted keys, the bytes from its first one to the end of the object if it comes
    * next; Infinity if it may not come, or the bytes are not known.
    */
-  keys(ledger: ObjectLedger, used: number): Float64Array {
-    return kept(this.#keys, `${ledger},${used}`, () => this.#measureKeys(ledger, used));
+  keys(progress: ObjectProgress, used: number): Float64Array {
+    return kept(this.#keys, `${progress},${used}`, () => this.#measureKeys(progress, used));
   }
 
-  #rest(ledger: ObjectLedger, used: number): number {
+  #rest(progress: ObjectProgress, used: number): number {
     const rules = this.#rules;
     if (!rules.isOrdered) this.#work.charge(KEY_STEPS * rules.keys.length);
-    const place = rules.placeOf(ledger);
-    const [bytes, required] = this.#requiredAt(place);
-    if (rules.hasClauses) return BRACE + bytes + this.#ofClauses(ledger, place.position, used);
-    const missing = rules.type.min - place.count - required;
+    const soFar = rules.keysSoFar(progress);
+    const [bytes, required] = this.#requiredAt(soFar);
+    if (rules.hasClauses) return BRACE + bytes + this.#ofClauses(progress, soFar.position, used);
+    const missing = rules.type.min - soFar.count - required;
     if (missing <= 0) return BRACE + bytes;
-    return BRACE + bytes + sumOf(this.#fillers(place, missing, used), missing);
+    return BRACE + bytes + sumOf(this.#fillers(soFar, missing, used), missing);
   }
 
   /** Bytes and number of the required keys that are in no clause. */
-  #requiredAt({ position, seen }: ObjectPlace): readonly [bytes: number, count: number] {
+  #requiredAt({ position, seen }: KeysSoFar): readonly [bytes: number, count: number] {
     const rules = this.#rules;
     if (rules.isOrdered) return [this.#required[position]!, rules.requiredFrom(position)];
     const known = new Set(seen);
@@ -114,7 +114,7 @@ export class ObjectEnds {
   /**
    * The weights of the keys that may serve to reach the least number of keys, the lightest first.
    */
-  #fillers({ position, seen, others }: ObjectPlace, missing: number, used: number): Float64Array {
+  #fillers({ position, seen, others }: KeysSoFar, missing: number, used: number): Float64Array {
     const optional = this.#optionalFrom(position, seen);
     return merged(optional, this.#lightest(used, Math.min(missing, others)));
   }
@@ -140,16 +140,16 @@ export class ObjectEnds {
     return weights.subarray(0, end);
   }
 
-  #measureKeys(ledger: ObjectLedger, used: number): Float64Array {
+  #measureKeys(progress: ObjectProgress, used: number): Float64Array {
     const rules = this.#rules;
     this.#work.charge(KEY_STEPS * rules.keys.length);
-    const choices = rules.choices(ledger);
+    const choices = rules.choices(progress);
     const bytes = new Float64Array(rules.keys.length).fill(Infinity);
     const after = rules.hasClauses
-      ? this.#afterEachOfClauses(ledger, used)
+      ? this.#afterEachOfClauses(progress, used)
       : rules.isOrdered
-      ? this.#afterEachInOrder(ledger, used)
-      : this.#afterEach(ledger, used);
+      ? this.#afterEachInOrder(progress, used)
+      : this.#afterEach(progress, used);
     rules.properties.forEach((property, at) => {
       if (choices[at + 1] === choices[at]) return;
       // The quote before the key is there already, and no comma follows it.
@@ -162,10 +162,10 @@ export class ObjectEnds {
    * The bytes after each key if keys come in order. The number of keys that serve to reach the
    * least number only decreases.
    */
-  #afterEachInOrder(ledger: ObjectLedger, used: number): (property: number) => number {
+  #afterEachInOrder(progress: ObjectProgress, used: number): (property: number) => number {
     const rules = this.#rules;
     const { properties, min } = rules.type;
-    const { position, count, others } = rules.placeOf(ledger);
+    const { position, count, others } = rules.keysSoFar(progress);
     const missingAfter = (at: number) => Math.max(0, min - count - 1 - rules.requiredFrom(at + 1));
     const most = missingAfter(properties.length - 1);
     if (most === 0) return (at) => this.#required[at + 1]!;
@@ -182,13 +182,13 @@ export class ObjectEnds {
   }
 
   /** The bytes after each key if keys may come in any order. */
-  #afterEach(ledger: ObjectLedger, used: number): (property: number) => number {
+  #afterEach(progress: ObjectProgress, used: number): (property: number) => number {
     const rules = this.#rules;
-    const place = rules.placeOf(ledger);
-    const [bytes, required] = this.#requiredAt(place);
+    const soFar = rules.keysSoFar(progress);
+    const [bytes, required] = this.#requiredAt(soFar);
     if (bytes === Infinity) return () => Infinity;
-    const missing = Math.max(0, rules.type.min - place.count - required);
-    const fillers = missing === 0 ? new Float64Array(0) : this.#fillers(place, missing, used);
+    const missing = Math.max(0, rules.type.min - soFar.count - required);
+    const fillers = missing === 0 ? new Float64Array(0) : this.#fillers(soFar, missing, used);
     const all = sumOf(fillers, missing);
     const butOne = sumOf(fillers, missing - 1);
     const heaviest = fillers[missing - 1] ?? 0;
@@ -203,12 +203,16 @@ export class ObjectEnds {
    * Bytes of the keys that clauses require, and of those that reach the least number together with
    * them.
    */
-  #ofClauses(ledger: ObjectLedger, position: number, used: number): number {
-    return this.#remainingAt(ledger, position, used)?.weight ?? Infinity;
+  #ofClauses(progress: ObjectProgress, position: number, used: number): number {
+    return this.#remainingAt(progress, position, used)?.weight ?? Infinity;
   }
 
-  #remainingAt(ledger: ObjectLedger, position: number, used: number): RemainingKeys | undefined {
-    return this.#rules.remainingKeys(ledger, position, {
+  #remainingAt(
+    progress: ObjectProgress,
+    position: number,
+    used: number,
+  ): RemainingKeys | undefined {
+    return this.#rules.remainingKeys(progress, position, {
       weight: (property) => this.#weights[property]!,
       otherWeight: this.other(used),
     });
@@ -218,12 +222,12 @@ export class ObjectEnds {
    * The bytes after each key if some are in clauses. The number of searches is limited. Among them
    * are the one by which the whole object is measured, and that of the last key that may come.
    */
-  #afterEachOfClauses(ledger: ObjectLedger, used: number): (property: number) => number {
+  #afterEachOfClauses(progress: ObjectProgress, used: number): (property: number) => number {
     const rules = this.#rules;
-    const place = rules.placeOf(ledger);
-    const [bytes] = this.#requiredAt(place);
-    const [first] = this.#remainingAt(ledger, place.position, used)?.properties ?? [];
-    const inOrder = rules.allowed(ledger);
+    const soFar = rules.keysSoFar(progress);
+    const [bytes] = this.#requiredAt(soFar);
+    const [first] = this.#remainingAt(progress, soFar.position, used)?.properties ?? [];
+    const inOrder = rules.allowed(progress);
     const after = new Map<number, number>();
     const skipping = new Map<number, number>();
     let searches = MAX_SEARCHES;
@@ -242,7 +246,11 @@ export class ObjectEnds {
       let clauses = isBound ? undefined : skipping.get(passed);
       if (clauses === undefined) {
         if (searches-- <= 0) continue;
-        clauses = this.#ofClauses(isBound ? rules.after(ledger, property) : ledger, position, used);
+        clauses = this.#ofClauses(
+          isBound ? rules.after(progress, property) : progress,
+          position,
+          used,
+        );
         if (!isBound) skipping.set(passed, clauses);
       }
       after.set(property, free + clauses);

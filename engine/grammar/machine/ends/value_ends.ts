@@ -2,7 +2,7 @@
 // grammar to the end of its rule. Types refer to each other, so this is a least fixed point. It is
 // exact, except for unique items and for clauses that exceed the limits of their search.
 
-import type { ArrayLedger, ArrayRules } from "../rules/array_rules.ts";
+import type { ArrayProgress, ArrayRules } from "../rules/array_rules.ts";
 import { type Position, weighPositions } from "../rules/program.ts";
 import { LITERALS, type Rules } from "../rules/rules.ts";
 import { KeyLengths, ObjectEnds } from "./object_ends.ts";
@@ -158,7 +158,7 @@ class ArrayEnds {
   readonly #weight: (type: number) => number;
   /** By index of the prefix: the bytes of the required items from there on, with commas. */
   readonly #prefix: Float64Array;
-  readonly #known = new Map<ArrayLedger, number>();
+  readonly #known = new Map<ArrayProgress, number>();
 
   /** `weight` gives the bytes of the shortest value of a type. */
   constructor(rules: ArrayRules, weight: (type: number) => number) {
@@ -173,24 +173,24 @@ class ArrayEnds {
   }
 
   /** Bytes of the items that are missing, with a comma for each. */
-  missing(ledger: ArrayLedger): number {
-    let bytes = this.#known.get(ledger);
+  missing(progress: ArrayProgress): number {
+    let bytes = this.#known.get(progress);
     if (bytes === undefined) {
-      bytes = this.#measure(ledger);
-      this.#known.set(ledger, bytes);
+      bytes = this.#measure(progress);
+      this.#known.set(progress, bytes);
     }
     return bytes;
   }
 
-  #measure(ledger: ArrayLedger): number {
+  #measure(progress: ArrayProgress): number {
     const { prefix, min, rest, contains } = this.#rules.type;
     if (contains.length > 0) {
-      const items = this.#rules.remainingItems(ledger, this.#weight);
+      const items = this.#rules.remainingItems(progress, this.#weight);
       return items
         ? items.reduce((sum, { type, times }) => sum + times * (1 + this.#weight(type)), 0)
         : Infinity;
     }
-    const count = Math.min(this.#rules.count(ledger), min);
+    const count = Math.min(this.#rules.count(progress), min);
     const later = min - Math.max(count, prefix.length);
     const ofLater = later <= 0
       ? 0
@@ -206,7 +206,7 @@ export class ProgramEnds {
   readonly #rules: Rules;
   readonly #weights: readonly number[];
 
-  /** Weighs the places of the program of `rules`. */
+  /** Weighs the positions of the program of `rules`. */
   constructor(rules: Rules, texts: TextEnds, values: ValueEnds) {
     this.#rules = rules;
     this.#weights = weighPositions(

@@ -1,8 +1,8 @@
-// Stacks within an array, between its items. The ledger of the items so far determines which types
+// Stacks within an array, between its items. The progress of the items so far determines which types
 // the next item may have. If items are unique, the next one must differ from all before.
 
 import { EMPTY_TEXT, NO_WORDS, UNKNOWN_TEXT } from "../collections.ts";
-import { type ArrayRules, NO_LEDGER } from "../rules/array_rules.ts";
+import { type ArrayRules, IMPOSSIBLE } from "../rules/array_rules.ts";
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
 import { ARRAY, Phase, VALUE } from "./layouts.ts";
 import type { ScarceItems } from "./scarce_items.ts";
@@ -45,9 +45,9 @@ export class ArrayFrames extends JsonFrames {
     }
     const rules = this.rules.arrays[stacks.field(stack, ARRAY.rules)]!;
     const phase = stacks.field(stack, ARRAY.phase);
-    const ledger = stacks.field(stack, ARRAY.ledger);
+    const progress = stacks.field(stack, ARRAY.progress);
     if (byte === CLOSE_BRACKET) {
-      if (phase !== Phase.COMMA && rules.isComplete(ledger)) out.push(stacks.parent(stack));
+      if (phase !== Phase.COMMA && rules.isComplete(progress)) out.push(stacks.parent(stack));
     } else if (phase !== Phase.NEXT) {
       this.#items(stack, rules, (type, item) => this.#values.begin(type, item, byte, out));
     } else if (byte === COMMA) {
@@ -75,17 +75,17 @@ export class ArrayFrames extends JsonFrames {
     const { stacks } = this;
     const rules = this.rules.arrays[stacks.field(stack, ARRAY.rules)]!;
     const phase = stacks.field(stack, ARRAY.phase);
-    const ledger = stacks.field(stack, ARRAY.ledger);
+    const progress = stacks.field(stack, ARRAY.progress);
     const ends = values.array(stacks.field(stack, ARRAY.rules));
     if (phase !== Phase.COMMA) {
-      const items = ends.missing(ledger);
+      const items = ends.missing(progress);
       // No comma comes before the first item.
       return 1 + (phase === Phase.NEXT ? items : Math.max(items - 1, 0));
     }
     let least = Infinity;
-    for (const part of rules.partsAt(ledger)) {
-      const after = rules.after(ledger, part);
-      if (after === NO_LEDGER) continue;
+    for (const part of rules.partsAt(progress)) {
+      const after = rules.after(progress, part);
+      if (after === IMPOSSIBLE) continue;
       least = Math.min(least, values.weight(part.type) + ends.missing(after) + 1);
     }
     return least;
@@ -102,21 +102,21 @@ export class ArrayFrames extends JsonFrames {
   #items(stack: Stack, rules: ArrayRules, begin: (type: number, item: Stack) => void): void {
     const frame = this.stacks.frame(stack);
     const index = frame[ARRAY.rules]!;
-    const before = frame[ARRAY.ledger]!;
+    const before = frame[ARRAY.progress]!;
     const used = frame[ARRAY.used]!;
     const { unique } = rules.type;
     for (const part of rules.partsAt(before)) {
-      const ledger = rules.after(before, part);
-      if (ledger === NO_LEDGER) continue;
+      const progress = rules.after(before, part);
+      if (progress === IMPOSSIBLE) continue;
       const item = [...frame];
       item[ARRAY.phase] = Phase.NEXT;
       item[ARRAY.spaces] = this.rules.spaces.elsewhere;
-      item[ARRAY.ledger] = ledger;
+      item[ARRAY.progress] = progress;
       item[ARRAY.pending] = Number(unique);
       item[ARRAY.text] = unique && this.stacks.compares(this.stacks.parent(stack))
         ? EMPTY_TEXT
         : UNKNOWN_TEXT;
-      item[ARRAY.avoided] = unique ? this.#scarce.avoided(index, ledger, used) : NO_WORDS;
+      item[ARRAY.avoided] = unique ? this.#scarce.avoided(index, progress, used) : NO_WORDS;
       begin(part.type, this.stacks.withFrame(stack, item));
     }
   }

@@ -1,4 +1,4 @@
-// Stacks at a place of a grammar, within one of its texts, or with one frame for several stacks.
+// Stacks at a position of a grammar, within one of its texts, or with one frame for several stacks.
 // `GrammarWays` finds the texts and documents that may come next; documents are then stepped as
 // documents without a grammar are.
 
@@ -6,13 +6,13 @@ import { type Position, type Program, RETURN } from "../rules/program.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { TextRules } from "../texts/text_rules.ts";
 import { type Ends, type FrameContext, type FrameKind, JsonFrames } from "./frame_kind.ts";
-import { DOCUMENT_END, EITHER, PLACE, TEXT, VALUE } from "./layouts.ts";
+import { DOCUMENT_END, EITHER, GRAMMAR_POSITION, TEXT, VALUE } from "./layouts.ts";
 import type { StackUnions } from "./stack_unions.ts";
 import type { Stack, Stacks } from "./stacks.ts";
 
 const BYTES: readonly number[] = [...Array(256).keys()];
 
-/** The kinds of frames of a grammar: PLACE, TEXT and EITHER. */
+/** The kinds of frames of a grammar: GRAMMAR_POSITION, TEXT and EITHER. */
 export class GrammarFrames extends JsonFrames {
   readonly #ways: GrammarWays;
   readonly #documents: FrameKind;
@@ -51,9 +51,9 @@ export class GrammarFrames extends JsonFrames {
   completion(stack: Stack, ends: Ends): number {
     const { stacks } = this;
     if (stacks.kind(stack) === TEXT.kind) return this.#textCompletion(stack, ends);
-    if (stacks.kind(stack) !== PLACE.kind) return 0;
-    const position = stacks.field(stack, PLACE.position);
-    return ends.program.weight(position, stacks.field(stack, PLACE.rounds));
+    if (stacks.kind(stack) !== GRAMMAR_POSITION.kind) return 0;
+    const position = stacks.field(stack, GRAMMAR_POSITION.position);
+    return ends.program.weight(position, stacks.field(stack, GRAMMAR_POSITION.rounds));
   }
 
   /** Fewest bytes that complete the text on top. */
@@ -102,11 +102,11 @@ export class GrammarFrames extends JsonFrames {
  */
 interface Context {
   stack: Stack | undefined;
-  readonly returns: Place[];
+  readonly returns: Descriptor[];
 }
 
 /** A position of a program, and where its rule returns to. */
-interface Place {
+interface Descriptor {
   readonly position: Position;
   /** Number of complete rounds of a repetition. */
   readonly rounds: number;
@@ -148,8 +148,8 @@ class Search {
   readonly #unions: StackUnions;
   readonly #ways: Stack[] = [];
   /** The positions of texts and documents that were found. */
-  readonly #terminals: Place[] = [];
-  readonly #open: Place[] = [];
+  readonly #terminals: Descriptor[] = [];
+  readonly #open: Descriptor[] = [];
   readonly #seen = new Map<Context, Set<string>>();
   /** By existing stack. */
   readonly #below = new Map<Stack, Context>();
@@ -165,7 +165,9 @@ class Search {
 
   from(stack: Stack): readonly Stack[] {
     this.#visit(stack);
-    for (let place = this.#open.pop(); place; place = this.#open.pop()) this.#expand(place);
+    for (let descriptor = this.#open.pop(); descriptor; descriptor = this.#open.pop()) {
+      this.#expand(descriptor);
+    }
     for (const terminal of this.#terminals) this.#ways.push(this.#begin(terminal));
     return this.#unions.join(this.#ways);
   }
@@ -175,11 +177,11 @@ class Search {
     const stacks = this.#stacks;
     const kind = stacks.kind(stack);
     if (kind === EITHER.kind) return stacks.members(stack).forEach((one) => this.#visit(one));
-    if (kind === PLACE.kind) {
+    if (kind === GRAMMAR_POSITION.kind) {
       const context = this.#contextOf(stacks.parent(stack));
       return this.#follow(
-        stacks.field(stack, PLACE.position),
-        stacks.field(stack, PLACE.rounds),
+        stacks.field(stack, GRAMMAR_POSITION.position),
+        stacks.field(stack, GRAMMAR_POSITION.rounds),
         context,
       );
     }
@@ -204,21 +206,21 @@ class Search {
     this.#open.push({ position, rounds, context });
   }
 
-  #expand(place: Place): void {
-    const { position, rounds, context } = place;
+  #expand(descriptor: Descriptor): void {
+    const { position, rounds, context } = descriptor;
     const { instructions, isNullable } = this.#program;
     const one = instructions[position]!;
     switch (one.type) {
       case "return":
-        // An empty rule that this search has entered was skipped at the place where it was entered.
+        // An empty rule that this search has entered was skipped at the position where it was entered.
         if (context.stack !== undefined) this.#visit(context.stack);
         return;
       case "text":
-        this.#terminals.push(place);
+        this.#terminals.push(descriptor);
         if (one.text.least === 0) this.#follow(one.next, 0, context);
         return;
       case "document":
-        this.#terminals.push(place);
+        this.#terminals.push(descriptor);
         return;
       case "fork":
         for (const target of one.targets) this.#follow(target, 0, context);
@@ -242,8 +244,8 @@ class Search {
     }
   }
 
-  /** Enters a rule or round, which returns to a place. */
-  #enter(position: Position, after: Place): void {
+  /** Enters a rule or round, which returns to a position. */
+  #enter(position: Position, after: Descriptor): void {
     let context = this.#entered.get(position);
     if (!context) this.#entered.set(position, context = { stack: undefined, returns: [] });
     context.returns.push(after);
@@ -257,7 +259,7 @@ class Search {
   }
 
   /** The stack with a text or document on top. */
-  #begin({ position, context }: Place): Stack {
+  #begin({ position, context }: Descriptor): Stack {
     const stacks = this.#stacks;
     const one = this.#program.instructions[position]!;
     if (one.type === "text") {
@@ -273,9 +275,9 @@ class Search {
     return stacks.push(VALUE.frame(one.root, elsewhere), end);
   }
 
-  #stackAt({ position, rounds, context }: Place): Stack {
-    context.stack ??= this.#unions.either(context.returns.map((place) => this.#stackAt(place)));
+  #stackAt({ position, rounds, context }: Descriptor): Stack {
+    context.stack ??= this.#unions.either(context.returns.map((each) => this.#stackAt(each)));
     if (position === RETURN) return context.stack;
-    return this.#stacks.push(PLACE.frame(position, rounds), context.stack);
+    return this.#stacks.push(GRAMMAR_POSITION.frame(position, rounds), context.stack);
   }
 }

@@ -81,9 +81,9 @@ export const CONTAINER = {
   /** Bytes of white space that may come. */
   spaces: 3 as Field<"container">,
   /**
-   * The ledger: a number that stands for what the rules need to know of the keys or items so far.
+   * The progress: a number that stands for what the rules need to know of the keys or items so far.
    */
-  ledger: 4 as Field<"container">,
+  progress: 4 as Field<"container">,
   /** The set of undeclared keys, or of unique items, so far. */
   used: 5 as Field<"container">,
   /** 1 if the last of them has not been added to that set yet. */
@@ -102,12 +102,12 @@ export const OBJECT = {
   kind: 6,
   /** The type of the value for the last key, until its colon has come; then -1. */
   valueType: 7 as Field<"object">,
-  frame: (rules: number, spaces: number, ledger: number): Frame => [
+  frame: (rules: number, spaces: number, progress: number): Frame => [
     6,
     rules,
     0,
     spaces,
-    ledger,
+    progress,
     0,
     0,
     -1,
@@ -121,12 +121,12 @@ export const ARRAY = {
   kind: 7,
   /** If items are unique: the words from which the rest of the current item must differ. */
   avoided: 7 as Field<"array">,
-  frame: (rules: number, spaces: number, ledger: number): Frame => [
+  frame: (rules: number, spaces: number, progress: number): Frame => [
     7,
     rules,
     0,
     spaces,
-    ledger,
+    progress,
     0,
     0,
     0,
@@ -142,10 +142,10 @@ export const DOCUMENT_END = {
 } as const;
 
 /** At a position of a grammar, after some rounds of a repetition. */
-export const PLACE = {
+export const GRAMMAR_POSITION = {
   kind: 9,
-  position: 1 as Field<"place">,
-  rounds: 2 as Field<"place">,
+  position: 1 as Field<"grammar position">,
+  rounds: 2 as Field<"grammar position">,
   frame: (position: number, rounds: number): Frame => [9, position, rounds],
 } as const;
 

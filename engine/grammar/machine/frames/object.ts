@@ -35,17 +35,17 @@ export class ObjectFrames extends JsonFrames {
     }
     const rules = this.rules.objects[stacks.field(stack, OBJECT.rules)]!;
     const phase = stacks.field(stack, OBJECT.phase);
-    const ledger = stacks.field(stack, OBJECT.ledger);
+    const progress = stacks.field(stack, OBJECT.progress);
     if (byte === QUOTE) {
       const mayBegin = phase === Phase.OPEN || phase === Phase.COMMA;
       if (mayBegin) beginKey(stack, this, this.#otherKeys, out);
     } else if (byte === COLON) {
       if (phase === Phase.COLON) out.push(this.#afterColon(stack));
     } else if (byte === COMMA) {
-      if (phase === Phase.NEXT && rules.mayGoOn(ledger)) out.push(this.#afterComma(stack));
+      if (phase === Phase.NEXT && rules.mayGoOn(progress)) out.push(this.#afterComma(stack));
     } else if (byte === CLOSE_BRACE) {
       const mayClose = phase === Phase.OPEN || phase === Phase.NEXT;
-      if (mayClose && rules.isComplete(ledger)) out.push(stacks.parent(stack));
+      if (mayClose && rules.isComplete(progress)) out.push(stacks.parent(stack));
     }
   }
 
@@ -57,21 +57,21 @@ export class ObjectFrames extends JsonFrames {
     const { stacks } = this;
     const index = stacks.field(stack, OBJECT.rules);
     const phase = stacks.field(stack, OBJECT.phase);
-    const ledger = stacks.field(stack, OBJECT.ledger);
+    const progress = stacks.field(stack, OBJECT.progress);
     const ends = values.object(index);
     const others = othersOf(stacks, stack);
     if (phase === Phase.COLON) {
-      return 1 + values.weight(stacks.field(stack, OBJECT.valueType)) + ends.rest(ledger, others);
+      return 1 + values.weight(stacks.field(stack, OBJECT.valueType)) + ends.rest(progress, others);
     }
     if (phase !== Phase.COMMA) {
-      const rest = ends.rest(ledger, others);
+      const rest = ends.rest(progress, others);
       // No comma comes before the first key.
       return phase === Phase.NEXT || rest === 1 ? rest : rest - 1;
     }
     const rules = this.rules.objects[index]!;
-    const declared = 1 + ends.keys(ledger, others).reduce((a, b) => Math.min(a, b), Infinity);
-    if (!rules.mayHaveOther(ledger)) return declared;
-    const other = ends.other(others) - 1 + ends.rest(rules.afterOther(ledger), others + 1);
+    const declared = 1 + ends.keys(progress, others).reduce((a, b) => Math.min(a, b), Infinity);
+    if (!rules.mayHaveOther(progress)) return declared;
+    const other = ends.other(others) - 1 + ends.rest(rules.afterOther(progress), others + 1);
     return Math.min(declared, other);
   }
 
@@ -106,8 +106,8 @@ export class DeclaredKeyFrames extends JsonFrames {
     const { stacks } = this;
     const object = stacks.parent(stack);
     const rules = this.rules.objects[stacks.field(object, OBJECT.rules)]!;
-    const ledger = stacks.field(object, OBJECT.ledger);
-    const choices = rules.choices(ledger);
+    const progress = stacks.field(object, OBJECT.progress);
+    const choices = rules.choices(progress);
     const depth = stacks.field(stack, DECLARED_KEY.depth);
     let first = stacks.field(stack, DECLARED_KEY.first);
     let end = stacks.field(stack, DECLARED_KEY.end);
@@ -117,7 +117,7 @@ export class DeclaredKeyFrames extends JsonFrames {
         const property = rules.properties[first]!;
         const { type } = rules.type.properties[property]!;
         const { elsewhere } = this.rules.spaces;
-        out.push(afterKey(stacks, object, rules.after(ledger, property), type, elsewhere));
+        out.push(afterKey(stacks, object, rules.after(progress, property), type, elsewhere));
         return;
       }
       first++;
@@ -143,7 +143,7 @@ export class DeclaredKeyFrames extends JsonFrames {
     const { stacks } = this;
     const object = stacks.parent(stack);
     const ends = values.object(stacks.field(object, OBJECT.rules));
-    const keys = ends.keys(stacks.field(object, OBJECT.ledger), othersOf(stacks, object));
+    const keys = ends.keys(stacks.field(object, OBJECT.progress), othersOf(stacks, object));
     const end = stacks.field(stack, DECLARED_KEY.end);
     let least = Infinity;
     for (let at = stacks.field(stack, DECLARED_KEY.first); at < end; at++) {
@@ -208,9 +208,9 @@ export class OtherKeyFrames extends JsonFrames {
     const object = stacks.parent(stack);
     const index = stacks.field(object, OBJECT.rules);
     const rules = this.rules.objects[index]!;
-    const ledger = rules.afterOther(stacks.field(object, OBJECT.ledger));
+    const progress = rules.afterOther(stacks.field(object, OBJECT.progress));
     const value = ends.values.weight(rules.type.others[which]!.type);
-    const rest = ends.values.object(index).rest(ledger, othersOf(stacks, object) + 1);
+    const rest = ends.values.object(index).rest(progress, othersOf(stacks, object) + 1);
     return this.#textCompletion(stack, ends) + 1 + COLON_BYTES + value + rest;
   }
 
@@ -227,9 +227,9 @@ export class OtherKeyFrames extends JsonFrames {
     const { stacks } = this;
     const object = stacks.parent(stack);
     const rules = this.rules.objects[stacks.field(object, OBJECT.rules)]!;
-    const ledger = rules.afterOther(stacks.field(object, OBJECT.ledger));
+    const progress = rules.afterOther(stacks.field(object, OBJECT.progress));
     const { type } = rules.type.others[stacks.field(stack, OTHER_KEY.which)]!;
-    const after = afterKey(stacks, object, ledger, type, this.rules.spaces.elsewhere);
+    const after = afterKey(stacks, object, progress, type, this.rules.spaces.elsewhere);
     return stacks.withField(after, OBJECT.pending, 1);
   }
 }
@@ -248,16 +248,16 @@ function beginKey(
   out: Stack[],
 ): void {
   const its = rules.objects[stacks.field(object, OBJECT.rules)]!;
-  const ledger = stacks.field(object, OBJECT.ledger);
+  const progress = stacks.field(object, OBJECT.progress);
   const frame = stacks.frame(object);
   frame[OBJECT.phase] = Phase.KEY;
   frame[OBJECT.spaces] = 0;
   const inKey = stacks.withFrame(object, frame);
   const { length } = its.keys;
-  if (its.choices(ledger)[length]! > 0) {
+  if (its.choices(progress)[length]! > 0) {
     out.push(stacks.push(DECLARED_KEY.frame(0, length, 0), inKey));
   }
-  if (!its.mayHaveOther(ledger)) return;
+  if (!its.mayHaveOther(progress)) return;
   const settled = settledTop(inKey, stacks);
   if (settled === undefined) out.push(UNRESOLVED_STACK);
   else others.begin(settled, out);
@@ -267,14 +267,14 @@ function beginKey(
 function afterKey(
   stacks: Stacks,
   object: Stack,
-  ledger: number,
+  progress: number,
   type: number,
   spaces: number,
 ): Stack {
   const frame = stacks.frame(object);
   frame[OBJECT.phase] = Phase.COLON;
   frame[OBJECT.spaces] = spaces;
-  frame[OBJECT.ledger] = ledger;
+  frame[OBJECT.progress] = progress;
   frame[OBJECT.valueType] = type;
   return stacks.withFrame(object, frame);
 }

@@ -1,10 +1,10 @@
-// Arrays of unique items with required places for which only few values are possible: each earlier
+// Arrays of unique items with required positions for which only few values are possible: each earlier
 // item must leave a value for them. Rules of `contains` are ignored here, and numbers of values
 // above a limit count as enough.
 
 import type { TypeId } from "../../types.ts";
 import type { WordSet } from "../collections.ts";
-import type { ArrayLedger } from "../rules/array_rules.ts";
+import type { ArrayProgress } from "../rules/array_rules.ts";
 import { canDiffer } from "../../matching.ts";
 import type { Rules } from "../rules/rules.ts";
 import { DOCUMENT_END, NUMBER, VALUE } from "./layouts.ts";
@@ -22,13 +22,13 @@ const MAX_TRIALS = 50_000;
 /** Steps of work for a trial. */
 const TRIAL_STEPS = 4;
 
-/** A place, and the texts of the values that are possible there. */
-interface ScarcePlace {
+/** A position, and the texts of the values that are possible there. */
+interface ScarcePosition {
   readonly position: number;
   readonly values: readonly string[];
 }
 
-/** Looks ahead to the places of unique arrays for which only few values are possible. */
+/** Looks ahead to the positions of unique arrays for which only few values are possible. */
 export class ScarceItems {
   readonly #rules: Rules;
   readonly #stacks: Stacks;
@@ -36,7 +36,7 @@ export class ScarceItems {
   readonly #steps: ByteSteps;
   /** By type, and by the number of values from which on there are enough. */
   readonly #values = new Map<string, readonly string[] | undefined>();
-  readonly #places = new Map<number, readonly ScarcePlace[]>();
+  readonly #positions = new Map<number, readonly ScarcePosition[]>();
   readonly #avoided = new Map<string, WordSet>();
 
   /** @param steps steps stacks with regard to other items */
@@ -49,9 +49,9 @@ export class ScarceItems {
 
   /**
    * The texts from which the next item of an array must differ: the items that are `used`, and
-   * those that a later place needs. `after` is the ledger after the item.
+   * those that a later position needs. `after` is the progress after the item.
    */
-  avoided(array: number, after: ArrayLedger, used: WordSet): WordSet {
+  avoided(array: number, after: ArrayProgress, used: WordSet): WordSet {
     const key = `${array},${after},${used}`;
     let avoided = this.#avoided.get(key);
     if (avoided === undefined) {
@@ -61,35 +61,35 @@ export class ScarceItems {
     return avoided;
   }
 
-  #findAvoided(array: number, after: ArrayLedger, used: WordSet): WordSet {
+  #findAvoided(array: number, after: ArrayProgress, used: WordSet): WordSet {
     const { words } = this.#stacks;
     const count = this.#rules.arrays[array]!.count(after);
-    const places = this.#placesOf(array)
+    const positions = this.#positionsOf(array)
       .filter(({ position }) => position >= count)
       .map(({ values }) => values.filter((value) => !words.has(used, toBytes(value))));
     let avoided = used;
-    for (const value of new Set(places.flat())) {
-      const without = places.map((values) => values.filter((one) => one !== value));
+    for (const value of new Set(positions.flat())) {
+      const without = positions.map((values) => values.filter((one) => one !== value));
       if (!canDiffer(without, this.#rules.work)) avoided = words.add(avoided, toBytes(value));
     }
     return avoided;
   }
 
-  /** The required places with fewer possible values than there must be items. */
-  #placesOf(array: number): readonly ScarcePlace[] {
-    let places = this.#places.get(array);
-    if (!places) {
+  /** The required positions with fewer possible values than there must be items. */
+  #positionsOf(array: number): readonly ScarcePosition[] {
+    let positions = this.#positions.get(array);
+    if (!positions) {
       const { prefix, rest, min } = this.#rules.arrays[array]!.type;
-      const found: ScarcePlace[] = [];
+      const found: ScarcePosition[] = [];
       const limit = Math.min(min, prefix.length + MAX_VALUES + 1);
       for (let position = 0; position < limit; position++) {
         const type = prefix[position] ?? rest;
         const values = type === undefined ? undefined : this.#valuesOf(type, min);
         if (values) found.push({ position, values });
       }
-      this.#places.set(array, places = found);
+      this.#positions.set(array, positions = found);
     }
-    return places;
+    return positions;
   }
 
   /**

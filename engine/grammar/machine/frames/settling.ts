@@ -49,7 +49,7 @@ export function settle(settled: readonly Stack[], options: SettlingOptions): Sta
   });
 }
 
-/** The settling of stacks at one place of one document. */
+/** The settling of stacks at one position of one document. */
 class Settling {
   readonly #options: SettlingOptions;
   /** Whether the document ends within a string. */

@@ -4,7 +4,7 @@
 // Natural Language", 1985).
 
 import type { Work } from "../../language/mod.ts";
-import { DOCUMENT_END, EITHER, PLACE, TEXT } from "./layouts.ts";
+import { DOCUMENT_END, EITHER, GRAMMAR_POSITION, TEXT } from "./layouts.ts";
 import { BOTTOM, type Stack, type Stacks } from "./stacks.ts";
 
 /** Deepest frame that is compared. Stacks that differ only below it stay apart. */
@@ -79,7 +79,9 @@ export class StackUnions {
     const stacks = this.#stacks;
     for (const stack of group) {
       const kind = stacks.kind(stack);
-      if (kind === TEXT.kind || kind === PLACE.kind || kind === DOCUMENT_END.kind) return true;
+      if (kind === TEXT.kind || kind === GRAMMAR_POSITION.kind || kind === DOCUMENT_END.kind) {
+        return true;
+      }
       // The end of a number depends on what follows the document, and items depend on those before
       // them.
       if (stacks.compares(stack) || stacks.kind(this.#below(stack)) === DOCUMENT_END.kind) {

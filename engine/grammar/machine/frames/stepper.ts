@@ -19,11 +19,11 @@ import {
   DECLARED_KEY,
   DOCUMENT_END,
   EITHER,
+  GRAMMAR_POSITION,
   LITERAL,
   NUMBER,
   OBJECT,
   OTHER_KEY,
-  PLACE,
   STRING,
   TEXT,
   VALUE,
@@ -77,14 +77,14 @@ export class Stepper implements FrameKind {
     kinds[OBJECT.kind] = new ObjectFrames(context, this.#otherKeys);
     kinds[ARRAY.kind] = new ArrayFrames(context, { values, unique: this.#unique, scarce });
     kinds[DOCUMENT_END.kind] = new DocumentEndFrames(context);
-    kinds[PLACE.kind] = kinds[TEXT.kind] = kinds[EITHER.kind] = grammar;
+    kinds[GRAMMAR_POSITION.kind] = kinds[TEXT.kind] = kinds[EITHER.kind] = grammar;
     this.#kinds = kinds;
   }
 
   /** The stack at the start of a document. */
   start(): Stack {
     const { program } = this.#rules;
-    if (program) return this.#stacks.root(PLACE.frame(program.start, 0));
+    if (program) return this.#stacks.root(GRAMMAR_POSITION.frame(program.start, 0));
     const { elsewhere } = this.#rules.spaces;
     const end = this.#stacks.root(DOCUMENT_END.frame(elsewhere));
     return this.#stacks.push(VALUE.frame(this.#rules.types.root, elsewhere), end);

@@ -146,7 +146,7 @@ export class LocalMasks {
     const object = stacks.parent(stack);
     const rules = machine.rules.objects[stacks.field(object, OBJECT.rules)]!;
     const { keys } = rules;
-    const choices = rules.choices(stacks.field(object, OBJECT.ledger));
+    const choices = rules.choices(stacks.field(object, OBJECT.progress));
     const exits = addKeys(this.#table, bits, node, { keys, choices, first, end, depth });
     return exits.map(({ node, key }) => ({
       nodes: [node],

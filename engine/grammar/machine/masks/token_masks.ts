@@ -24,7 +24,7 @@ export interface TokenMask {
   /** Bit t of word t >> 5 for token t. Read only. */
   readonly bits: Uint32Array<ArrayBuffer>;
   /** Nodes whose tokens depend on the text of a key or item. */
-  readonly late: readonly number[];
+  readonly deferred: readonly number[];
   /** Whether some tokens are missing because the budget was spent. */
   readonly isPartial: boolean;
 }
@@ -113,10 +113,10 @@ export class TokenMasks {
 
   /**
    * Sets the bits of the tokens below a node that may come, from `state` at the node. Nodes that
-   * depend on a text are added to `late`.
+   * depend on a text are added to `deferred`.
    */
-  addBelow(bits: Uint32Array, node: number, state: State, late: number[]): void {
-    this.#walk(state, node, bits, late);
+  addBelow(bits: Uint32Array, node: number, state: State, deferred: number[]): void {
+    this.#walk(state, node, bits, deferred);
   }
 
   /** Sets the bits of the tokens that end at a node. */
@@ -129,7 +129,7 @@ export class TokenMasks {
     const { locals, others } = machine.split(state);
     if (locals.length === 1 && others === DEAD) return this.#ofLocal(state, locals[0]!);
     const bits = this.#newBits();
-    const late: number[] = [];
+    const deferred: number[] = [];
     const exits: ExitsByNode = new Map();
     const areMany = locals.length > MANY_LOCALS;
     for (const stack of locals) {
@@ -144,10 +144,10 @@ export class TokenMasks {
         gather(exits, { nodes: local.exits, after: () => this.#locals.after(stack) });
       } else this.#addLocal(stack, 0, bits, exits);
     }
-    this.#leaveAll(exits, bits, late);
-    if (others !== DEAD) this.#walkOthers(others, 0, bits, late);
+    this.#leaveAll(exits, bits, deferred);
+    if (others !== DEAD) this.#walkOthers(others, 0, bits, deferred);
     if (machine.isComplete(state)) this.#addEndTokens(bits);
-    return { bits, late: [...new Set(late)], isPartial: this.isPartial };
+    return { bits, deferred: [...new Set(deferred)], isPartial: this.isPartial };
   }
 
   /** The mask of a single local frame. Frames that tokens cannot distinguish share a mask. */
@@ -158,15 +158,15 @@ export class TokenMasks {
     if (known) return known;
     this.#makeRoom();
     const bits = local ? local.bits.slice() : new Uint32Array(this.#words);
-    const late: number[] = [];
+    const deferred: number[] = [];
     const exits: ExitsByNode = new Map();
     if (!local) this.#addLocal(stack, 0, bits, exits);
     else {
       gather(exits, { nodes: local.exits, after: () => after });
     }
-    this.#leaveAll(exits, bits, late);
+    this.#leaveAll(exits, bits, deferred);
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
-    const mask = { bits, late, isPartial: this.isPartial };
+    const mask = { bits, deferred, isPartial: this.isPartial };
     if (local && !mask.isPartial) {
       let masks = this.#byLocal.get(local);
       if (!masks) this.#byLocal.set(local, masks = new Map());
@@ -182,13 +182,13 @@ export class TokenMasks {
   /**
    * Continues at the nodes at which tokens have left local frames, in all possible states at once.
    */
-  #leaveAll(exits: ExitsByNode, bits: Uint32Array, late: number[]): void {
+  #leaveAll(exits: ExitsByNode, bits: Uint32Array, deferred: number[]): void {
     for (const [node, ways] of exits) {
       this.addAt(bits, node);
       if (this.#table.ends[node]! === node + 1) continue;
       try {
         const states = [...new Set(ways.map((after) => after()))];
-        this.#walk(this.#machine.anyOf(states), node, bits, late);
+        this.#walk(this.#machine.anyOf(states), node, bits, deferred);
       } catch (error) {
         this.#trie.giveUp(error);
       }
@@ -196,15 +196,15 @@ export class TokenMasks {
   }
 
   /** Walks the subtree of a node, local frames separately from all else. */
-  #walk(state: State, node: number, bits: Uint32Array, late: number[]): void {
+  #walk(state: State, node: number, bits: Uint32Array, deferred: number[]): void {
     const { locals, others } = this.#machine.split(state);
     const exits: ExitsByNode = new Map();
     for (const stack of locals) this.#addLocal(stack, node, bits, exits);
-    this.#leaveAll(exits, bits, late);
-    if (others !== DEAD) this.#walkOthers(others, node, bits, late);
+    this.#leaveAll(exits, bits, deferred);
+    if (others !== DEAD) this.#walkOthers(others, node, bits, deferred);
   }
 
-  #walkOthers(state: State, node: number, bits: Uint32Array, late: number[]): void {
+  #walkOthers(state: State, node: number, bits: Uint32Array, deferred: number[]): void {
     const machine = this.#machine;
     const table = this.#table;
     const { bytes, depths, ends, characters } = table;
@@ -224,7 +224,7 @@ export class TokenMasks {
         : spaces[depth - 1]! < most
         ? before
         : DEAD;
-      if (next === UNRESOLVED) late.push(child);
+      if (next === UNRESOLVED) deferred.push(child);
       if (next === DEAD || next === UNRESOLVED) return false;
       table.addTokensAt(bits, child);
       if (ends[child]! === child + 1) return false;
@@ -236,7 +236,7 @@ export class TokenMasks {
         return false;
       }
       if (machine.split(next).locals.length > 0) {
-        this.#walk(next, child, bits, late);
+        this.#walk(next, child, bits, deferred);
         return false;
       }
       path[depth] = next;

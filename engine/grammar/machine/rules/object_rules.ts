@@ -1,21 +1,21 @@
 // What may still come in an object after its keys so far: which keys may come next, and whether all
-// its rules can still be met. A ledger is a number that stands for what the rules need to know of
+// its rules can still be met. A progress is a number that stands for what the rules need to know of
 // the keys so far; it does not contain the keys.
 
 import { Work } from "../../language/mod.ts";
 import type { ObjectType } from "../../types.ts";
 import { IntegerLists } from "../collections.ts";
 import {
+  type KeysSoFar,
   type KeyWeights,
-  type ObjectPlace,
   type RemainingKeys,
   RemainingKeysSolver,
 } from "../solvers/mod.ts";
 
 /** What the rules need to know of the keys so far, by number. */
-export type ObjectLedger = number;
+export type ObjectProgress = number;
 
-/** Elements of a ledger's list, before the declared keys that it remembers. */
+/** Elements of a progress's list, before the declared keys that it remembers. */
 const POSITION = 0;
 
 const COUNT = 1;
@@ -27,7 +27,7 @@ const SEEN = 3;
 /** The number of other keys if there may be any number. */
 const UNLIMITED = 0x3fffffff;
 
-/** Ledgers whose choices are cached: those around one place of a document. */
+/** Objects whose choices are cached, by what has come: those around one position of a document. */
 const MAX_KEPT = 64;
 
 /** Steps of work for each declared key in a search for the keys that may come next. */
@@ -58,9 +58,9 @@ export class ObjectRules {
   readonly #inClauses: ReadonlySet<number>;
   readonly #solver: RemainingKeysSolver;
   readonly #work: Work;
-  readonly #ledgers = new IntegerLists();
-  readonly #feasible = new Map<ObjectLedger, boolean>();
-  readonly #choices = new Map<ObjectLedger, Int32Array>();
+  readonly #lists = new IntegerLists();
+  readonly #feasible = new Map<ObjectProgress, boolean>();
+  readonly #choices = new Map<ObjectProgress, Int32Array>();
 
   /**
    * @param spell gives the bytes of a key
@@ -106,11 +106,11 @@ export class ObjectRules {
       const isCountedHere = properties[at]!.required && !this.isBound(at);
       this.#requiredFrom[at] = this.#requiredFrom[at + 1]! + Number(isCountedHere);
     }
-    this.#ledgers.intern([0, 0, Math.min(others, UNLIMITED)]);
+    this.#lists.intern([0, 0, Math.min(others, UNLIMITED)]);
   }
 
-  /** The ledger of an object without keys. */
-  get start(): ObjectLedger {
+  /** The progress of an object without keys. */
+  get start(): ObjectProgress {
     return 0;
   }
 
@@ -129,34 +129,34 @@ export class ObjectRules {
     return this.#boundBefore[property]!;
   }
 
-  /** The ledger after a declared key. */
-  after(ledger: ObjectLedger, property: number): ObjectLedger {
-    const list = this.#counted(ledger);
+  /** The progress after a declared key. */
+  after(progress: ObjectProgress, property: number): ObjectProgress {
+    const list = this.#counted(progress);
     if (this.isOrdered) list[POSITION] = property + 1;
     if (!this.isOrdered || this.#inClauses.has(property)) {
       list.push(property);
       const seen = list.splice(SEEN).sort((a, b) => a - b);
       for (const one of seen) list.push(one);
     }
-    return this.#ledgers.intern(list);
+    return this.#lists.intern(list);
   }
 
-  /** The ledger after another key. */
-  afterOther(ledger: ObjectLedger): ObjectLedger {
-    const list = this.#counted(ledger);
+  /** The progress after another key. */
+  afterOther(progress: ObjectProgress): ObjectProgress {
+    const list = this.#counted(progress);
     if (this.isOrdered) list[POSITION] = this.type.properties.length;
     if (list[AVAILABLE] !== UNLIMITED) list[AVAILABLE]!--;
-    return this.#ledgers.intern(list);
+    return this.#lists.intern(list);
   }
 
   /** Whether the object may end. */
-  isComplete(ledger: ObjectLedger): boolean {
-    if (this.#ledgers.at(ledger, COUNT) < this.type.min) return false;
+  isComplete(progress: ObjectProgress): boolean {
+    if (this.#lists.at(progress, COUNT) < this.type.min) return false;
     const { properties, clauses } = this.type;
-    const position = this.#ledgers.at(ledger, POSITION);
+    const position = this.#lists.at(progress, POSITION);
     if (this.isOrdered && position <= this.#lastRequired) return false;
     if (this.isOrdered && clauses.length === 0) return true;
-    const seen = new Set(this.#seen(ledger));
+    const seen = new Set(this.#seen(progress));
     if (!this.isOrdered && properties.some((one, at) => one.required && !seen.has(at))) {
       return false;
     }
@@ -165,24 +165,24 @@ export class ObjectRules {
   }
 
   /** Whether another key may come next. */
-  mayHaveOther(ledger: ObjectLedger): boolean {
-    if (this.#ledgers.at(ledger, AVAILABLE) === 0) return false;
+  mayHaveOther(progress: ObjectProgress): boolean {
+    if (this.#lists.at(progress, AVAILABLE) === 0) return false;
     // If keys come in order, another key rules out the declared ones that have not come.
-    if (this.isOrdered && this.#ledgers.at(ledger, POSITION) <= this.#lastRequired) return false;
-    return this.isFeasible(this.afterOther(ledger));
+    if (this.isOrdered && this.#lists.at(progress, POSITION) <= this.#lastRequired) return false;
+    return this.isFeasible(this.afterOther(progress));
   }
 
   /** For each sorted key and for the end: the number of keys before it that may come next. */
-  choices(ledger: ObjectLedger): Int32Array {
-    let counts = this.#choices.get(ledger);
+  choices(progress: ObjectProgress): Int32Array {
+    let counts = this.#choices.get(progress);
     if (!counts) {
       const allowed = new Uint8Array(this.properties.length);
-      for (const property of this.allowed(ledger)) allowed[property] = 1;
+      for (const property of this.allowed(progress)) allowed[property] = 1;
       counts = new Int32Array(this.keys.length + 1);
       for (let at = 0; at < this.keys.length; at++) {
         counts[at + 1] = counts[at]! + allowed[this.properties[at]!]!;
       }
-      this.#choices.set(ledger, counts);
+      this.#choices.set(progress, counts);
       if (this.#choices.size > MAX_KEPT) {
         this.#choices.delete(this.#choices.keys().next().value!);
       }
@@ -191,20 +191,20 @@ export class ObjectRules {
   }
 
   /** Whether any key may come next. */
-  mayGoOn(ledger: ObjectLedger): boolean {
-    return this.choices(ledger)[this.keys.length]! > 0 || this.mayHaveOther(ledger);
+  mayGoOn(progress: ObjectProgress): boolean {
+    return this.choices(progress)[this.keys.length]! > 0 || this.mayHaveOther(progress);
   }
 
   /** Whether the object can be completed. */
-  isFeasible(ledger: ObjectLedger): boolean {
+  isFeasible(progress: ObjectProgress): boolean {
     if (this.#isUnbounded) return true;
-    let feasible = this.#feasible.get(ledger);
+    let feasible = this.#feasible.get(progress);
     if (feasible === undefined) {
-      const place = this.placeOf(ledger);
+      const soFar = this.keysSoFar(progress);
       feasible = this.hasClauses
-        ? this.#solver.isFeasible(this.#boundPlace(place, place.position))
-        : this.#isWithinBounds(place.count, ...this.#leftAt(place), place.others);
-      this.#feasible.set(ledger, feasible);
+        ? this.#solver.isFeasible(this.#boundKeys(soFar, soFar.position))
+        : this.#isWithinBounds(soFar.count, ...this.#leftAt(soFar), soFar.others);
+      this.#feasible.set(progress, feasible);
     }
     return feasible;
   }
@@ -214,38 +214,38 @@ export class ObjectRules {
    * weight; undefined if there are none. Those before `position` may not come any more.
    */
   remainingKeys(
-    ledger: ObjectLedger,
+    progress: ObjectProgress,
     position: number,
     weights: KeyWeights,
   ): RemainingKeys | undefined {
-    const keys = this.#solver.lightest(this.#boundPlace(this.placeOf(ledger), position), {
+    const keys = this.#solver.lightest(this.#boundKeys(this.keysSoFar(progress), position), {
       ...weights,
       weight: (at) => weights.weight(this.#bound[at]!),
     });
     return keys && { ...keys, properties: keys.properties.map((at) => this.#bound[at]!) };
   }
 
-  /** The place in an object that a ledger stands for. */
-  placeOf(ledger: ObjectLedger): ObjectPlace {
-    const available = this.#ledgers.at(ledger, AVAILABLE);
+  /** The keys so far for which a progress stands. */
+  keysSoFar(progress: ObjectProgress): KeysSoFar {
+    const available = this.#lists.at(progress, AVAILABLE);
     return {
-      position: this.#ledgers.at(ledger, POSITION),
-      seen: this.#seen(ledger),
-      count: this.#ledgers.at(ledger, COUNT),
+      position: this.#lists.at(progress, POSITION),
+      seen: this.#seen(progress),
+      count: this.#lists.at(progress, COUNT),
       others: available === UNLIMITED ? Infinity : available,
     };
   }
 
   /** The properties that may come next, in order. */
-  allowed(ledger: ObjectLedger): number[] {
-    const place = this.placeOf(ledger);
+  allowed(progress: ObjectProgress): number[] {
+    const soFar = this.keysSoFar(progress);
     this.#work.charge(PROPERTY_STEPS * this.type.properties.length);
-    const ofClauses = this.hasClauses ? this.#boundAllowed(place) : undefined;
+    const ofClauses = this.hasClauses ? this.#boundAllowed(soFar) : undefined;
     const { properties } = this.type;
-    const seen = new Set(place.seen);
-    const [required, left] = this.#leftAt(place);
+    const seen = new Set(soFar.seen);
+    const [required, left] = this.#leftAt(soFar);
     const allowed: number[] = [];
-    for (let at = place.position; at < properties.length; at++) {
+    for (let at = soFar.position; at < properties.length; at++) {
       if (seen.has(at)) continue;
       if (ofClauses) {
         const isAllowed = this.isBound(at)
@@ -256,7 +256,7 @@ export class ObjectRules {
         const [needed, possible] = this.isOrdered
           ? [this.#requiredFrom[at + 1]!, properties.length - at - 1]
           : [required - Number(properties[at]!.required), left - 1];
-        if (this.#isWithinBounds(place.count + 1, needed, possible, place.others)) allowed.push(at);
+        if (this.#isWithinBounds(soFar.count + 1, needed, possible, soFar.others)) allowed.push(at);
       }
       if (this.isOrdered && properties[at]!.required) break;
     }
@@ -264,8 +264,8 @@ export class ObjectRules {
   }
 
   /** The keys in clauses that may come next, and how many of them may be skipped. */
-  #boundAllowed(place: ObjectPlace): { bound: ReadonlySet<number>; skipped: number } {
-    const at = this.#boundPlace(place, place.position);
+  #boundAllowed(soFar: KeysSoFar): { bound: ReadonlySet<number>; skipped: number } {
+    const at = this.#boundKeys(soFar, soFar.position);
     const next = this.#solver.next(at, this.isOrdered);
     const bound = new Set(next.map((index) => this.#bound[index]!));
     if (!this.isOrdered || this.#bound.length === this.type.properties.length) {
@@ -281,7 +281,7 @@ export class ObjectRules {
   }
 
   /** A position as the solver has it, which knows only some of the properties. */
-  #boundPlace({ seen, count, others }: ObjectPlace, position: number): ObjectPlace {
+  #boundKeys({ seen, count, others }: KeysSoFar, position: number): KeysSoFar {
     return {
       position: this.#boundBefore[position]!,
       seen: seen.filter((at) => this.isBound(at)).map((at) => this.#boundBefore[at]!),
@@ -291,7 +291,7 @@ export class ObjectRules {
   }
 
   /** The numbers of declared keys that are required, and that may come, of those that are left. */
-  #leftAt({ position, seen }: ObjectPlace): [required: number, possible: number] {
+  #leftAt({ position, seen }: KeysSoFar): [required: number, possible: number] {
     const { properties } = this.type;
     if (this.isOrdered) return [this.#requiredFrom[position]!, properties.length - position];
     const required = seen.filter((at) => properties[at]!.required).length;
@@ -304,16 +304,16 @@ export class ObjectRules {
     return count + required <= max && count + possible + others >= min;
   }
 
-  /** A copy of a ledger's list with one more key, counted up to the number that matters. */
-  #counted(ledger: ObjectLedger): number[] {
-    const list = this.#ledgers.get(ledger);
+  /** A copy of a progress's list with one more key, counted up to the number that matters. */
+  #counted(progress: ObjectProgress): number[] {
+    const list = this.#lists.get(progress);
     const { min, max } = this.type;
     list[COUNT] = max === Infinity ? Math.min(list[COUNT]! + 1, min) : list[COUNT]! + 1;
     return list;
   }
 
-  #seen(ledger: ObjectLedger): number[] {
-    return this.#ledgers.get(ledger).slice(SEEN);
+  #seen(progress: ObjectProgress): number[] {
+    return this.#lists.get(progress).slice(SEEN);
   }
 }
 

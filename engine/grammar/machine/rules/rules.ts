@@ -1,4 +1,4 @@
-// The rules of a schema's types in the form that the machine uses: automata and ledgers, with
+// The rules of a schema's types in the form that the machine uses: automata, and what has come of objects and arrays, with
 // indices instead of types. They are made when needed, and kept as long as the schema.
 
 import { type LanguageId, Work } from "../../language/mod.ts";
@@ -43,7 +43,7 @@ export interface Automata {
 export interface WritingOptions {
   /**
    * Spaces: none; at most one after a colon or comma (the default); or white space wherever JSON
-   * allows it, at most 64 bytes at a place.
+   * allows it, at most 64 bytes at a time.
    */
   readonly whitespace?: "none" | "single" | "free";
   /** Whether declared keys may come in any order, and between others. Default false. */
@@ -60,7 +60,7 @@ export interface RulesOptions extends WritingOptions {
   readonly program?: Program | undefined;
 }
 
-/** Most bytes of white space at one place. */
+/** Most bytes of white space at one position. */
 const MAX_SPACES = 64;
 
 /** Most strings of a language that are counted, to notice when keys run out. */

@@ -4,8 +4,8 @@
 
 export { type CountedItems, type ItemRun, remainingItems } from "./remaining_items.ts";
 export {
+  type KeysSoFar,
   type KeyWeights,
-  type ObjectPlace,
   type RemainingKeys,
   RemainingKeysSolver,
 } from "./remaining_keys.ts";

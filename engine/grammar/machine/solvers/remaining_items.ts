@@ -13,7 +13,7 @@ export interface ItemRun {
   readonly times: number;
 }
 
-/** The counts of an array's items: a ledger is a number that stands for the items so far. */
+/** The counts of an array's items: a progress is a number that stands for the items so far. */
 export interface CountedItems {
   readonly type: ArrayType;
   /** Most items. */
@@ -21,17 +21,17 @@ export interface CountedItems {
   /** Limits how much masks search. */
   readonly work: Work;
   /** The number of items, and the numbers that count for each of `contains`. */
-  countsOf(ledger: number): readonly number[];
+  countsOf(progress: number): readonly number[];
   /** Whether the array may end. */
-  isComplete(ledger: number): boolean;
+  isComplete(progress: number): boolean;
   /** The types that the next item may have. */
-  partsAt(ledger: number): readonly ItemPart[];
-  /** The ledger after items of a part; negative if more of them would count than may. */
-  add(ledger: number, part: ItemPart, times?: number): number;
+  partsAt(progress: number): readonly ItemPart[];
+  /** The progress after items of a part; negative if more of them would count than may. */
+  add(progress: number, part: ItemPart, times?: number): number;
 }
 
 /**
- * Light items that complete an array: at each place an item of the part that counts for most of
+ * Light items that complete an array: at each position an item of the part that counts for most of
  * what is missing, and among these the lightest. Undefined if that does not complete the array.
  */
 export function remainingItems(
@@ -40,39 +40,39 @@ export function remainingItems(
   weight: (type: TypeId) => number,
 ): readonly ItemRun[] | undefined {
   const runs: ItemRun[] = [];
-  for (let ledger = start; !items.isComplete(ledger);) {
+  for (let progress = start; !items.isComplete(progress);) {
     items.work.charge(LOOK_STEPS);
     let best: { part: ItemPart; gain: number } | undefined;
-    for (const part of items.partsAt(ledger)) {
-      if (items.add(ledger, part) < 0) continue;
-      const gain = gainOf(items, ledger, part);
+    for (const part of items.partsAt(progress)) {
+      if (items.add(progress, part) < 0) continue;
+      const gain = gainOf(items, progress, part);
       const isBetter = !best || gain > best.gain ||
         (gain === best.gain && weight(part.type) < weight(best.part.type));
       if (isBetter) best = { part, gain };
     }
     if (!best) return undefined;
-    const times = timesOf(items, ledger, best.part, best.gain > 0);
+    const times = timesOf(items, progress, best.part, best.gain > 0);
     if (times <= 0) return undefined;
     runs.push({ type: best.part.type, times });
-    ledger = items.add(ledger, best.part, times);
+    progress = items.add(progress, best.part, times);
   }
   return runs;
 }
 
 /** Number of counters that an item brings closer to their minimum. */
-function gainOf(items: CountedItems, ledger: number, { counts }: ItemPart): number {
-  const [, ...counted] = items.countsOf(ledger);
+function gainOf(items: CountedItems, progress: number, { counts }: ItemPart): number {
+  const [, ...counted] = items.countsOf(progress);
   return items.type.contains.filter(({ min }, at) => counts[at] && counted[at]! < min).length;
 }
 
 /** The number of times for which the best item remains the best one. */
 function timesOf(
   items: CountedItems,
-  ledger: number,
+  progress: number,
   { counts }: ItemPart,
   isGain: boolean,
 ): number {
-  const [count, ...counted] = items.countsOf(ledger) as [number, ...number[]];
+  const [count, ...counted] = items.countsOf(progress) as [number, ...number[]];
   const { prefix, min, contains } = items.type;
   if (count < prefix.length) return 1;
   let times = isGain ? items.most - count : min - count;

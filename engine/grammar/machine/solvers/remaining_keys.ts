@@ -21,8 +21,8 @@ const MAX_STEPS_TO_IMPROVE = 200_000;
 /** Most clauses that are examined for all keys that may come next. */
 const MAX_STEPS_AT_ONCE = 4_000_000;
 
-/** A place in an object. */
-export interface ObjectPlace {
+/** The keys of an object so far. */
+export interface KeysSoFar {
   /** Declared keys before this one may not come any more. */
   readonly position: number;
   /** Declared keys that the object has, as far as clauses or the order depend on them. */
@@ -86,8 +86,8 @@ export class RemainingKeysSolver {
   }
 
   /** Whether any keys complete an object. @throws MachineError if finding out takes too long */
-  isFeasible(place: ObjectPlace): boolean {
-    const end = this.#within(place, (counts) => this.#search(counts, MAX_STEPS));
+  isFeasible(soFar: KeysSoFar): boolean {
+    const end = this.#within(soFar, (counts) => this.#search(counts, MAX_STEPS));
     if (end === "given up") {
       throw new MachineError("Cannot tell which keys may go together: it takes too long");
     }
@@ -95,39 +95,39 @@ export class RemainingKeysSolver {
   }
 
   /** The declared keys that may come next, without those for which finding out takes too long. */
-  next(place: ObjectPlace, ordered: boolean): number[] {
-    return this.#within(place, (counts) => this.#next(place, counts, ordered)) ?? [];
+  next(soFar: KeysSoFar, ordered: boolean): number[] {
+    return this.#within(soFar, (counts) => this.#next(soFar, counts, ordered)) ?? [];
   }
 
   /** Light keys that complete an object; undefined if none are found. */
-  lightest(place: ObjectPlace, weights: KeyWeights): RemainingKeys | undefined {
-    return this.#within(place, (counts) => this.#lightest(place, counts, weights));
+  lightest(soFar: KeysSoFar, weights: KeyWeights): RemainingKeys | undefined {
+    return this.#within(soFar, (counts) => this.#lightest(soFar, counts, weights));
   }
 
   /**
-   * Assumes what holds at a place during a question about it; undefined if that is a contradiction.
+   * Assumes what holds after some keys during a question about it; undefined if that is a contradiction.
    */
-  #within<T>(place: ObjectPlace, ask: (counts: Counts) => T): T | undefined {
+  #within<T>(soFar: KeysSoFar, ask: (counts: Counts) => T): T | undefined {
     if (!this.#isPossible) return undefined;
     const clauses = this.#clauses;
     const mark = clauses.mark;
     try {
-      return this.#askAt(place, ask);
+      return this.#askAt(soFar, ask);
     } finally {
       clauses.undo(mark);
     }
   }
 
-  #askAt<T>(place: ObjectPlace, ask: (counts: Counts) => T): T | undefined {
+  #askAt<T>(soFar: KeysSoFar, ask: (counts: Counts) => T): T | undefined {
     const clauses = this.#clauses;
-    const seen = new Set(place.seen);
-    let fillers = place.others;
-    let certain = place.count;
+    const seen = new Set(soFar.seen);
+    let fillers = soFar.others;
+    let certain = soFar.count;
     let knownTrues = 0;
     const isConsistent = this.#type.properties.every(({ required }, at) => {
       const variable = this.#variables[at]!;
       const isSeen = seen.has(at);
-      const isGone = at < place.position && !isSeen;
+      const isGone = at < soFar.position && !isSeen;
       if (!isSeen && !isGone) {
         if (required) certain++;
         else if (variable < 0) fillers++;
@@ -139,7 +139,7 @@ export class RemainingKeysSolver {
     return isConsistent ? ask({ certain, fillers, knownTrues }) : undefined;
   }
 
-  #next({ position, seen }: ObjectPlace, counts: Counts, ordered: boolean): number[] {
+  #next({ position, seen }: KeysSoFar, counts: Counts, ordered: boolean): number[] {
     const clauses = this.#clauses;
     const known = new Set(seen);
     const next: number[] = [];
@@ -177,12 +177,12 @@ export class RemainingKeysSolver {
     };
   }
 
-  #lightest(place: ObjectPlace, counts: Counts, weights: KeyWeights): RemainingKeys | undefined {
+  #lightest(soFar: KeysSoFar, counts: Counts, weights: KeyWeights): RemainingKeys | undefined {
     const clauses = this.#clauses;
     const { properties } = this.#type;
-    const seen = new Set(place.seen);
+    const seen = new Set(soFar.seen);
     const left = properties.map((_, at) => at).filter((at) =>
-      at >= place.position && !seen.has(at)
+      at >= soFar.position && !seen.has(at)
     );
     const fillers = left
       .filter((at) => this.#variables[at]! < 0 && !properties[at]!.required)
@@ -200,7 +200,7 @@ export class RemainingKeysSolver {
       ...bounds,
       isPromising: () => bounds.isPromising() && (!best || weigh(chosen()) < best.weight),
       found: () => {
-        const keys = this.#fill(chosen(), place, fillers, weights);
+        const keys = this.#fill(chosen(), soFar, fillers, weights);
         const isFirst = best === undefined;
         if (keys && (!best || keys.weight < best.weight)) best = keys;
         return isFirst && best !== undefined;
@@ -215,7 +215,7 @@ export class RemainingKeysSolver {
   /** The lightest of all keys that include some declared ones, up to the least number of keys. */
   #fill(
     keys: readonly number[],
-    { count, others: available }: ObjectPlace,
+    { count, others: available }: KeysSoFar,
     fillers: readonly number[],
     { weight, otherWeight }: KeyWeights,
   ): RemainingKeys | undefined {

@@ -21,14 +21,14 @@ export function joinTexts(texts: readonly string[]): string {
 /**
  * The text and images of a content, which is a string or a list of blocks.
  *
- * @param place what is read, for the sentence of an error
+ * @param path what is read, for the sentence of an error
  */
 export function readContent(
   content: string | readonly AnthropicBlock[] | null | undefined,
-  place: string,
+  path: string,
   readImage: ReadImage,
 ): ComposedContent {
-  return composeContent(readPieces(content, place, readImage), joinTexts);
+  return composeContent(readPieces(content, path, readImage), joinTexts);
 }
 
 /**
@@ -38,29 +38,29 @@ export function readContent(
  */
 export function readBlock(
   block: AnthropicBlock,
-  place: string,
+  path: string,
   readImage: ReadImage,
 ): ContentPiece[] {
   switch (block.type) {
     case "text":
       if (typeof block.text === "string") return [block.text];
-      throw new HttpError(400, `${place} lacks "text"`);
+      throw new HttpError(400, `${path} lacks "text"`);
     case "search_result":
       return [
-        ...headOf({ Title: block.title, Source: requireAddress(block, place) }),
-        ...readPieces(block.content, `${place}.content`, readImage),
+        ...headOf({ Title: block.title, Source: requireAddress(block, path) }),
+        ...readPieces(block.content, `${path}.content`, readImage),
       ];
     case "document":
       return [
         ...headOf({ Title: block.title, Context: block.context }),
-        ...readDocument(requireSource(block, place), place, readImage),
+        ...readDocument(requireSource(block, path), path, readImage),
       ];
     case "image":
-      return [{ image: readImageSource(requireSource(block, place), place, readImage) }];
+      return [{ image: readImageSource(requireSource(block, path), path, readImage) }];
     default:
       throw new HttpError(
         400,
-        `${place}: content blocks of type "${block.type}" are not supported`,
+        `${path}: content blocks of type "${block.type}" are not supported`,
       );
   }
 }
@@ -80,52 +80,52 @@ function headOf(facts: Record<string, string | null | undefined>): string[] {
 }
 
 /** The source of a search result. */
-function requireAddress({ source }: AnthropicBlock, place: string): string {
+function requireAddress({ source }: AnthropicBlock, path: string): string {
   if (typeof source === "string") return source;
-  throw new HttpError(400, `${place}.source must be of type string`);
+  throw new HttpError(400, `${path}.source must be of type string`);
 }
 
 /** The source of an image or a document. */
-function requireSource({ source }: AnthropicBlock, place: string): AnthropicSource {
-  if (!source) throw new HttpError(400, `${place} lacks "source"`);
+function requireSource({ source }: AnthropicBlock, path: string): AnthropicSource {
+  if (!source) throw new HttpError(400, `${path} lacks "source"`);
   if (typeof source !== "string") return source;
-  throw new HttpError(400, `${place}.source must be of type object`);
+  throw new HttpError(400, `${path}.source must be of type object`);
 }
 
 function readPieces(
   content: string | readonly AnthropicBlock[] | null | undefined,
-  place: string,
+  path: string,
   readImage: ReadImage,
 ): ContentPiece[] {
   if (content === null || content === undefined) return [];
   if (typeof content === "string") return [content];
-  return content.flatMap((block, index) => readBlock(block, `${place}[${index}]`, readImage));
+  return content.flatMap((block, index) => readBlock(block, `${path}[${index}]`, readImage));
 }
 
 function readDocument(
   source: AnthropicSource,
-  place: string,
+  path: string,
   readImage: ReadImage,
 ): ContentPiece[] {
   if (source.type === "text") return [source.data ?? ""];
   if (source.type === "content") {
-    return readPieces(source.content, `${place}.source.content`, readImage);
+    return readPieces(source.content, `${path}.source.content`, readImage);
   }
   throw new HttpError(
     400,
-    `${place}: PDF documents, and documents by URL or file id, are not supported: send their text`,
+    `${path}: PDF documents, and documents by URL or file id, are not supported: send their text`,
   );
 }
 
 function readImageSource(
   source: AnthropicSource,
-  place: string,
+  path: string,
   readImage: ReadImage,
 ): Uint8Array {
-  if (source.type === "base64") return readImage(source.data ?? "", `${place}.source.data`);
+  if (source.type === "base64") return readImage(source.data ?? "", `${path}.source.data`);
   throw new HttpError(
     400,
     `invalid image source type: ${source.type}. Only base64 images are supported. ` +
-      `Send the bytes of ${place} as base64.`,
+      `Send the bytes of ${path} as base64.`,
   );
 }

@@ -91,25 +91,25 @@ class TurnReader {
     this.#readImage = readImage;
   }
 
-  read({ role, content }: AnthropicMessage, place: string): ChatMessage[] {
+  read({ role, content }: AnthropicMessage, path: string): ChatMessage[] {
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
     switch (role) {
       case "user":
-        return this.#readUser(blocks, `${place}.content`);
+        return this.#readUser(blocks, `${path}.content`);
       case "assistant":
-        return [this.#readAssistant(blocks, `${place}.content`)];
+        return [this.#readAssistant(blocks, `${path}.content`)];
       case "system":
-        return [{ role, ...readContent(content, `${place}.content`, this.#readImage) }];
+        return [{ role, ...readContent(content, `${path}.content`, this.#readImage) }];
       default:
-        throw new HttpError(400, `${place}.role must be one of user, assistant, system`);
+        throw new HttpError(400, `${path}.role must be one of user, assistant, system`);
     }
   }
 
-  #readUser(blocks: readonly AnthropicBlock[], place: string): ChatMessage[] {
+  #readUser(blocks: readonly AnthropicBlock[], path: string): ChatMessage[] {
     const results: ChatMessage[] = [];
     const pieces: ContentPiece[] = [];
     for (const [index, block] of blocks.entries()) {
-      const at = `${place}[${index}]`;
+      const at = `${path}[${index}]`;
       if (block.type === "tool_result") results.push(this.#readResult(block, at));
       else pieces.push(...readBlock(block, at, this.#readImage));
     }
@@ -118,9 +118,9 @@ class TurnReader {
     return isAnswer ? results : [...results, { role: "user", ...shown }];
   }
 
-  #readResult(block: AnthropicBlock, place: string): ChatMessage {
-    if (!block.tool_use_id) throw new HttpError(400, `${place} lacks "tool_use_id"`);
-    const shown = readContent(block.content, `${place}.content`, this.#readImage);
+  #readResult(block: AnthropicBlock, path: string): ChatMessage {
+    if (!block.tool_use_id) throw new HttpError(400, `${path} lacks "tool_use_id"`);
+    const shown = readContent(block.content, `${path}.content`, this.#readImage);
     const { content } = shown;
     const toolName = this.#called.get(block.tool_use_id);
     return {
@@ -137,13 +137,13 @@ class TurnReader {
    * The words and calls of an assistant. Blocks that only Anthropic's own servers make are left
    * out.
    */
-  #readAssistant(blocks: readonly AnthropicBlock[], place: string): ChatMessage {
+  #readAssistant(blocks: readonly AnthropicBlock[], path: string): ChatMessage {
     const pieces: ContentPiece[] = [];
     let thinking = "";
     const toolCalls: ToolCall[] = [];
     for (const [index, block] of blocks.entries()) {
       if (block.type === "text" || block.type === "image") {
-        pieces.push(...readBlock(block, `${place}[${index}]`, this.#readImage));
+        pieces.push(...readBlock(block, `${path}[${index}]`, this.#readImage));
       }
       if (block.type === "thinking") thinking += block.thinking ?? "";
       if (block.type === "tool_use") toolCalls.push(this.#readCall(block));

@@ -109,11 +109,11 @@ function toMessage(message: OllamaMessage, index: number, read: ReadImage): Chat
 
 function readImages(
   images: OllamaMessage["images"],
-  place: string,
+  path: string,
   read: ReadImage,
 ): Pick<ChatMessage, "images"> {
   if (!images?.length) return {};
-  return { images: images.map((image, index) => read(image, `${place}[${index}]`)) };
+  return { images: images.map((image, index) => read(image, `${path}[${index}]`)) };
 }
 
 function toRole(role: string, index: number): ChatMessage["role"] {

@@ -22,48 +22,48 @@ const DATA_URL = /^data:[^,]*;base64,/i;
 /**
  * The text and the images of a content.
  *
- * @param place where it stands, such as "messages[0].content"
+ * @param path where it stands, such as "messages[0].content"
  * @throws {HttpError} 400 for what is neither
  */
 export function readContent(
   content: Content,
-  place: string,
+  path: string,
   readImage: ReadImage,
 ): ComposedContent {
   if (content === undefined || content === null) return { content: "" };
   if (typeof content === "string") return { content };
-  const pieces = content.map((part, index) => readPart(part, `${place}[${index}]`, readImage));
+  const pieces = content.map((part, index) => readPart(part, `${path}[${index}]`, readImage));
   return composeContent(pieces, (texts) => texts.join(SEPARATOR));
 }
 
-function readPart(part: ContentPart, place: string, readImage: ReadImage): ContentPiece {
+function readPart(part: ContentPart, path: string, readImage: ReadImage): ContentPiece {
   if (TEXT_TYPES.includes(part.type)) return part.text ?? "";
   if (part.type === "refusal") return part.refusal ?? "";
   if (part.type !== "image_url" && part.type !== "input_image") {
-    throw refusal(`${place}: parts of type "${part.type}" are not supported`, place);
+    throw refusal(`${path}: parts of type "${part.type}" are not supported`, path);
   }
   const { image_url: image } = part;
   const url = (typeof image === "string" ? image : image?.url) ?? "";
   if (url !== "" && !DATA_URL.test(url)) {
     throw refusal(
       "image URLs are not currently supported, please use base64 encoded data instead: " +
-        `${place} takes only data URLs, such as "data:image/png;base64,…"`,
-      place,
+        `${path} takes only data URLs, such as "data:image/png;base64,…"`,
+      path,
     );
   }
-  return { image: readImage(url.replace(DATA_URL, ""), place) };
+  return { image: readImage(url.replace(DATA_URL, ""), path) };
 }
 
 /**
  * The arguments of a call that was made earlier.
  *
- * @param place where they stand
+ * @param path where they stand
  * @param budget of the arguments of all calls of a request
  * @throws {HttpError} 400 if they are no JSON object, or too much together
  */
 export function readArguments(
   given: Given<string | Record<string, unknown>>,
-  place: string,
+  path: string,
   budget: ValueBudget,
 ): Record<string, unknown> {
   if (given === undefined || given === null || given === "") return {};
@@ -72,8 +72,8 @@ export function readArguments(
   try {
     value = parseExactJson(given, budget);
   } catch (error) {
-    throw refusal(`${place}: invalid JSON: ${(error as Error).message}`, place);
+    throw refusal(`${path}: invalid JSON: ${(error as Error).message}`, path);
   }
   if (isJsonObject(value)) return value;
-  throw refusal(`${place} must be the JSON text of an object`, place);
+  throw refusal(`${path} must be the JSON text of an object`, path);
 }

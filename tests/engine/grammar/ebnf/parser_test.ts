@@ -71,13 +71,13 @@ for (const [text, root] of ROOTS) {
 Deno.test("parseGrammar() reads rules with comments and line ends of all kinds between them", () => {
   const text = '# a grammar\r\n\r\nroot ::= check-mate Rule_2 # calls\r\rcheck-mate\t::= \n "#"\n' +
     "  \n  Rule_2::=root|UPPER\nUPPER ::= [A-Z]";
-  const { grammar, placeOf } = parseGrammar(text);
+  const { grammar, positionOf } = parseGrammar(text);
   assertEquals([...grammar.rules!.keys()], ["root", "check-mate", "Rule_2", "UPPER"]);
   assertEquals(grammar.rules!.get("root"), sequence(name("check-mate"), name("Rule_2")));
   assertEquals(grammar.rules!.get("check-mate"), literal("#"));
   assertEquals(grammar.rules!.get("Rule_2"), choice(name("root"), name("UPPER")));
-  assertEquals(placeOf("Rule_2"), { line: 8, column: 3 });
-  assertEquals(placeOf("none"), undefined);
+  assertEquals(positionOf("Rule_2"), { line: 8, column: 3 });
+  assertEquals(positionOf("none"), undefined);
 });
 
 const MALFORMED: [text: string, line: number, column: number, reason: RegExp][] = [

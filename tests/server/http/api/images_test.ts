@@ -5,7 +5,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Ollama } from "ollama";
 import { OpenAI } from "openai";
-import { type ChatRequest, IMAGE_PLACE as MARK } from "../../../../engine/mod.ts";
+import { type ChatRequest, IMAGE_PLACEHOLDER as MARK } from "../../../../engine/mod.ts";
 import { createTestApp, type TestApp } from "../../test_app.ts";
 import { handlerWay } from "../../tiny_app.ts";
 

@@ -331,10 +331,10 @@ export function countCharacters(text: Text): number {
 export function sliceCharacters(text: Text, start?: number, end?: number): Text {
   const units = plain(text);
   if (hasUnitsOnly(text)) {
-    const [from = 0, to = units.length] = [start, end].map((place) =>
-      place === undefined
+    const [from = 0, to = units.length] = [start, end].map((index) =>
+      index === undefined
         ? undefined
-        : Math.min(place < 0 ? Math.max(0, place + units.length) : place, units.length)
+        : Math.min(index < 0 ? Math.max(0, index + units.length) : index, units.length)
     );
     return sliceText(text, from, to);
   }
@@ -348,9 +348,9 @@ export function sliceCharacters(text: Text, start?: number, end?: number): Text 
 /** The character at a position, from the end if negative; undefined if there is none. */
 export function characterAt(text: Text, position: number): Text | undefined {
   if (!hasUnitsOnly(text)) return characters(text).at(position);
-  const place = position < 0 ? position + text.length : position;
-  return Number.isInteger(place) && place >= 0 && place < text.length
-    ? sliceText(text, place, place + 1)
+  const index = position < 0 ? position + text.length : position;
+  return Number.isInteger(index) && index >= 0 && index < text.length
+    ? sliceText(text, index, index + 1)
     : undefined;
 }
 

@@ -84,15 +84,15 @@ function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
   const names = new Map<string, string>();
   const budget = new ValueBudget();
   return body.messages!.map((message, index) => {
-    const place = `messages[${index}]`;
+    const path = `messages[${index}]`;
     const turn: ChatMessage = {
-      role: readRole(message, place),
+      role: readRole(message, path),
       index,
-      ...readContent(message.content ?? message.refusal, `${place}.content`, readImage),
+      ...readContent(message.content ?? message.refusal, `${path}.content`, readImage),
     };
     const thinking = message.reasoning ?? message.reasoning_content;
     if (thinking) turn.thinking = thinking;
-    const calls = readCalls(message, place, budget);
+    const calls = readCalls(message, path, budget);
     if (calls.length > 0) turn.toolCalls = calls;
     for (const { id, function: { name } } of calls) if (id) names.set(id, name);
     if (turn.role === "tool") {
@@ -106,23 +106,23 @@ function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
   });
 }
 
-function readRole({ role }: WireMessage, place: string): ChatMessage["role"] {
+function readRole({ role }: WireMessage, path: string): ChatMessage["role"] {
   const lower = role.toLowerCase();
   if (Object.hasOwn(ROLES, lower)) return ROLES[lower]!;
   const known = Object.keys(ROLES).join(", ");
-  throw refusal(`${place}.role must be one of ${known}`, `${place}.role`);
+  throw refusal(`${path}.role must be one of ${known}`, `${path}.role`);
 }
 
 function readCalls(
   { tool_calls: calls }: WireMessage,
-  place: string,
+  path: string,
   budget: ValueBudget,
 ): ToolCall[] {
   return (calls ?? []).map(({ id, function: { name, arguments: text } }, index) => ({
     ...(id && { id }),
     function: {
       name,
-      arguments: readArguments(text, `${place}.tool_calls[${index}].function.arguments`, budget),
+      arguments: readArguments(text, `${path}.tool_calls[${index}].function.arguments`, budget),
     },
   }));
 }

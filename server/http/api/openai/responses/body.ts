@@ -95,57 +95,57 @@ class InputReader {
     this.#readImage = readImage;
   }
 
-  add(item: InputItem, place: string): void {
+  add(item: InputItem, path: string): void {
     const { type = "message" } = item;
     switch (type) {
       case null:
       case "message":
-        return this.#addMessage(item, place);
+        return this.#addMessage(item, path);
       case "reasoning":
-        return this.#addReasoning(item, place);
+        return this.#addReasoning(item, path);
       case "function_call":
-        return this.#addCall(item, place);
+        return this.#addCall(item, path);
       case "function_call_output":
-        return this.#addOutput(item, place);
+        return this.#addOutput(item, path);
       default:
-        throw refusal(`${place}: items of type "${type}" are not supported`, place);
+        throw refusal(`${path}: items of type "${type}" are not supported`, path);
     }
   }
 
-  #addMessage({ role, content }: InputItem, place: string): void {
+  #addMessage({ role, content }: InputItem, path: string): void {
     const known = Object.hasOwn(ROLES, role ?? "") ? ROLES[role!]! : undefined;
     if (!known) {
-      throw refusal(`${place}.role must be one of ${Object.keys(ROLES).join(", ")}`, place);
+      throw refusal(`${path}.role must be one of ${Object.keys(ROLES).join(", ")}`, path);
     }
-    const said = readContent(content, `${place}.content`, this.#readImage);
+    const said = readContent(content, `${path}.content`, this.#readImage);
     if (known !== "assistant") this.messages.push({ role: known, ...said });
     else Object.assign(this.#turn(({ content, toolCalls }) => content === "" && !toolCalls), said);
   }
 
-  #addReasoning({ content, summary }: InputItem, place: string): void {
-    const text = readContent(content, `${place}.content`, this.#readImage).content ||
-      readContent(summary, `${place}.summary`, this.#readImage).content;
+  #addReasoning({ content, summary }: InputItem, path: string): void {
+    const text = readContent(content, `${path}.content`, this.#readImage).content ||
+      readContent(summary, `${path}.summary`, this.#readImage).content;
     if (text === "") return;
     const turn = this.#turn(({ content, toolCalls }) => content === "" && !toolCalls);
     turn.thinking = (turn.thinking ?? "") + text;
   }
 
-  #addCall(item: InputItem, place: string): void {
+  #addCall(item: InputItem, path: string): void {
     const { call_id: id, arguments: text } = item;
-    if (!item.name) throw refusal(`${place} lacks "name"`, place);
+    if (!item.name) throw refusal(`${path} lacks "name"`, path);
     const name = engineName(item.name, item.namespace);
     if (id) this.#names.set(id, name);
     const turn = this.#turn(() => true);
-    const values = readArguments(text, `${place}.arguments`, this.#budget);
+    const values = readArguments(text, `${path}.arguments`, this.#budget);
     turn.toolCalls ??= [];
     turn.toolCalls.push({ ...(id && { id }), function: { name, arguments: values } });
   }
 
-  #addOutput({ call_id: id, output }: InputItem, place: string): void {
+  #addOutput({ call_id: id, output }: InputItem, path: string): void {
     const name = this.#names.get(id ?? "");
     this.messages.push({
       role: "tool",
-      ...readContent(output, `${place}.output`, this.#readImage),
+      ...readContent(output, `${path}.output`, this.#readImage),
       ...(name && { toolName: name }),
       ...(id && { toolCallId: id }),
     });

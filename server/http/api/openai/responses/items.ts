@@ -25,7 +25,7 @@ export interface GrowingItem {
 }
 
 /** The index of an item in the answer. */
-interface Place {
+interface ItemAddress {
   item_id: string;
   output_index: number;
 }
@@ -34,17 +34,17 @@ abstract class BaseItem implements GrowingItem {
   abstract readonly kind: OutputItem["type"];
   protected text = "";
   protected readonly id: string;
-  protected readonly place: Place;
+  protected readonly address: ItemAddress;
 
   /** @param id unique among items of all responses, except for the prefix of its kind */
   constructor(prefix: string, id: string, index: number) {
     this.id = `${prefix}_${id}`;
-    this.place = { item_id: this.id, output_index: index };
+    this.address = { item_id: this.id, output_index: index };
   }
 
   begin(): UnnumberedEvent[] {
     const item = this.item("in_progress", true);
-    const { output_index } = this.place;
+    const { output_index } = this.address;
     return [{ type: "response.output_item.added", output_index, item }, ...this.beginPart()];
   }
 
@@ -54,7 +54,7 @@ abstract class BaseItem implements GrowingItem {
   }
 
   end(status: ItemStatus): UnnumberedEvent[] {
-    const { output_index } = this.place;
+    const { output_index } = this.address;
     const item = this.item(status);
     return [...this.endPart(), { type: "response.output_item.done", output_index, item }];
   }
@@ -79,17 +79,17 @@ export class MessageItem extends BaseItem {
   }
 
   protected override beginPart(): UnnumberedEvent[] {
-    return [{ type: "response.content_part.added", ...this.#place, part: this.#part() }];
+    return [{ type: "response.content_part.added", ...this.#address, part: this.#part() }];
   }
 
   protected override delta(piece: string): UnnumberedEvent {
-    return { type: "response.output_text.delta", ...this.#place, delta: piece, logprobs: [] };
+    return { type: "response.output_text.delta", ...this.#address, delta: piece, logprobs: [] };
   }
 
   protected override endPart(): UnnumberedEvent[] {
     return [
-      { type: "response.output_text.done", ...this.#place, text: this.text, logprobs: [] },
-      { type: "response.content_part.done", ...this.#place, part: this.#part() },
+      { type: "response.output_text.done", ...this.#address, text: this.text, logprobs: [] },
+      { type: "response.content_part.done", ...this.#address, part: this.#part() },
     ];
   }
 
@@ -97,8 +97,8 @@ export class MessageItem extends BaseItem {
     return { type: "output_text", text: this.text, annotations: [], logprobs: [] };
   }
 
-  get #place() {
-    return { ...this.place, content_index: 0 };
+  get #address() {
+    return { ...this.address, content_index: 0 };
   }
 }
 
@@ -116,17 +116,21 @@ export class ReasoningItem extends BaseItem {
   }
 
   protected override beginPart(): UnnumberedEvent[] {
-    return [{ type: "response.reasoning_summary_part.added", ...this.#place, part: this.#part() }];
+    return [{
+      type: "response.reasoning_summary_part.added",
+      ...this.#address,
+      part: this.#part(),
+    }];
   }
 
   protected override delta(piece: string): UnnumberedEvent {
-    return { type: "response.reasoning_summary_text.delta", ...this.#place, delta: piece };
+    return { type: "response.reasoning_summary_text.delta", ...this.#address, delta: piece };
   }
 
   protected override endPart(): UnnumberedEvent[] {
     return [
-      { type: "response.reasoning_summary_text.done", ...this.#place, text: this.text },
-      { type: "response.reasoning_summary_part.done", ...this.#place, part: this.#part() },
+      { type: "response.reasoning_summary_text.done", ...this.#address, text: this.text },
+      { type: "response.reasoning_summary_part.done", ...this.#address, part: this.#part() },
     ];
   }
 
@@ -134,8 +138,8 @@ export class ReasoningItem extends BaseItem {
     return { type: "summary_text", text: this.text };
   }
 
-  get #place() {
-    return { ...this.place, summary_index: 0 };
+  get #address() {
+    return { ...this.address, summary_index: 0 };
   }
 }
 
@@ -164,12 +168,12 @@ export class CallItem extends BaseItem {
   }
 
   protected override delta(piece: string): UnnumberedEvent {
-    return { type: "response.function_call_arguments.delta", ...this.place, delta: piece };
+    return { type: "response.function_call_arguments.delta", ...this.address, delta: piece };
   }
 
   protected override endPart(): UnnumberedEvent[] {
     const { name } = this.#call;
     const members = { name, arguments: this.text };
-    return [{ type: "response.function_call_arguments.done", ...this.place, ...members }];
+    return [{ type: "response.function_call_arguments.done", ...this.address, ...members }];
   }
 }

@@ -124,14 +124,14 @@ export class KeptResponses {
     return await this.#store.put(id, this.#owner, await encode({ response, input: all }));
   }
 
-  async #item({ id }: InputItem, place: string): Promise<KeptItem> {
-    if (!id) throw refusal(`${place} lacks "id"`, place);
+  async #item({ id }: InputItem, path: string): Promise<KeptItem> {
+    if (!id) throw refusal(`${path} lacks "id"`, path);
     const responseId = responseOfItem(id);
     const kept = responseId && await this.#find(toResponseId(responseId));
     const item = kept && this.#itemsOf(kept).get(id) ||
-      this.#fail(`${place}: item '${id}'`, responseId, {
+      this.#fail(`${path}: item '${id}'`, responseId, {
         advice: "send the item itself",
-        param: place,
+        param: path,
       });
     this.#take(item);
     return item;

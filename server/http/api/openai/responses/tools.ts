@@ -27,13 +27,13 @@ export function engineName(name: string, namespace: Given<string>): string {
  */
 export function functionsOf({ tools }: ResponsesBody): WireFunction[] {
   return (tools ?? []).flatMap((tool, index) => {
-    const place = `tools[${index}]`;
+    const path = `tools[${index}]`;
     if (asksNothingOfTheWeb(tool)) return [];
-    if (tool.type !== "namespace") return [toFunction(tool, place)];
+    if (tool.type !== "namespace") return [toFunction(tool, path)];
     const { name: namespace, description } = tool;
-    if (!namespace) throw refusal(`${place} lacks "name"`, "tools");
+    if (!namespace) throw refusal(`${path} lacks "name"`, "tools");
     return (tool.tools ?? []).map((inner, position) => {
-      const read = toFunction(inner, `${place}.tools[${position}]`);
+      const read = toFunction(inner, `${path}.tools[${position}]`);
       const purpose = position === 0 && description;
       return {
         ...read,
@@ -84,10 +84,10 @@ function asksNothingOfTheWeb({ type, external_web_access }: ResponseTool): boole
   return type === "web_search" && external_web_access === false;
 }
 
-function toFunction(tool: ResponseTool, place: string): WireFunction {
-  refuseOtherTools(tool.type, place);
+function toFunction(tool: ResponseTool, path: string): WireFunction {
+  refuseOtherTools(tool.type, path);
   const { name } = tool;
-  if (!name) throw refusal(`${place} lacks "name"`, "tools");
+  if (!name) throw refusal(`${path} lacks "name"`, "tools");
   return { ...tool, name };
 }
 
