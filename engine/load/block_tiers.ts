@@ -2,18 +2,13 @@
 // its files' whole contents. Of small files, and of those whose digests are kept, that is known at
 // once, of others a while after the load. Until then no block is shared or restored.
 
+import { sha256 } from "../../host/mod.ts";
+import type { DeviceProfile } from "../../kernels/mod.ts";
+import { nextTask } from "../async.ts";
 import { DigestFiles, DiskStore } from "../block_store/mod.ts";
-import type { GgufFile } from "../gguf/mod.ts";
+import { type ByteSources, fill, type GgufFile, localFiles } from "../gguf/mod.ts";
 import type { BlockTiers, Scheduler } from "../run/mod.ts";
 import type { LoadOptions } from "../types/mod.ts";
-import { cacheIdentity, type FileDigests, type LoadFacts } from "./cache_identity.ts";
-import {
-  type BesideModel,
-  digestOf,
-  type KeptDigests,
-  lookAt,
-  type LookedAt,
-} from "./content_digest.ts";
 
 /** Bytes of all files of a model that are read at once for their digests: some milliseconds. */
 const AT_ONCE = 16 * 2 ** 20;
@@ -117,4 +112,114 @@ async function openTiers(
     ...(memory && { memory: memory.open(model) }),
     ...(disk && { disk: await DiskStore.open(model, disk, warn) }),
   };
+}
+
+// The identity of a loaded model for KV blocks that outlive it: everything on which the keys and
+// values of a text depend. A file is identified by the digest of its whole content, whatever its name
+// says.
+
+/** Increased whenever keys and values are computed or laid out differently. */
+const VERSION = 2;
+
+/** SHA-256 of files in hex, by path. */
+type FileDigests = ReadonlyMap<string, string>;
+
+/** The facts on which the identity depends besides the load options. */
+interface LoadFacts {
+  /** The device with the embeddings and the head. */
+  device: DeviceProfile;
+  /** Window in tokens, which changes the rotary frequencies of some models. */
+  context: number;
+}
+
+/** The identity of a model loaded this way. */
+function cacheIdentity(
+  gguf: GgufFile,
+  digests: FileDigests,
+  { adapters = [], projector, exact = false, cacheType, ...split }: LoadOptions,
+  { device, context }: LoadFacts,
+): string {
+  return JSON.stringify({
+    version: VERSION,
+    files: gguf.shards.map((path) => digests.get(path)),
+    adapters: adapters.map(({ path, scale = 1 }) => [digests.get(path), scale]),
+    projector: projector === undefined ? null : digests.get(projector),
+    exact,
+    context,
+    cacheType: cacheType ?? null,
+    split: [split.gpuLayers ?? null, split.gpuExpertLayers ?? null],
+    device: [device.platform.name, device.description],
+  });
+}
+
+// The SHA-256 of the whole content of files, computed beside other work of the thread: a piece at a
+// time, fast while the model is idle, slowly while it answers.
+
+/** Bytes that are hashed at a time: about a millisecond. */
+const PIECE = 2 ** 20;
+/** Milliseconds between two pieces while the model answers. */
+const PAUSE = 50;
+
+/** The model beside whose work files are read. */
+interface BesideModel {
+  /** Requests that run or wait. */
+  readonly load: number;
+  readonly isClosed: boolean;
+}
+
+/** Digests that were computed before. */
+interface KeptDigests {
+  get(stamp: string): Promise<string | undefined>;
+  put(stamp: string, digest: string): Promise<void>;
+}
+
+/** A file as it was when it was looked at. */
+interface LookedAt {
+  readonly path: string;
+  /** What opens it. */
+  readonly files: ByteSources;
+  /** In bytes. */
+  readonly size: number;
+  /** What the system tells of it; undefined where that is nothing. */
+  readonly stamp: string | undefined;
+}
+
+/** Looks at a file, so that its digest is that of what was there. */
+export async function lookAt(path: string, files: ByteSources = localFiles): Promise<LookedAt> {
+  using file = await files.open(path);
+  return { path, files, size: file.size, stamp: file.stamp };
+}
+
+/**
+ * The digest of a file's content in hex.
+ *
+ * @param model beside which it is read; without one it is read in one go
+ * @returns undefined if the file has changed since it was looked at, or the model was closed
+ */
+export async function digestOf(
+  { path, files, stamp }: LookedAt,
+  kept?: KeptDigests,
+  model?: BesideModel,
+): Promise<string | undefined> {
+  const known = stamp === undefined ? undefined : await kept?.get(stamp);
+  if (known !== undefined) return known;
+  using file = await files.open(path);
+  if (file.stamp !== stamp) return undefined;
+  const hash = sha256();
+  const piece = new Uint8Array(PIECE);
+  for (let at = 0; at < file.size; at += PIECE) {
+    if (model) await (model.load > 0 ? pause() : nextTask());
+    if (model?.isClosed) return undefined;
+    hash.update(piece.subarray(0, fill(file, at, piece)));
+  }
+  // Content that changed meanwhile, or just before, has no digest that could be kept.
+  const after = await lookAt(path, files);
+  if (after.stamp !== stamp) return undefined;
+  const digest = hash.digest("hex");
+  if (stamp !== undefined && file.isSettled) await kept?.put(stamp, digest);
+  return digest;
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, PAUSE));
 }

@@ -5,8 +5,7 @@ import type { ModelStore } from "../../engine/mod.ts";
 import { type ClientOptions, RegistryClient } from "./client.ts";
 import { type FreeBytes, systemFreeBytes } from "./disk_space.ts";
 import { RegistryReference } from "./reference.ts";
-import { type Outlet, relay } from "./relay.ts";
-import type { TransferProgress } from "./transfers.ts";
+import { type Outlet, relay, type TransferProgress } from "./transfers.ts";
 import { DEFAULT_TUNING, type TransferTuning } from "./tuning.ts";
 
 /** How to pull or push. */

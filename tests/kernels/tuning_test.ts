@@ -17,7 +17,7 @@ import {
   WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
 import { columnsName } from "../../kernels/webgpu/candidates.ts";
-import { drawBlocks, moderateBlocks } from "../../kernels/webgpu/tuning/random_weights.ts";
+import { drawBlocks, moderateBlocks } from "../../kernels/webgpu/tuning/random_matrix.ts";
 import { type Bench, bestOf, faultIn, tryWays } from "../../kernels/webgpu/tuning/trial.ts";
 import { webGpuTest } from "../adapter.ts";
 import { readFloats, submit, write } from "../gpu.ts";

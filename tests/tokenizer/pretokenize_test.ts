@@ -2,8 +2,11 @@
 // behind mod.ts.
 
 import { assert, assertEquals } from "@std/assert";
-import { forEachWord, type Pretokenizer } from "../../tokenizer/algorithms/bpe/pretokenize.ts";
-import { pretokenizerOf } from "../../tokenizer/algorithms/bpe/pretokenizers.ts";
+import {
+  forEachWord,
+  type Pretokenizer,
+  pretokenizerOf,
+} from "../../tokenizer/algorithms/bpe/pretokenizers.ts";
 import { randomText, seeded } from "./random_texts.ts";
 import { threadTime } from "../cpu_time.ts";
 import { share } from "../share.ts";

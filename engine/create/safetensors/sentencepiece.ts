@@ -2,12 +2,11 @@
 // was made of one. Pieces are joined in the order of their scores; for tokenizer.json, scores
 // follow from the order of the merges.
 
-import { UnsupportedModelError } from "../../errors.ts";
+import { ConversionError, UnsupportedModelError } from "../../errors.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
 import { readMerges } from "./byte_level.ts";
-import { parseSentencePieceModel } from "./sentencepiece_model.ts";
 import type { Settings } from "./settings.ts";
-import { PieceKind, type Vocabulary } from "./vocabulary.ts";
+import { type Piece, PieceKind, type Vocabulary } from "./vocabulary.ts";
 
 /**
  * Reads the pieces of a tokenizer.model into a vocabulary.
@@ -75,4 +74,105 @@ function addsPrefix(tokenizer: Settings): boolean {
   return cutter?.string("type") === "Metaspace" &&
     cutter.string("prepend_scheme", "always") !== "never" &&
     cutter.boolean("add_prefix_space", true);
+}
+
+// Reads the parts of a tokenizer.model for which GGUF has keys: the pieces, the algorithm, and
+// whether texts begin with a space. It is a protocol buffer, defined by sentencepiece_model.proto.
+
+/** The contents of a tokenizer.model. */
+interface SentencePieceModel {
+  readonly pieces: readonly Piece[];
+  /** Whether the algorithm is BPE instead of Unigram. */
+  readonly isBpe: boolean;
+  readonly addsDummyPrefix: boolean;
+  readonly unknownId: number;
+}
+
+/** Field numbers in their messages. */
+const MODEL = { piece: 1, trainer: 2, normalizer: 3 };
+const PIECE = { text: 1, score: 2, kind: 3 };
+const TRAINER = { type: 3, unknownId: 40 };
+const NORMALIZER = { addsDummyPrefix: 3 };
+/** Number of the trainer type. */
+const BPE = 2;
+
+/** A piece can be the byte order mark, which decoders remove unless told otherwise. */
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Parses a tokenizer.model. Errors: ConversionError if it is not one. */
+function parseSentencePieceModel(file: string, bytes: Uint8Array): SentencePieceModel {
+  const pieces: Piece[] = [];
+  let [type, unknownId, addsDummyPrefix] = [1, 0, true];
+  for (const [field, value] of fieldsOf(file, bytes)) {
+    if (!(value instanceof Uint8Array)) continue;
+    if (field === MODEL.piece) pieces.push(parsePiece(file, value));
+    if (field === MODEL.trainer) {
+      const trainer = new Map(fieldsOf(file, value));
+      type = Number(trainer.get(TRAINER.type) ?? type);
+      unknownId = Number(trainer.get(TRAINER.unknownId) ?? unknownId);
+    }
+    if (field === MODEL.normalizer) {
+      const normalizer = new Map(fieldsOf(file, value));
+      addsDummyPrefix = Boolean(normalizer.get(NORMALIZER.addsDummyPrefix) ?? addsDummyPrefix);
+    }
+  }
+  if (pieces.length === 0) throw new ConversionError(file, "pieces", "there are none");
+  return { pieces, isBpe: type === BPE, addsDummyPrefix, unknownId };
+}
+
+function parsePiece(file: string, bytes: Uint8Array): Piece {
+  const fields = new Map(fieldsOf(file, bytes));
+  const text = fields.get(PIECE.text);
+  const score = fields.get(PIECE.score);
+  return {
+    text: text instanceof Uint8Array ? decoder.decode(text) : "",
+    score: score instanceof Uint8Array ? new DataView(score.slice().buffer).getFloat32(0, true) : 0,
+    kind: Number(fields.get(PIECE.kind) ?? PieceKind.normal),
+  };
+}
+
+/** The fields of a message: each a whole number or bytes. */
+function* fieldsOf(
+  file: string,
+  bytes: Uint8Array,
+): Generator<[field: number, value: number | Uint8Array]> {
+  let at = 0;
+  const fault = () => new ConversionError(file, `byte ${at}`, "it is no SentencePiece model");
+
+  function readNumber(): number {
+    let [value, unit] = [0, 1];
+    for (let count = 0; count < 10; count++) {
+      if (at >= bytes.length) break;
+      const byte = bytes[at++];
+      value += (byte & 0x7f) * unit;
+      if (byte < 0x80) return value;
+      unit *= 0x80;
+    }
+    throw fault();
+  }
+  function readBytes(length: number): Uint8Array {
+    if (length > bytes.length - at) throw fault();
+    return bytes.subarray(at, at += length);
+  }
+
+  while (at < bytes.length) {
+    const tag = readNumber();
+    const field = Math.floor(tag / 8);
+    switch (tag % 8) {
+      case 0:
+        yield [field, readNumber()];
+        break;
+      case 1:
+        yield [field, readBytes(8)];
+        break;
+      case 2:
+        yield [field, readBytes(readNumber())];
+        break;
+      case 5:
+        yield [field, readBytes(4)];
+        break;
+      default:
+        throw fault();
+    }
+  }
 }

@@ -1,4 +1,4 @@
-// The names of Transformers' tensors in GGUF, and the reverse. tensor_data.ts converts their data.
+// The names of Transformers' tensors in GGUF, and the reverse. convert_safetensors.ts converts their data.
 
 import type { Architecture } from "./architecture.ts";
 

@@ -11,7 +11,7 @@ import { Attention } from "../attention.ts";
 import type { Gpu } from "../gpu.ts";
 import { GpuReadback } from "../readback.ts";
 import { type AttentionWay, attentionWays, usualSplit } from "../candidates.ts";
-import { randomBits } from "./random_weights.ts";
+import { randomBits } from "./random_matrix.ts";
 import { type Bench, type Encode, faultIn } from "./trial.ts";
 
 /** Positions of the context that is checked: its last split and block are not full. */

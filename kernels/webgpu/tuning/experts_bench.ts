@@ -12,8 +12,14 @@ import type { Gpu } from "../gpu.ts";
 import type { GpuMatrix } from "../matrix.ts";
 import { columnsOf, type Tile } from "../tile.ts";
 import { KnownResult, knownRow, wholeNumbers, writeRows } from "./known_result.ts";
-import { coldBytes, formatOf, knownMatrix, largeMatrix } from "./random_matrix.ts";
-import { moderateBlocks, randomBits } from "./random_weights.ts";
+import {
+  coldBytes,
+  formatOf,
+  knownMatrix,
+  largeMatrix,
+  moderateBlocks,
+  randomBits,
+} from "./random_matrix.ts";
 import type { Bench, Encode } from "./trial.ts";
 
 /** Rows of each side, and most columns, of the experts that are checked. No tile divides the rows. */

@@ -15,7 +15,7 @@ import type { QuantFormat } from "../../quants/mod.ts";
 import { type Gpu, GROUP_BYTES } from "../gpu.ts";
 import { Quantize } from "../quantize.ts";
 import { GpuReadback } from "../readback.ts";
-import { randomBits } from "./random_weights.ts";
+import { randomBits } from "./random_matrix.ts";
 import { type Encode, faultIn } from "./trial.ts";
 
 /** Greatest error from another order of additions, as a share of the sum of magnitudes. */

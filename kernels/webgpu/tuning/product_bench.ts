@@ -10,8 +10,7 @@ import { canPair, type GpuMatrix } from "../matrix.ts";
 import { type Tile, tileName } from "../tile.ts";
 import { productTiles } from "../candidates.ts";
 import { KnownResult, knownRow, wholeNumbers, writeRows } from "./known_result.ts";
-import { coldBytes, formatOf, knownMatrix, largeMatrix } from "./random_matrix.ts";
-import { moderateBlocks } from "./random_weights.ts";
+import { coldBytes, formatOf, knownMatrix, largeMatrix, moderateBlocks } from "./random_matrix.ts";
 import type { Bench, Encode } from "./trial.ts";
 
 /** Rows, of each side, and most columns of the product that is checked. No tile divides the rows. */

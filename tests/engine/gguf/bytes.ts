@@ -1,7 +1,7 @@
 // Headers built byte by byte for the tests of the GGUF reader, and files that hold them.
 // Nothing here keeps a header sound: that is what the tests are about.
 
-import { ByteBuilder } from "../../../engine/gguf/byte_builder.ts";
+import { ByteBuilder } from "../../../engine/gguf/writer.ts";
 import { type GgufFile, readGguf } from "../../../engine/gguf/mod.ts";
 
 /** Everything before the first key. */

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { DigestFiles, MemoryStore } from "../../../engine/block_store/mod.ts";
 import { filesInMemory } from "../../../engine/gguf/mod.ts";
-import { digestOf, lookAt } from "../../../engine/load/content_digest.ts";
+import { digestOf, lookAt } from "../../../engine/load/block_tiers.ts";
 import { type ChatModel, loadModel } from "../../../engine/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { folder, readAnswer, tinyLoad, until } from "../harness.ts";

@@ -7,8 +7,12 @@ import type { Algorithm, Poll } from "../algorithm.ts";
 import { fromByteAlphabet, toByteAlphabet } from "./byte_alphabet.ts";
 import { TokenizerError } from "../../errors.ts";
 import { type Metadata, readString, readStrings } from "../../vocabulary/metadata.ts";
-import { forEachWord, type Pretokenizer } from "./pretokenize.ts";
-import { guessPretokenizer, pretokenizerOf } from "./pretokenizers.ts";
+import {
+  forEachWord,
+  guessPretokenizer,
+  type Pretokenizer,
+  pretokenizerOf,
+} from "./pretokenizers.ts";
 import { SPACE_MARK } from "../sentencepiece.ts";
 import type { Vocabulary } from "../../vocabulary/vocabulary.ts";
 import { WordCache } from "../word_cache.ts";
