@@ -44,7 +44,8 @@ export interface Limited {
   readonly fault?: string;
 }
 
-const UNFIT_CALL = /called with arguments that do not fit its schema/;
+/** That a call does not fit its schema, or that nobody can tell. */
+const UNFIT_CALL = /called with arguments that do not fit its schema|cannot be checked either/;
 
 /** Asks one question by one route with a limit. */
 export async function judgeLimit(
@@ -68,7 +69,7 @@ export async function judgeLimit(
     if (route.isCut(body)) kind = "cut";
     // What is cut may be any part of a document, but no part of a call.
     if (kind === "cut" && (!route.isTool || !route.hasCall!(body))) return { kind };
-    // What no mask can hold of a tool's schema is left out, if the answer says that a call does not fit.
+    // What no mask can hold of a tool's schema is left out, and the answer says so.
     if (route.isTool && UNFIT_CALL.test(text)) return { kind };
     const fault = judgeOf(schema)?.(route.read(body).value);
     return { kind, ...(fault !== undefined && { fault: `not valid: ${fault}: ${text}` }) };
