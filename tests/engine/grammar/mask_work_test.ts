@@ -99,16 +99,22 @@ const LONG: readonly (readonly [name: string, schema: unknown])[] = [
 
 for (const [name, schema] of LONG) {
   Deno.test(`compileSchema() and masks of ${name} end when they are called off`, () => {
-    const watch = new Watch();
     const make = () => {
       const matcher = compileSchema(JSON.stringify(schema), tokenizer).matcher();
       assert(matcher.mask().length > 0);
     };
-    const began = threadTime();
-    cancellable([watch], make);
-    const took = threadTime() - began;
-    // On average a look each two milliseconds at the least.
-    assert(watch.looks > took / 2, `${watch.looks} looks in ${took} ms`);
+    const measure = () => {
+      const watch = new Watch();
+      const began = threadTime();
+      cancellable([watch], make);
+      return { watch, took: threadTime() - began };
+    };
+    // On average a look each two milliseconds at the least. A collection of garbage may hold up one run.
+    const looksEnough = ({ watch, took }: ReturnType<typeof measure>) => watch.looks > took / 2;
+    let run = measure();
+    for (let again = 0; again < 2 && !looksEnough(run); again++) run = measure();
+    const { watch, took } = run;
+    assert(looksEnough(run), `${watch.looks} looks in ${took} ms`);
     for (const share of [0.3, 0.7]) {
       const flag = new Watch(Math.floor(share * watch.looks));
       assertThrows(() => cancellable([flag], make), CancelledError);
