@@ -33,7 +33,12 @@ interface Row {
   readonly avg_ts: number;
 }
 
-/** @param program path of a llama-bench; undefined: it is built */
+/**
+ * llama.cpp as a peer: every measurement is a run of llama-bench, which loads the model anew.
+ *
+ * @param program path of a llama-bench; undefined: it is built
+ * Errors: Error with what git, cmake or the program says
+ */
 export async function openLlamaBench(
   path: string,
   { threads, chunk, decodeTokens }: PeerOptions,

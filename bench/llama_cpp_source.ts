@@ -28,6 +28,7 @@ export async function cloneLlamaCpp(folder: string): Promise<string> {
   return source;
 }
 
+/** Whether a path leads to something. */
 export async function exists(path: string): Promise<boolean> {
   return await Deno.lstat(path).then(() => true, () => false);
 }

@@ -36,6 +36,7 @@ export function latin1Reader(bytes: Uint8Array): Latin1Reader {
 /** Most characters that are made by one call, since they are arguments. */
 const MOST_ARGUMENTS = 4096;
 
+/** Bytes as characters of Latin-1, where there is no `Buffer`. */
 export function plainLatin1(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += MOST_ARGUMENTS) {
@@ -46,6 +47,7 @@ export function plainLatin1(bytes: Uint8Array): string {
 
 let crcTable: Uint32Array | undefined;
 
+/** The CRC-32 of bytes by a table, where there is no zlib. */
 export function plainCrc32(bytes: Uint8Array): number {
   crcTable ??= Uint32Array.from({ length: 256 }, (_, byte) => {
     let sum = byte;

@@ -119,7 +119,7 @@ export const SETTINGS = {
   models: {
     name: "QUERN_MODELS",
     kind: text,
-    help: "the same, and goes before it",
+    help: "folder of the models, before OLLAMA_MODELS",
     reader: "models",
   },
   /** How long an idle model stays in memory, in milliseconds. */
@@ -201,7 +201,7 @@ export const SETTINGS = {
   cacheDisk: {
     name: "QUERN_CACHE_DISK",
     kind: folderSize,
-    help: "the same on disk, such as /var/quern:20GiB",
+    help: "disk for idle KV blocks: /var/quern:20GiB",
     more: "[below](#what-leaves-the-kv-cache)",
     reader: "models",
   },

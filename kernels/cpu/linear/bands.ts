@@ -217,7 +217,7 @@ function finish(
  * what is read of a token serves several bands, more of the weights is on its way from memory, and the CPU
  * reads every run ahead, which it does not do for short bands that take turns. What is left goes alone.
  */
-export function forRuns(
+function forRuns(
   f: FunctionBuilder,
   { first, last, runs }: { first: Local<"i32">; last: Local<"i32">; runs: number },
   multiply: (bands: readonly Local<"i32">[]) => void,
@@ -237,7 +237,7 @@ export function forRuns(
 }
 
 /** Writes a single token's complete sums of a band to y, without experts. */
-export function finishLone(
+function finishLone(
   f: FunctionBuilder,
   memories: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
@@ -253,6 +253,40 @@ export function finishLone(
   );
   const tokens = f.let(i32.const(1));
   finish(f, memories, given, { band, bandOfAll: band, tokens });
+}
+
+/** A lone token with some bands: `x` is its address, and `end` that of the first band's end. */
+export interface LoneBands {
+  readonly x: Local<"i32">;
+  readonly begins: readonly Local<"i32">[];
+  readonly end: Local<"i32">;
+  /** The sums, [2 * band + quad]. */
+  readonly totals: readonly Local<"v128">[];
+}
+
+/** Multiplies one token, without experts, with all bands of an item's range: `multiply` adds to the sums. */
+export function forLoneToken(
+  f: FunctionBuilder,
+  memories: { work: Memory; panel: Memory },
+  given: Arguments<ProductArgument>,
+  { blockBytes, ...items }: {
+    first: Local<"i32">;
+    last: Local<"i32">;
+    runs: number;
+    blockBytes: number;
+  },
+  multiply: (lone: LoneBands) => void,
+): void {
+  const bandBytes = f.let(i32.mul(given.blocks, blockBytes));
+  forRuns(f, items, (bands) => {
+    const begins = bands.map((band) => f.let(i32.add(given.weights, i32.mul(band, bandBytes))));
+    const end = f.let(i32.add(begins[0], bandBytes));
+    const totals = bands.flatMap(() => [0, 1].map(() => f.let(v128.const(new Uint8Array(16)))));
+    multiply({ x: f.let(given.x), begins, end, totals });
+    bands.forEach((band, i) =>
+      finishLone(f, memories, given, band, totals.slice(2 * i, 2 * i + 2))
+    );
+  });
 }
 
 /** The tokens of a tile: their addresses in x, and the addresses of their sums. */

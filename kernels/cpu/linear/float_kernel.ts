@@ -26,9 +26,8 @@ import { type FloatFormat, floatGroupBytes } from "../formats/floats.ts";
 import { lanes } from "../formats/scales.ts";
 import {
   accumulate,
-  finishLone,
   forBands,
-  forRuns,
+  forLoneToken,
   forTiles,
   PRODUCT_ARGUMENTS,
   type ProductArgument,
@@ -218,27 +217,21 @@ function multiplyLoneToken(
 ): void {
   const { work, weights } = memories;
   const groupBytes = floatGroupBytes(format);
-  const bandBytes = f.let(i32.mul(given.blocks, groupBytes));
-  forRuns(f, { first, last, runs: RUNS }, (bands) => {
-    const x = f.let(given.x);
-    const begins = bands.map((band) => f.let(i32.add(given.weights, i32.mul(band, bandBytes))));
-    const end = f.let(i32.add(begins[0], bandBytes));
-    const totals = bands.map(() => [0, 1].map(() => f.let(v128.const(new Uint8Array(16)))));
+  const items = { first, last, runs: RUNS, blockBytes: groupBytes };
+  forLoneToken(f, memories, given, items, ({ x, begins, end, totals }) =>
     f.doWhile(() => {
       for (let column = 0; column < GROUP; column++) {
         const value = f.let(work.v128.load32_splat(x, 4 * column));
-        begins.forEach((address, band) => {
-          const pointer = { memory: weights, address };
-          format.load(f, pointer, column).forEach((weight, quad) =>
-            f.set(totals[band][quad], multiplyAdd(hasMadd, weight, value, totals[band][quad]))
-          );
-        });
+        const columns = begins.flatMap((address) =>
+          format.load(f, { memory: weights, address }, column)
+        );
+        columns.forEach((weight, i) =>
+          f.set(totals[i], multiplyAdd(hasMadd, weight, value, totals[i]))
+        );
       }
       f.increase(x, 4 * GROUP);
       for (const begin of begins) f.increase(begin, groupBytes);
-    }, i32.lt_u(begins[0], end));
-    bands.forEach((band, i) => finishLone(f, memories, given, band, totals[i]));
-  });
+    }, i32.lt_u(begins[0], end)));
   f.set(first, last);
 }
 

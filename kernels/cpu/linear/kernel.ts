@@ -4,16 +4,15 @@
 // then read.
 
 import {
-  finishLone,
   forBands,
   forLoneTile,
-  forRuns,
+  forLoneToken,
   forTiles,
   MOST_TOKENS,
   PRODUCT_ARGUMENTS,
   type TileAddresses,
 } from "./bands.ts";
-import { i32, type Local, type ModuleBuilder, v128 } from "../wasm/mod.ts";
+import { i32, type Local, type ModuleBuilder } from "../wasm/mod.ts";
 import { activationBytes } from "../quantize/kernel.ts";
 import { type DotMethod, dotMethodOf, type DotProduct } from "../dot_product.ts";
 import {
@@ -236,18 +235,18 @@ function addLoneProduct(module: ModuleBuilder, product: Product, format: BandFor
   const { memories, method } = product;
   const kernel = { name: "product_one", takes: PRODUCT_ARGUMENTS };
   addKernel(module, memories.work, kernel, (f, given, first, last) => {
-    const bandBytes = f.let(i32.mul(given.blocks, blockBytes(format)));
     const runs = format.inSteps ? RUNS.joined : RUNS.apart;
-    forRuns(f, { first, last, runs }, (bands) => {
-      const begins = bands.map((band) => f.let(i32.add(given.weights, i32.mul(band, bandBytes))));
-      const end = f.let(i32.add(begins[0], bandBytes));
-      const x = f.let(given.x);
-      const totals = bands.map(() => [0, 1].map(() => f.let(v128.const(new Uint8Array(16)))));
-      walkBands(f, product, format, { begins, end }, (group) => {
-        addLoneToken(f, product, x, group, totals.flat());
-        f.increase(x, activationBytes(method.isWide));
-      });
-      bands.forEach((band, i) => finishLone(f, memories, given, band, totals[i]));
-    });
+    const items = { first, last, runs, blockBytes: blockBytes(format) };
+    forLoneToken(
+      f,
+      memories,
+      given,
+      items,
+      ({ x, begins, end, totals }) =>
+        walkBands(f, product, format, { begins, end }, (group) => {
+          addLoneToken(f, product, x, group, totals);
+          f.increase(x, activationBytes(method.isWide));
+        }),
+    );
   });
 }

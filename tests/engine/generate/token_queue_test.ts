@@ -4,7 +4,7 @@ import { TokenQueue } from "../../../engine/generate/logprobs.ts";
 import { assertEquals } from "@std/assert";
 
 /** A queue to which a text came a token at a time. */
-function ledgerOf(...tokens: string[]): TokenQueue {
+function queueOf(...tokens: string[]): TokenQueue {
   const queue = new TokenQueue();
   for (const token of tokens) queue.add(token, [{ token, bytes: [], logprob: 0, top: [] }]);
   return queue;
@@ -15,14 +15,14 @@ function take(queue: TokenQueue, piece: string): string[] {
 }
 
 Deno.test("pieces have the tokens that they are made of, each once", () => {
-  const queue = ledgerOf("Hel", "lo ", "wor", "ld");
+  const queue = queueOf("Hel", "lo ", "wor", "ld");
   assertEquals(take(queue, "Hello w"), ["Hel", "lo ", "wor"]);
   assertEquals(take(queue, "orld"), ["ld"]);
   assertEquals(take(queue, "more"), []);
 });
 
 Deno.test("marks and white space around them are in no piece", () => {
-  const queue = ledgerOf("<think>", "\n", "t", "</think>", "\n\n", "t", "!");
+  const queue = queueOf("<think>", "\n", "t", "</think>", "\n\n", "t", "!");
   queue.skip("<think>");
   assertEquals(take(queue, "t"), ["t"]);
   queue.skip("</think>");
@@ -31,15 +31,15 @@ Deno.test("marks and white space around them are in no piece", () => {
 });
 
 Deno.test("what was held back keeps its tokens, and what is cleared loses them", () => {
-  const queue = ledgerOf("a", "<", "b");
+  const queue = queueOf("a", "<", "b");
   assertEquals(take(queue, "a"), ["a"]);
   assertEquals(take(queue, "<b"), ["<", "b"]);
-  const call = ledgerOf("<call>", "x", "</call>");
+  const call = queueOf("<call>", "x", "</call>");
   call.clear();
   assertEquals(take(call, "x"), []);
 });
 
 Deno.test("a piece that did not come as it is has all tokens that wait", () => {
-  const queue = ledgerOf(" ", "<text>", "a");
+  const queue = queueOf(" ", "<text>", "a");
   assertEquals(take(queue, " a"), [" ", "<text>", "a"]);
 });
