@@ -224,10 +224,18 @@ Deno.test("the operations of a step on a CPU add up to its time", async () => {
     const sum = operations.reduce((sum, { seconds }) => sum + seconds, 0);
     shares[rows > 1 ? "prefill" : "decode"].push(sum / seconds);
   });
-  for (let i = 0; i < 3; i++) await tokensOf(model, PROMPT.map((token) => token + i), 16);
-  // Others use the machine between two operations: half of the steps may be disturbed.
+  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+  // Others use the machine between two operations: half of the steps may be disturbed, or a whole round.
+  for (let round = 0; round < 3; round++) {
+    shares.prefill = [];
+    shares.decode = [];
+    for (let i = 0; i < 3; i++) {
+      await tokensOf(model, PROMPT.map((token) => token + 3 * round + i), 16);
+    }
+    if (Object.values(shares).every((values) => median(values) > 0.9)) break;
+  }
   for (const [phase, values] of Object.entries(shares)) {
-    const median = values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
-    assert(median > 0.9 && median <= 1, `${phase}: ${median} of ${values.length} steps`);
+    const share = median(values);
+    assert(share > 0.9 && share <= 1, `${phase}: ${share} of ${values.length} steps`);
   }
 });
