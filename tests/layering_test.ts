@@ -273,7 +273,7 @@ Deno.test("readImports() finds every form of import and skips comments", () => {
 
 const WRONG: [from: string, specifier: string, isDynamic?: true][] = [
   ["kernels/linear.ts", "../engine/mod.ts"],
-  ["kernels/quants/q4_0.ts", "../../tokenizer/mod.ts"],
+  ["kernels/quants/simple.ts", "../../tokenizer/mod.ts"],
   ["kernels/choice.ts", "../host/files.ts"],
   ["host/files.ts", "../engine/mod.ts"],
   ["server/http/app.ts", "../../host/mod.ts"],

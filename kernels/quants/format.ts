@@ -1,6 +1,9 @@
 // The interface of quantization formats: the layout of GGUF blocks, how they are repacked into
-// aligned planes at load, and the WGSL that reads 32 weights back from the planes. Each format is a
-// file, with its plain reference. The formats are those of ggml-common.h.
+// aligned planes at load, and the WGSL that reads 32 weights back from the planes. Multi-byte fields
+// of GGUF are little-endian, as is every platform that has WebGPU. The formats are those of
+// ggml-common.h.
+
+import sharedShaders from "./shared.wgsl" with { type: "text" };
 
 /** A plane of repacked weights: a storage buffer binding named `w_<name>`. */
 export interface Plane {
@@ -69,4 +72,59 @@ export interface QuantFormat {
   readonly snippet: string;
   /** The plain reference, written from the format alone: decodes whole GGUF blocks to f32. */
   dequantize(source: Uint8Array, blocks: number): Float32Array;
+}
+
+/** What a format of integer codes says of itself; `hasMinimum` is false and `uniformGroup` true else. */
+type IntegerFormat =
+  & Omit<QuantFormat, "kind" | "hasMinimum" | "uniformGroup" | "snippet" | "dequantize">
+  & Partial<Pick<QuantFormat, "hasMinimum" | "uniformGroup">>
+  & {
+    /** Parts of shared.wgsl that its own WGSL calls. */
+    readonly shares?: readonly string[];
+    /**
+     * Reads one block's bytes and writes its weights. It may compute in doubles: products of factors,
+     * scales and codes fit in the 24 bits of a float, so only the sum with a minimum is rounded, once,
+     * as in single precision.
+     */
+    decode(block: DataView, weights: Float32Array): void;
+  };
+
+/** A format of integer codes, whose part of `shaders` is named like it. */
+export function integerFormat(
+  shaders: string,
+  { shares = [], decode, ...format }: IntegerFormat,
+): QuantFormat {
+  const { name, blockBytes, blockSize } = format;
+  return {
+    kind: "integer",
+    hasMinimum: false,
+    uniformGroup: true,
+    ...format,
+    snippet: [...shares, name].map((part) => partOf(sharedShaders + shaders, part)).join("\n"),
+    dequantize(source, blocks) {
+      const weights = new Float32Array(blocks * blockSize);
+      for (let block = 0; block < blocks; block++) {
+        const start = source.byteOffset + block * blockBytes;
+        const bytes = new DataView(source.buffer, start, blockBytes);
+        decode(bytes, weights.subarray(block * blockSize, (block + 1) * blockSize));
+      }
+      return weights;
+    },
+  };
+}
+
+/** A part of a file of WGSL, which begins with a comment `// NAME: ...` and ends where another does. */
+export function partOf(shaders: string, name: string): string {
+  const part = shaders.split(/^(?=\/\/ [A-Z0-9_]+: )/m).find((one) =>
+    one.startsWith(`// ${name}: `)
+  );
+  if (part === undefined) {
+    throw new RangeError(`Cannot find the WGSL of ${name}: no part has this name`);
+  }
+  return part;
+}
+
+/** The bytes as words of 32 bits. */
+export function wordsOf(plane: Uint8Array | Int8Array): Uint32Array {
+  return new Uint32Array(plane.buffer, plane.byteOffset, plane.byteLength / 4);
 }

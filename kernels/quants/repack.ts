@@ -2,8 +2,7 @@
 // planes in place, so that shaders can expand them with constant shifts. Devices may do it by other
 // means, with the same result.
 
-import { splitBlocks, wordsOf } from "./blocks.ts";
-import type { Arrangement, Plane, QuantFormat } from "./format.ts";
+import { type Arrangement, type Plane, type QuantFormat, wordsOf } from "./format.ts";
 
 const ARRANGE: Record<Arrangement, (plane: Uint8Array) => void> = {
   "1-bit fields": (plane) => transposeFields(plane, 1),
@@ -36,6 +35,31 @@ export function repack(format: QuantFormat, source: Uint8Array, blocks: number):
   const planes = splitBlocks(format, source, blocks, format.planes.map(fieldBytesOf));
   format.planes.forEach(({ arrangement }, i) => arrangement && ARRANGE[arrangement](planes[i]!));
   return planes;
+}
+
+/**
+ * Copies the fields of every block side by side: field f of all blocks becomes plane f. A field
+ * that is shorter than its plane's `bytesPerBlock` is followed by zeros.
+ *
+ * @param fields bytes of each field in the block's order
+ * @returns one array per plane, each of blocks * bytesPerBlock bytes
+ */
+function splitBlocks(
+  { planes, blockBytes }: QuantFormat,
+  source: Uint8Array,
+  blocks: number,
+  fields: readonly number[],
+): Uint8Array[] {
+  let start = 0;
+  return planes.map(({ bytesPerBlock }, index) => {
+    const plane = new Uint8Array(blocks * bytesPerBlock);
+    for (let block = 0; block < blocks; block++) {
+      const from = block * blockBytes + start;
+      plane.set(source.subarray(from, from + fields[index]!), block * bytesPerBlock);
+    }
+    start += fields[index]!;
+    return plane;
+  });
 }
 
 /**

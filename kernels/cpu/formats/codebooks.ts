@@ -2,17 +2,24 @@
 // five digits in base 3. Rows of a band stay as they are in the file, block by block, and are
 // decoded row by row for products. kernels/quants describes their blocks.
 
-import { iq1_m } from "../../quants/iq1_m.ts";
-import { iq1_s } from "../../quants/iq1_s.ts";
-import { iq2_s } from "../../quants/iq2_s.ts";
-import { iq2_xs } from "../../quants/iq2_xs.ts";
-import { iq2_xxs } from "../../quants/iq2_xxs.ts";
-import { iq3_s } from "../../quants/iq3_s.ts";
-import { iq3_xxs } from "../../quants/iq3_xxs.ts";
-import { tq1_0 } from "../../quants/tq1_0.ts";
-import { iq1Vectors } from "../../quants/codebooks/iq1.ts";
-import { iq2sVectors, iq2xsVectors, iq2xxsVectors } from "../../quants/codebooks/iq2.ts";
-import { iq3sVectors, iq3xxsVectors } from "../../quants/codebooks/iq3.ts";
+import {
+  iq1_m,
+  iq1_s,
+  iq2_s,
+  iq2_xs,
+  iq2_xxs,
+  iq3_s,
+  iq3_xxs,
+  tq1_0,
+} from "../../quants/codebooks.ts";
+import {
+  iq1Vectors,
+  iq2sVectors,
+  iq2xsVectors,
+  iq2xxsVectors,
+  iq3sVectors,
+  iq3xxsVectors,
+} from "../../quants/code_values.ts";
 import {
   type Expression,
   f32,

@@ -1,9 +1,7 @@
 // F32, F16 and BF16 on the CPU: the eight rows of a band are stored column by column. Halves are
 // converted to floats by integer arithmetic, which reads infinity and NaN as numbers from 65536 on.
 
-import { bf16 } from "../../quants/bf16.ts";
-import { f16 } from "../../quants/f16.ts";
-import { f32 as float } from "../../quants/f32.ts";
+import { bf16, f16, f32 as float } from "../../quants/floats.ts";
 import type { QuantFormat } from "../../quants/mod.ts";
 import { type FunctionBuilder, i32x4 } from "../wasm/mod.ts";
 import { BAND, GROUP, type Pointer, type Quads } from "./format.ts";

@@ -1,14 +1,8 @@
 // The K-quants and similar formats: 256 weights with half-precision factors, and scales of few bits
 // for every 16 or 32; IQ4_XS and TQ2_0. kernels/quants describes their blocks in the file.
 
-import { q4_k } from "../../quants/q4_k.ts";
-import { q5_k } from "../../quants/q5_k.ts";
-import { q6_k } from "../../quants/q6_k.ts";
-import { q2_k } from "../../quants/q2_k.ts";
-import { q3_k } from "../../quants/q3_k.ts";
-import { iq4_xs } from "../../quants/iq4_xs.ts";
-import { tq2_0 } from "../../quants/tq2_0.ts";
-import { iq4Values } from "../../quants/codebooks/iq4.ts";
+import { iq4_xs, q2_k, q3_k, q4_k, q5_k, q6_k, tq2_0 } from "../../quants/k_quants.ts";
+import { iq4Values } from "../../quants/code_values.ts";
 import { type Expression, type FunctionBuilder, i32, type V128, v128 } from "../wasm/mod.ts";
 import type { BandFormat, Pointer } from "./format.ts";
 import { field, tabled } from "./planes.ts";
@@ -25,7 +19,7 @@ function joined(low: Expression<"i32">, high: Expression<"i32">, shift: number):
   return i32.or(low, i32.shl(high, shift));
 }
 
-/** The six bits of scale or minimum `index` in the twelve bytes of Q4_K and Q5_K, see k_scales.ts. */
+/** The six bits of scale or minimum `index` in the twelve bytes of Q4_K and Q5_K, see kScales. */
 const sixBits = (isMinimum: boolean) => (block: Pointer, index: number): Expression<"i32"> => {
   const at = 4 + index + (isMinimum ? 4 : 0);
   if (index < 4) return bitsOf(block, at, 0, 63);

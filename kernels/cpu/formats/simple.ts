@@ -1,18 +1,19 @@
 // Formats whose blocks have one scale (and minimum): Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL, MXFP4,
 // NVFP4, Q1_0, Q2_0. kernels/quants describes their blocks in the file.
 
-import { fp4Doubles } from "../../quants/fp4.ts";
-import { iq4Values } from "../../quants/codebooks/iq4.ts";
-import { iq4_nl } from "../../quants/iq4_nl.ts";
-import { mxfp4 } from "../../quants/mxfp4.ts";
-import { q4_0 } from "../../quants/q4_0.ts";
-import { q4_1 } from "../../quants/q4_1.ts";
-import { q5_0 } from "../../quants/q5_0.ts";
-import { q5_1 } from "../../quants/q5_1.ts";
-import { q8_0 } from "../../quants/q8_0.ts";
-import { nvfp4 } from "../../quants/nvfp4.ts";
-import { q1_0 } from "../../quants/q1_0.ts";
-import { q2_0 } from "../../quants/q2_0.ts";
+import {
+  iq4_nl,
+  mxfp4,
+  nvfp4,
+  q1_0,
+  q2_0,
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  q8_0,
+} from "../../quants/simple.ts";
+import { fp4Doubles, iq4Values } from "../../quants/code_values.ts";
 import { i32, i8x16, v128 } from "../wasm/mod.ts";
 import type { BandFormat } from "./format.ts";
 import { bytes, field, spreadBits, tabled } from "./planes.ts";
