@@ -1,5 +1,5 @@
-// `deno task bench:peers [TYPE...] [--shape 135m] [--threads 2] [--pairs 5] [--prompt 256] [--tokens 32]`:
-// prefill and decode of a model with random weights on the CPU device, in turns with llama.cpp's CPU
+// `deno task bench:peers [TYPE|FILE...] [--shape 135m] [--threads 2] [--pairs 5] [--prompt 256] [--tokens 32]`:
+// prefill and decode of a model with random weights, or of a file, on the CPU device, in turns with llama.cpp's CPU
 // backend on the same file: the same prompt, window and number of threads. The peer is llama.cpp's own
 // llama-bench, built for this CPU, or found at `--llama-bench PATH`. `--peer node-llama-cpp` is its
 // prebuilt libraries called for each token, `--peer wllama` it in WebAssembly, in a Chromium. Prints medians and their ratio. `--once` is for long prompts: each engine reads one prompt once, and then decodes after it in
@@ -15,6 +15,7 @@ import type { PeerEngine, PeerOptions, Speeds } from "./peer.ts";
 import { load, median, print } from "./report.ts";
 import {
   LLAMA_3_2_1B,
+  LLAMA_3_8B,
   type LlamaShape,
   SMOLLM2_135M,
   writeSyntheticLlama,
@@ -27,7 +28,11 @@ const PEERS: Record<string, typeof openWllama> = {
   "node-llama-cpp": openLlamaCppEngine,
   wllama: openWllama,
 };
-const SHAPES: Record<string, LlamaShape> = { "135m": SMOLLM2_135M, "1b": LLAMA_3_2_1B };
+const SHAPES: Record<string, LlamaShape> = {
+  "135m": SMOLLM2_135M,
+  "1b": LLAMA_3_2_1B,
+  "8b": LLAMA_3_8B,
+};
 /** Rows of a chunk of the prompt, for both engines. */
 const CHUNK = 512;
 
@@ -246,8 +251,9 @@ print(
 );
 for (const type of positionals.length > 0 ? positionals : ["Q8_0", "Q4_0", "Q4_K", "Q6_K"]) {
   using folder = temporaryFolder();
-  const path = `${folder.path}/model.gguf`;
-  await writeSyntheticLlama(path, shape, { type });
+  const isFile = type.endsWith(".gguf");
+  const path = isFile ? type : `${folder.path}/model.gguf`;
+  if (!isFile) await writeSyntheticLlama(path, shape, { type });
   await (sequences > 1 ? compareSequences : compareEngines)(path, type);
 }
 Deno.exit(0);

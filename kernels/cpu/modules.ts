@@ -118,7 +118,7 @@ export function formatModule(
     } else addPack(module, work, weights, layout);
     addProduct(module, memories, layout, machine, joins);
   }
-  addFloatProduct(module, memories, layout, machine);
+  addFloatProduct(module, memories, layout, machine, joins);
   addEmbed(module, memories, layout);
   return module.bytes();
 }

@@ -50,11 +50,14 @@ export const PLAIN_PRODUCT = {
  */
 export const MOST_TOKENS = 256;
 /** Bytes of a token's sums. */
-const SUM_BYTES = 4 * BAND;
+export const SUM_BYTES = 4 * BAND;
 
 /** Offset of the sums in a thread's memory. The expanded part of a band begins at 0. */
-const SUMS = 32768;
-const INPUTS = SUMS + MOST_TOKENS * SUM_BYTES;
+export const SUMS = 32768;
+/** The sums of the second band of a pair follow. */
+export const SECOND_SUMS = MOST_TOKENS * SUM_BYTES;
+/** Offset of the addresses of the tokens in x. */
+export const INPUTS = SUMS + 2 * SECOND_SUMS;
 const OUTPUTS = INPUTS + 4 * MOST_TOKENS;
 
 /** Offset of a decoded group of eight rows: before the sums, after the expanded part. */
@@ -63,7 +66,7 @@ export const DECODED = SUMS - 2048;
  * Offset of the sums of a tile while its groups are read at constant addresses: before the decoded
  * group.
  */
-const TILE_SUMS = DECODED - 1024;
+export const TILE_SUMS = DECODED - 1024;
 
 /** Bytes of the scales and biases of a number of bands: eight of each, band after band. */
 export function affineBytes(bands: number): number {
@@ -137,7 +140,7 @@ export function forBands(
 export const PAIRS_ENTRY = 12;
 
 /** Writes the addresses of x and y for the tokens from `next` on. */
-function listTokens(
+export function listTokens(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
@@ -175,12 +178,14 @@ function listTokens(
   });
 }
 
-/** Writes complete sums to y. */
-function finish(
+/** Writes complete sums to y. @param offset of the sums from those of the first band */
+export function finish(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
-  { band, bandOfAll, tokens }: Record<"band" | "bandOfAll" | "tokens", Local<"i32">>,
+  { band, bandOfAll, tokens, offset = 0 }:
+    & Record<"band" | "bandOfAll" | "tokens", Local<"i32">>
+    & { offset?: number },
 ): void {
   const ones = v128.const(new Uint8Array(new Float32Array(4).fill(1).buffer));
   const factors = [f.let(ones), f.let(ones)];
@@ -199,7 +204,7 @@ function finish(
       const sums = f.let(i32.mul(list, SUM_BYTES / 4));
       const out = f.let(panel.i32.load(list, OUTPUTS));
       const values = [0, 1].map((quad) => {
-        const sum = panel.v128.load(sums, SUMS + 16 * quad);
+        const sum = panel.v128.load(sums, SUMS + offset + 16 * quad);
         const own = f32x4.add(f32x4.mul(sum, factors[quad]), biases[quad]);
         return f.let(accumulates ? f32x4.add(own, work.v128.load(out, 16 * quad)) : own);
       });

@@ -34,6 +34,7 @@ import {
   type TileAddresses,
 } from "./bands.ts";
 import { addKernel, type Arguments } from "../kernel.ts";
+import { multiplyManyTokens } from "./two_bands.ts";
 import { walkBlocks } from "./walk.ts";
 import type { ProductMemories } from "./tile.ts";
 
@@ -138,6 +139,7 @@ export function addFloatProduct(
   memories: ProductMemories,
   format: PackedFormat | FloatFormat,
   machine: DotProduct,
+  joins: boolean,
 ): void {
   const source = floatWeights(format, memories);
   const { work, panel } = memories;
@@ -150,6 +152,13 @@ export function addFloatProduct(
       f.if(isLone, () => multiplyLoneToken(f, memories, format, given, { first, last, hasMadd }));
     }
     const items = { first, last, blockBytes: source.blockBytes };
+    if (joins && isFloatFormat(format)) {
+      const isMany = i32.and(i32.ge_u(given.tokens, TILE), i32.eqz(given.pairs));
+      f.if(isMany, () => {
+        multiplyManyTokens(f, memories, format, given, items, hasMadd);
+        f.set(first, last);
+      });
+    }
     forBands(f, memories, given, items, ({ begin, end, tokens }) => {
       const offset = f.let(i32.const(0));
       f.if(i32.lt_u(tokens, TILE), () => {

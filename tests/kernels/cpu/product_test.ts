@@ -162,7 +162,12 @@ function multiply({ format, machine, joins = false, rows, blocks, tokens, ...oth
 }
 
 /** Products with float activations; integer formats can do that too. */
-function multiplyFloats(format: PackedFormat | FloatFormat, tokens: number, width: number) {
+function multiplyFloats(
+  format: PackedFormat | FloatFormat,
+  tokens: number,
+  width: number,
+  joins = false,
+) {
   const { source } = format;
   const isFloat = source.kind === "float";
   const rows = 21;
@@ -174,7 +179,7 @@ function multiplyFloats(format: PackedFormat | FloatFormat, tokens: number, widt
   for (let t = 0; t < tokens; t++) x.set(randomFloats(stored, t + 1), t * columns);
   const [work, weights] = [new Arena(), new Arena()];
   const memories = { work: work.memory, weights: weights.memory, panel: panelMemory() };
-  const kernels = openFormat(format, machine, false, memories);
+  const kernels = openFormat(format, machine, joins, memories);
   const bands = Math.ceil(rows / BAND);
   const size = isFloatFormat(format) ? floatGroupBytes(format) : blockBytes(format);
   const matrix = weights.place(bands * blocks * size);
@@ -262,8 +267,10 @@ for (const format of packedFormats) {
 
 for (const format of [...floatFormats, ...packedFormats]) {
   Deno.test(`the CPU adds products of ${format.source.name} with float activations`, () => {
-    for (const tokens of [1, 7]) {
-      assertNear(multiplyFloats(format, tokens, 77), `${tokens} tokens`);
+    for (const joins of [false, true]) {
+      for (const tokens of [1, 7]) {
+        assertNear(multiplyFloats(format, tokens, 77, joins), `${tokens} tokens, ${joins}`);
+      }
     }
   });
 }
@@ -271,10 +278,14 @@ for (const format of [...floatFormats, ...packedFormats]) {
 Deno.test("float products of many columns go through several panels", () => {
   const [float, half] = floatFormats;
   for (const format of [float, half]) {
-    const { result: many, ...rest } = multiplyFloats(format, 6, 1100);
-    assertNear({ result: many, ...rest }, format.source.name);
     const { result: few } = multiplyFloats(format, 1, 1100);
-    assertEquals([...many.subarray(0, 21)], [...few.subarray(0, 21)]);
+    for (const joins of [false, true]) {
+      for (const tokens of [6, 300]) {
+        const { result: many, ...rest } = multiplyFloats(format, tokens, 1100, joins);
+        assertNear({ result: many, ...rest }, `${format.source.name}, ${tokens} tokens`);
+        assertEquals([...many.subarray(0, 21)], [...few.subarray(0, 21)]);
+      }
+    }
   }
 });
 
