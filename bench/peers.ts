@@ -1,11 +1,12 @@
 // `deno task bench:peers [TYPE|FILE...] [--shape 135m] [--threads 2] [--pairs 5] [--prompt 256] [--tokens 32]`:
-// prefill and decode of a model with random weights, or of a file, on the CPU device, in turns with llama.cpp's CPU
-// backend on the same file: the same prompt, window and number of threads. The peer is llama.cpp's own
-// llama-bench, built for this CPU, or found at `--llama-bench PATH`. `--peer node-llama-cpp` is its
-// prebuilt libraries called for each token, `--peer wllama` it in WebAssembly, in a Chromium. Prints medians and their ratio. `--once` is for long prompts: each engine reads one prompt once, and then decodes after it in
-// turns. `--busy 4` measures beside so many processes that each keep a core busy. After `--seconds` no
-// pair begins and llama.cpp's answers are cut. `--sequences 8` measures Quern alone: how fast so many
-// decode at once, beside one.
+// prefill and decode of a model with random weights, or of a file, on the CPU device, in turns with
+// llama.cpp's CPU backend on the same file: the same prompt, window and number of threads. The peer is
+// llama.cpp's own llama-bench, built for this CPU, or found at `--llama-bench PATH`. `--peer
+// node-llama-cpp` is its prebuilt libraries called for each token, `--peer wllama` it in WebAssembly, in a
+// Chromium. Prints medians and their ratio. `--once` is for long prompts: each engine reads one prompt
+// once, and then decodes after it in turns. `--busy 4` measures beside so many processes that each keep a
+// core busy. After `--seconds` no pair begins and llama.cpp's answers are cut. `--sequences 8` measures
+// Quern alone: how fast so many decode at once, beside one.
 
 import { parseArgs } from "node:util";
 import { loadModel, type Model } from "../engine/model/model.ts";
