@@ -41,8 +41,8 @@ export interface OptionInfo {
 }
 
 /**
- * How the next token is sampled: penalties, top_k, top_p, min_p, temperature, draw. What a comment says
- * of an option is its help: editors show it at the members of SamplingOptions.
+ * How the next token is sampled: penalties, top_k, top_n_sigma, typical_p, top_p, min_p, XTC, temperature,
+ * draw. What a comment says of an option is its help: editors show it at the members of SamplingOptions.
  */
 export const SAMPLING_OPTIONS = {
   /**
@@ -215,7 +215,6 @@ export const OPTIONS:
 
 /** Types of parameters without effect here, because another program may run a model of the store. */
 export const UNUSED_PARAMETERS = {
-  typical_p: "number",
   mirostat: "integer",
   mirostat_eta: "number",
   mirostat_tau: "number",

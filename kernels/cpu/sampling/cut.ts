@@ -60,12 +60,16 @@ export function loadLogits(
   return v128.bitselect(values, lanes(f, Float32Array.of(NONE)), isThere);
 }
 
+/** Whether the filters before a cut keep a token. */
+export type IsLeft = (logit: Local<"f32">, token: () => Local<"i32">) => Expression<"i32">;
+
 /** Counts the logits of tokens `begin` to `end` in bins that begin as zeros. */
 export function countLogits(
   f: FunctionBuilder,
   work: Memory,
   { logits, greatest }: Pick<Logits, "logits" | "greatest">,
   { begin, end, counts }: Record<"begin" | "end" | "counts", Local<"i32">>,
+  isLeft: IsLeft = isCandidate,
 ): void {
   const peak = f.let(f32x4.splat(greatest));
   const at = f.let(counts);
@@ -78,7 +82,8 @@ export function countLogits(
     const bins = f.let(binsOf(f, values, peak));
     const weights = f.let(exponential(f, f.let(f32x4.sub(values, peak))));
     for (let lane = 0; lane < 4; lane++) {
-      f.if(f32.gt(f32x4.extract_lane(values, lane), -GREATEST_LOGIT), () => {
+      const logit = f.let(f32x4.extract_lane(values, lane));
+      f.if(isLeft(logit, () => f.let(i32.add(token, lane))), () => {
         const bin = f.let(i32x4.extract_lane(bins, lane));
         const count = f.let(i32.add(counts, i32.mul(bin, 4)));
         f.do(work.i32.store(count, i32.add(work.i32.load(count), 1)));
@@ -88,6 +93,11 @@ export function countLogits(
       });
     }
   });
+}
+
+/** Whether a token may come at all. */
+export function isCandidate(logit: Local<"f32">): Expression<"i32"> {
+  return f32.gt(logit, -GREATEST_LOGIT);
 }
 
 /** Adds the bins of the chunks that follow, up to `end`, to those at `to`. */
@@ -132,6 +142,7 @@ function collect(
   { greatest, logits, vocabulary }: Logits,
   bin: Local<"i32">,
   found: Local<"i32">,
+  isLeft: IsLeft,
 ): Local<"i32"> {
   const end = f.let(found);
   const peak = f.let(f32x4.splat(greatest));
@@ -139,17 +150,18 @@ function collect(
   const token = f.let(i32.const(0));
   f.forUpTo(token, vocabulary, 4, () => {
     const values = f.let(loadLogits(work, f, logits, token, vocabulary));
-    const isCandidate = f32x4.gt(values, lanes(f, Float32Array.of(-GREATEST_LOGIT)));
+    const isThere = f32x4.gt(values, lanes(f, Float32Array.of(-GREATEST_LOGIT)));
     const isIn = i32x4.eq(binsOf(f, values, peak), wanted);
-    const bits = f.let(i32x4.bitmask(v128.and(isIn, isCandidate)));
+    const bits = f.let(i32x4.bitmask(v128.and(isIn, isThere)));
     f.if(bits, () => {
       for (let lane = 0; lane < 4; lane++) {
         f.if(i32.and(bits, 1 << lane), () => {
-          f.do(
-            work.f32.store(end, f32x4.extract_lane(values, lane)),
-            work.i32.store(end, i32.add(token, lane), 4),
-          );
-          f.increase(end, 8);
+          const logit = f.let(f32x4.extract_lane(values, lane));
+          const own = f.let(i32.add(token, lane));
+          f.if(isLeft(logit, () => own), () => {
+            f.do(work.f32.store(end, logit), work.i32.store(end, own, 4));
+            f.increase(end, 8);
+          });
         });
       }
     });
@@ -165,11 +177,12 @@ export function findCut(
   f: FunctionBuilder,
   work: Memory,
   { counts, found, ...of }: Logits & Record<"counts" | "found", Local<"i32">>,
-  { kind, goal, total, cut }: {
+  { kind, goal, total, cut, isLeft = isCandidate }: {
     kind: "count" | "weight";
     goal: Local<"f64">;
     total: Local<"f64">;
     cut: Local<"i32">;
+    isLeft?: IsLeft;
   },
 ): Local<"i32"> {
   const { greatest } = of;
@@ -192,7 +205,7 @@ export function findCut(
     });
   });
   f.if(isFound, () => {
-    const end = collect(f, work, of, bin, found);
+    const end = collect(f, work, of, bin, found, isLeft);
     // Searches for the cut among logits as integers in the same order ("orders").
     const [low, high] = [f.let(i32.const(0)), f.let(i32.const(0))];
     f.set(low, orderOf(f, f.let(work.i32.load(found))));

@@ -26,7 +26,7 @@ import {
 
 /** Adds `draw`, over chunks of outputs. */
 export function addDraw(module: ModuleBuilder, work: Memory): void {
-  const { outputOf, option, isStochastic, forChunks, readSurveys } = outputsIn(work);
+  const { outputOf, isStochastic, forChunks, readSurveys } = outputsIn(work);
 
   addSamplerKernel(
     module,
@@ -41,8 +41,9 @@ export function addDraw(module: ModuleBuilder, work: Memory): void {
           const lastToken = f.let(work.i32.load(cut));
           const cutLogit = f.let(work.f32.load(cut, 4));
           const filters = { at: f.let(i32.add(cut, 8)), row, options };
-          const keep = filtersIn(f, work, filters).keeper();
-          const temperature = f.let(option(options, "temperature"));
+          const filter = filtersIn(f, work, filters);
+          const keep = filter.keeper();
+          const temperature = f.let(f32.demote_f64(filter.temperature()));
           const random = {
             position: f.let(work.i32.load(row, STEP_ROW.byte.position)),
             low: f.let(work.i32.load(options, SAMPLING.byte.seed)),

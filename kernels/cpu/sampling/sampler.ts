@@ -28,11 +28,14 @@ import {
   findCut,
   GREATEST_LOGIT,
   HISTOGRAM_BYTES,
+  isCandidate,
+  type IsLeft,
   lanesOf,
   NONE,
   sumOfWeights,
 } from "./cut.ts";
 import { addDraw } from "./draw.ts";
+import { EARLY_FILTERS } from "../../ops/filters/list.ts";
 import { filtersIn } from "./filters.ts";
 import {
   addSamplerKernel,
@@ -242,38 +245,62 @@ function addSampling(module: ModuleBuilder, work: Memory): void {
         const cut = f.let(i32.add(given.cuts, i32.mul(output, CUT_BYTES)));
         const { greatest, isNone } = readSurveys(f, given, output);
         f.do(work.i32.store(cut, NO_TOKEN), work.f32.store(cut, -GREATEST_LOGIT, 4));
+        const bytes = f.let(i32.mul(given.chunks, HISTOGRAM_BYTES));
+        const counts = f.let(i32.add(given.histograms, i32.mul(output, bytes)));
+        const bins = { counts, greatest, logits, found, vocabulary: given.vocabulary };
+        const total = f.let(f64.const(0));
+        const isBounded = f.let(i32.const(0));
         const applies = i32.and(isStochastic(options), i32.and(isCut(options), i32.eqz(isNone)));
         f.if(applies, () => {
-          const bytes = f.let(i32.mul(given.chunks, HISTOGRAM_BYTES));
-          const counts = f.let(i32.add(given.histograms, i32.mul(output, bytes)));
           addHistograms(f, work, counts, f.let(i32.add(counts, bytes)));
-          const { vocabulary } = given;
-          const bins = { counts, greatest, logits, found, vocabulary };
-          // top_p is a share of the probability that top_k has left.
-          const total = f.let(f64.const(0));
           const topK = f.let(has(options, "topK"));
-          const isBounded = f.let(i32.const(0));
           f.if(topK, () => {
             const goal = f.let(f64.convert_i32_u(topK));
             f.set(isBounded, findCut(f, work, bins, { kind: "count", goal, total, cut }));
           });
           f.if(i32.eqz(isBounded), () => f.set(total, sumOfWeights(f, work, counts)));
-          const topP = f.let(option(options, "topP"));
-          f.if(f32.lt(topP, 1), () => {
-            const goal = f.let(f64.mul(f64.promote_f32(topP), total));
-            findCut(f, work, bins, { kind: "weight", goal, total, cut });
-          });
         });
         f.if(i32.and(isStochastic(options), i32.eqz(isNone)), () => {
-          const [lastToken, cutLogit] = [f.let(work.i32.load(cut)), f.let(work.f32.load(cut, 4))];
-          const at = f.let(i32.add(cut, 8));
-          const { prepare } = filtersIn(f, work, { at, row, options });
           const { vocabulary } = given;
-          prepare({ logits, greatest, vocabulary }, (logit, token) =>
+          const at = f.let(i32.add(cut, 8));
+          const filters = filtersIn(f, work, { at, row, options });
+          const of = { logits, greatest, vocabulary, found };
+          const lastToken = f.local("i32");
+          const cutLogit = f.local("f32");
+          const readCut = () => {
+            f.set(lastToken, work.i32.load(cut));
+            f.set(cutLogit, work.f32.load(cut, 4));
+          };
+          const isIn = (logit: Local<"f32">, token: Local<"i32">) =>
             i32.or(
               f32.gt(logit, cutLogit),
               i32.and(f32.eq(logit, cutLogit), i32.le_u(token, lastToken)),
-            ));
+            );
+          readCut();
+          filters.prepareEarly(of, isIn);
+          const topP = f.let(option(options, "topP"));
+          // top_p is a share of the probability that is left.
+          f.if(f32.lt(topP, 1), () => {
+            const cutAt = (isLeft: IsLeft) => {
+              const goal = f.let(f64.mul(f64.promote_f32(topP), total));
+              findCut(f, work, bins, { kind: "weight", goal, total, cut, isLeft });
+            };
+            f.if(filters.isEarlyOn(), () => {
+              const keep = filters.keeper(EARLY_FILTERS);
+              const kept = f.local("i32");
+              const isLeft: IsLeft = (logit, token) => {
+                f.set(kept, i32.and(f32.gt(logit, -GREATEST_LOGIT), isIn(logit, token())));
+                keep(kept, f.let(f64.sub(f64.promote_f32(logit), f64.promote_f32(greatest))));
+                return kept;
+              };
+              const begin = f.let(i32.const(0));
+              countLogits(f, work, of, { begin, end: vocabulary, counts }, isLeft);
+              f.set(total, sumOfWeights(f, work, counts));
+              cutAt(isLeft);
+            }, () => cutAt(isCandidate));
+          });
+          readCut();
+          filters.prepareLate(of, isIn);
         });
         f.increase(output, given.lanes);
       });

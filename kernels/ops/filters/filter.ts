@@ -11,7 +11,16 @@ export interface Arithmetic<Value, Truth> {
   option(name: string): Value;
   /** A random number from 0 up to 1, which depends on the seed, the position and the filter alone. */
   random(): Value;
+  add(a: Value, b: Value): Value;
+  subtract(a: Value, b: Value): Value;
   multiply(a: Value, b: Value): Value;
+  divide(a: Value, b: Value): Value;
+  /** The greater of both. */
+  greatest(a: Value, b: Value): Value;
+  /** The first number if the condition holds, else the second. */
+  choose(condition: Truth, yes: Value, no: Value): Value;
+  /** e to the power of a value, which is at most 0. */
+  exp(value: Value): Value;
   /** The natural logarithm of a positive number. */
   ln(value: Value): Value;
   atLeast(a: Value, b: Value): Truth;
@@ -19,18 +28,41 @@ export interface Arithmetic<Value, Truth> {
 }
 
 /**
- * A number that a filter needs of an output, computed in order and once. `mass`: the sum of e^relative of
- * the tokens that `of` chooses; `least`: the least relative logit of these, 0 if there are none; `value`:
- * a number of those before it.
+ * A number that a filter needs of an output, computed in order and once, with the numbers before it.
+ * `sum`: of a number from 0 to 1 of each token that earlier filters keep; with `ofAll`, of each that may
+ * come at all. `least`: the least relative logit of those tokens that `of` chooses, 0 if there are none.
+ * `reach`: the least number with which the tokens whose own number, 0 or above, is no greater have a
+ * `goal` of the sum of e^relative. `value`: a number of those before it.
  */
 export type Total =
   | {
-    readonly kind: "mass" | "least";
+    readonly kind: "sum";
+    readonly ofAll?: boolean;
+    readonly of: <Value, Truth>(
+      m: Arithmetic<Value, Truth>,
+      relative: Value,
+      before: readonly Value[],
+    ) => Value;
+  }
+  | {
+    readonly kind: "least";
     readonly of: <Value, Truth>(
       m: Arithmetic<Value, Truth>,
       relative: Value,
       before: readonly Value[],
     ) => Truth;
+  }
+  | {
+    readonly kind: "reach";
+    readonly of: <Value, Truth>(
+      m: Arithmetic<Value, Truth>,
+      relative: Value,
+      before: readonly Value[],
+    ) => Value;
+    readonly goal: <Value, Truth>(
+      m: Arithmetic<Value, Truth>,
+      before: readonly Value[],
+    ) => Value;
   }
   | {
     readonly kind: "value";
@@ -49,8 +81,8 @@ export interface FilterOption {
   readonly default: number;
   /** Least value. */
   readonly minimum: number;
-  /** Greatest value; greater ones count as this one. */
-  readonly maximum: number;
+  /** Greatest value; greater ones count as this one. Missing: there is none. */
+  readonly maximum?: number;
   /** Its name for people. */
   readonly title: string;
   /** What it does, as sentences without the default. */
@@ -64,10 +96,15 @@ export interface Filter {
   /** Whether it is on for an output. */
   readonly isOn: <Value, Truth>(m: Arithmetic<Value, Truth>) => Truth;
   readonly totals: readonly Total[];
-  /** Whether a token is kept. @param relative its logit minus the greatest, at most 0 */
-  readonly keeps: <Value, Truth>(
+  /** Whether a token is kept; missing: all are. @param relative its logit minus the greatest, at most 0 */
+  readonly keeps?: <Value, Truth>(
     m: Arithmetic<Value, Truth>,
     relative: Value,
     totals: readonly Value[],
   ) => Truth;
+  /** The temperature of the draw in place of the option; missing: it stays what it is. */
+  readonly temperature?: <Value, Truth>(
+    m: Arithmetic<Value, Truth>,
+    totals: readonly Value[],
+  ) => Value;
 }

@@ -1,13 +1,21 @@
-// The filters that choose after top_k and top_p, in order. A new one is a file and a place here: its options
-// come from it into requests, documents and records.
+// The filters, in the order in which they choose: some after top_k, the others after top_p. A new one is a file
+// and a place here: its options come from it into requests, documents and records.
 
+import { dynamicTemperature } from "./dynamic_temperature.ts";
 import type { Filter, FilterOption } from "./filter.ts";
 import { minP } from "./min_p.ts";
+import { topNSigma } from "./top_n_sigma.ts";
+import { typicalP } from "./typical_p.ts";
+import { xtc } from "./xtc.ts";
 
-const LIST = [minP] as const;
+const BEFORE_TOP_P = [topNSigma, typicalP] as const;
+const LIST = [...BEFORE_TOP_P, minP, xtc, dynamicTemperature] as const;
 
 /** All of them. */
 export const FILTERS: readonly Filter[] = LIST;
+
+/** How many of the first choose before top_p. */
+export const EARLY_FILTERS = BEFORE_TOP_P.length;
 
 type Both<Union> = (Union extends unknown ? (one: Union) => void : never) extends
   (all: infer All) => void ? All : never;

@@ -4,7 +4,7 @@
 // (SC11).
 
 import type { Arithmetic, Total } from "../filters/filter.ts";
-import { FILTERS, FILTERS_OFF } from "../filters/list.ts";
+import { EARLY_FILTERS, FILTERS, FILTERS_OFF } from "../filters/list.ts";
 import { LEAST_TEMPERATURE, NO_TOKEN, type SamplingOptions } from "./options.ts";
 
 /** The inputs besides the logits and the options. */
@@ -34,7 +34,7 @@ interface Candidate {
 
 /**
  * Chooses a token as the kernels do: penalties and mask, then the best token at temperature 0, or
- * else top_k, top_p, the filters and a draw at the temperature. NO_TOKEN if a logit is NaN or +inf, or if
+ * else top_k, the early filters, top_p, the others and a draw at the temperature. NO_TOKEN if a logit is NaN or +inf, or if
  * no token is allowed.
  */
 export function sampleReference(
@@ -43,7 +43,8 @@ export function sampleReference(
   input: SamplingInput,
 ): Choice {
   const isNumber = logits.every((logit) => logit < Infinity);
-  let candidates = allowedCandidates(penalized(logits, options, input), options, input);
+  const all = allowedCandidates(penalized(logits, options, input), options, input);
+  let candidates = all;
   if (candidates.length === 0 || !isNumber) return { token: NO_TOKEN, margin: Infinity };
   let margin = Infinity;
   const keepFirst = (count: number) => {
@@ -56,6 +57,28 @@ export function sampleReference(
   const greedy = options.temperature < LEAST_TEMPERATURE;
   if (greedy) keepFirst(1);
   if (options.topK > 0) keepFirst(options.topK);
+  if (greedy) return { token: candidates[0].id, margin };
+  const greatest = all[0].logit;
+  let temperature = options.temperature;
+  const run = (first: number, end?: number) => {
+    for (const [at, filter] of FILTERS.slice(first, end).entries()) {
+      const m = new Numbers({ ...FILTERS_OFF, ...options }, input.position, first + at);
+      if (filter.isOn(m)) {
+        const totals: number[] = [];
+        for (const total of filter.totals) {
+          const of = total.kind === "sum" && total.ofAll ? all : candidates;
+          totals.push(totalOf(total, m, of.map(({ logit }) => logit - greatest), totals));
+        }
+        const kept = candidates.filter(({ logit }) =>
+          filter.keeps?.(m, logit - greatest, totals) ?? true
+        );
+        candidates = kept.length > 0 ? kept : candidates.slice(0, 1);
+        temperature = filter.temperature?.(m, totals) ?? temperature;
+      }
+      margin = Math.min(margin, m.margin);
+    }
+  };
+  run(0, EARLY_FILTERS);
   if (options.topP < 1) {
     const shares = cumulativeShares(candidates);
     for (const share of shares.slice(0, -1)) {
@@ -64,18 +87,9 @@ export function sampleReference(
     const reached = shares.findIndex((share) => share >= options.topP);
     if (reached >= 0) candidates = candidates.slice(0, reached + 1);
   }
-  if (greedy) return { token: candidates[0].id, margin };
-  const greatest = candidates[0].logit;
-  for (const [index, filter] of FILTERS.entries()) {
-    const m = new Numbers({ ...FILTERS_OFF, ...options }, input.position, index);
-    if (!filter.isOn(m)) continue;
-    const totals: number[] = [];
-    for (const total of filter.totals) totals.push(totalOf(total, m, candidates, greatest, totals));
-    candidates = candidates.filter(({ logit }) => filter.keeps(m, logit - greatest, totals));
-    margin = Math.min(margin, m.margin);
-  }
+  run(EARLY_FILTERS);
   if (candidates.length === 1) return { token: candidates[0].id, margin };
-  return draw(candidates, options, input.position, margin);
+  return draw(candidates, { ...options, temperature }, input.position, margin);
 }
 
 /** Logits with the penalties for the last tokens of the sequence, once per distinct token. */
@@ -128,7 +142,13 @@ class Numbers implements Arithmetic<number, boolean> {
   constant = (value: number) => value;
   option = (name: string) => Math.fround(this.options[name as keyof typeof FILTERS_OFF]);
   random = () => philox([this.position, 0, 1, this.filter], this.options.seed)[0] / 2 ** 32;
+  add = (a: number, b: number) => a + b;
+  subtract = (a: number, b: number) => a - b;
   multiply = (a: number, b: number) => a * b;
+  divide = (a: number, b: number) => a / b;
+  greatest = (a: number, b: number) => Math.max(a, b);
+  choose = (condition: boolean, yes: number, no: number) => condition ? yes : no;
+  exp = (value: number) => Math.exp(value);
   ln = (value: number) => Math.log(value);
   not = (condition: boolean) => !condition;
   atLeast(a: number, b: number): boolean {
@@ -137,19 +157,43 @@ class Numbers implements Arithmetic<number, boolean> {
   }
 }
 
+/** A number that a filter needs, of tokens with these relative logits. */
 function totalOf(
   total: Total,
   m: Numbers,
-  candidates: readonly Candidate[],
-  greatest: number,
+  relatives: readonly number[],
   before: readonly number[],
 ): number {
-  if (total.kind === "value") return total.of(m, before);
-  const chosen = candidates.map(({ logit }) => logit - greatest)
-    .filter((relative) => total.of(m, relative, before));
-  return total.kind === "least"
-    ? chosen.reduce((least, relative) => Math.min(least, relative), 0)
-    : chosen.reduce((sum, relative) => sum + Math.exp(relative), 0);
+  switch (total.kind) {
+    case "value":
+      return total.of(m, before);
+    case "sum":
+      return relatives.reduce((sum, relative) => sum + total.of(m, relative, before), 0);
+    case "least":
+      return relatives.filter((relative) => total.of(m, relative, before))
+        .reduce((least, relative) => Math.min(least, relative), 0);
+    case "reach": {
+      const goal = total.goal(m, before);
+      const items = relatives.map((relative) => ({
+        own: total.of(m, relative, before),
+        weight: Math.exp(relative),
+      })).sort((a, b) => a.own - b.own);
+      const all = items.reduce((sum, { weight }) => sum + weight, 0);
+      let sum = 0;
+      let reached: number | undefined;
+      for (const [index, { own, weight }] of items.entries()) {
+        sum += weight;
+        if (reached !== undefined) continue;
+        m.margin = Math.min(m.margin, Math.abs(sum - goal) / all);
+        const next = items[index + 1]?.own;
+        if (sum >= goal && next !== own) {
+          reached = own;
+          if (next !== undefined) m.margin = Math.min(m.margin, next - own);
+        }
+      }
+      return reached ?? items.at(-1)!.own;
+    }
+  }
 }
 
 /** For each candidate, the probability of it and all before it. */

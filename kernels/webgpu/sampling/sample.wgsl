@@ -1,7 +1,7 @@
 // Chooses a token per output: the best one or, where STOCHASTIC and the temperature is above 0, a
-// draw after top_k, top_p (at temperature 1), the filters of ops/filters and temperature, in this
-// order. top_k and top_p keep a beginning of the ordered entries of candidates.wgsl, and move `last`, the
-// last one kept; filters, made by sampler.ts, may drop any token of these. All
+// draw after top_k, the early filters of ops/filters, top_p (at temperature 1), the other filters and
+// temperature, in this order. top_k and top_p keep a beginning of the ordered entries of candidates.wgsl,
+// and move `last`, the last one kept; filters, made by filters.ts, may drop any token of these. All
 // sums are of integers, and nothing else depends on the order in which invocations run, so that a draw
 // can be repeated bit by bit. Where a logit is NaN or +inf, or no token is allowed, NONE is sampled; the
 // slot then gets token 0, for the steps that run before the host has read this.
@@ -56,16 +56,20 @@ fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: 
   var entries = strips;
   var last = all;
   for (var round = 0u; round < 3u; round++) {
+    if (round == 2u) {
+      prepare_early_filters(options, entries, last, position, thread);
+    }
     if (select(options.top_k > 0u, options.top_p < 1.0, round == 2u)) {
       let count = select(options.top_k, 0u, round == 2u);
-      last = select_first(entries, last, count, options.top_p, thread);
+      last = select_first(options, entries, last, count, thread);
     }
     if (round == 0u) {
       entries = collect(strips, vec2(last.x, NONE), thread);
       last = all;
     }
   }
-  prepare_filters(options, entries, last, position, thread);
+  prepare_late_filters(options, entries, last, position, thread);
+  let temperature = filtered_temperature(options);
 
   // Gumbel-max: the greatest of logit / temperature + gumbel is a draw from the softmax.
   var chosen = best.y;
@@ -77,7 +81,7 @@ fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: 
   for (var at = thread; at < entries.size; at += WORKGROUP) {
     let item = entry(entries, at);
     let relative = relative_logit(item.x, best.x);
-    let scaled = relative / options.temperature;
+    let scaled = relative / temperature;
     if (is_kept(item, last) && scaled + MAX_GUMBEL >= score && filters_keep(options, relative)) {
       let other = scaled + gumbel_of(item.y, position, options.seed);
       if (other > score || (other == score && item.y < chosen)) {
@@ -86,7 +90,9 @@ fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: 
       }
     }
   }
-  return workgroup_best(vec2(key_of(bitcast<u32>(score)), chosen), thread).y;
+  let drawn = workgroup_best(vec2(key_of(bitcast<u32>(score)), chosen), thread).y;
+  // By rounding alone, filters may drop every token.
+  return select(drawn, best.y, drawn == NONE);
 }
 
 /** The variate of a token: of the seed, the position and the id alone. */

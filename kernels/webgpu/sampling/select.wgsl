@@ -11,24 +11,12 @@ var<workgroup> mass_high: array<atomic<u32>, 256>;
 var<workgroup> sixteenths: array<vec2<u32>, 16>;
 var<workgroup> boundary: vec4<u32>;  // bin, whether the selection ends there, sum before it
 
-fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  let low = a.y + b.y;
-  return vec2(a.x + b.x + u32(low < a.y), low);
-}
-
 fn subtract64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   return vec2(a.x - b.x - u32(a.y < b.y), a.y - b.y);
 }
 
 fn less64(a: vec2<u32>, b: vec2<u32>) -> bool {
   return a.x < b.x || (a.x == b.x && a.y < b.y);
-}
-
-/** exp(logit - best logit) in fixed point: exact above 2^-21. */
-fn mass_of(relative: f32) -> vec2<u32> {
-  let scaled = exp(max(relative, -80.0)) * 0x1p13;
-  let high = floor(scaled);
-  return vec2(u32(high), u32((scaled - high) * 0x1p32));
 }
 
 /** The least sum that is `share` of `total`, at least the smallest there is. */
@@ -53,9 +41,12 @@ fn first_shift(value: u32) -> u32 {
 
 /**
  * The last of the first `count` of some entries or, where count is 0, of the fewest with `share`
- * of the probability: an entry that divides them from the rest. Returns `last` if that are all.
+ * of the probability: an entry that divides them from the rest. Returns `last` if that are all. Tokens
+ * that early filters drop are none of them.
  */
-fn select_first(entries: Entries, last: vec2<u32>, count: u32, share: f32, thread: u32) -> vec2<u32> {
+fn select_first(
+  options: Sampling, entries: Entries, last: vec2<u32>, count: u32, thread: u32,
+) -> vec2<u32> {
   let by_mass = count == 0u;
   var need = vec2(0u, count);
   var first = vec2(0u);  // first entry of the current bin
@@ -73,10 +64,12 @@ fn select_first(entries: Entries, last: vec2<u32>, count: u32, share: f32, threa
     for (var at = thread; at < entries.size; at += WORKGROUP) {
       let item = entry(entries, at);
       let bin = select(item.x - first.x, item.y - first.y, by_id) >> shift;
-      if (is_kept(item, last) && bin < 256u && (!by_id || item.x == first.x)) {
+      let relative = relative_logit(item.x, entries.best_key);
+      let is_in = is_kept(item, last) && early_filters_keep(options, relative);
+      if (is_in && bin < 256u && (!by_id || item.x == first.x)) {
         atomicAdd(&counts[bin], 1u);
         if (by_mass) {
-          let mass = mass_of(relative_logit(item.x, entries.best_key));
+          let mass = fixed_point(exp(max(relative, -80.0)));
           let carry = u32(atomicAdd(&mass_low[bin], mass.y) > ~mass.y);
           if (mass.x + carry > 0u) {
             atomicAdd(&mass_high[bin], mass.x + carry);
@@ -99,7 +92,7 @@ fn select_first(entries: Entries, last: vec2<u32>, count: u32, share: f32, threa
       for (var i = 0u; i < 16u; i++) {
         total = add64(total, sixteenths[i]);
       }
-      need = share_of(total, share);
+      need = share_of(total, options.top_p);
     }
     var before = vec2(0u);
     for (var i = 0u; i < thread / 16u; i++) {

@@ -57,16 +57,26 @@ export function modelLogits(vocabulary: number, seed: number): Float32Array {
   });
 }
 
+/** Options of filters, alone and together. */
+const FILTERS: readonly Partial<SamplingOptions>[] = [
+  { topNSigma: 1.5 },
+  { typicalP: 0.6 },
+  { topNSigma: 1.9, typicalP: 0.9, minP: 0.02 },
+  { xtcProbability: 0.7, xtcThreshold: 0.1 },
+  { xtcProbability: 1, xtcThreshold: 0.02, minP: 0.01, dynatempRange: 0.5 },
+  { dynatempRange: 1, dynatempExponent: 2 },
+];
+
 /** All combinations of the options that choose a path through the kernels. */
 function optionsGrid(): SamplingOptions[] {
   const grid: SamplingOptions[] = [];
   for (const temperature of [0, 0.6, 1.7]) {
     for (const topK of [0, 1, 40, 300, 2500]) {
       for (const topP of [1, 0.9, 0.2]) {
-        for (const minP of [0, 0.1]) {
+        for (const filters of [{}, { minP: 0.1 }, ...FILTERS]) {
           for (const repeatLastN of [0, 50]) {
             for (const masked of [false, true]) {
-              grid.push({ ...PLAIN, temperature, topK, topP, minP, repeatLastN, masked });
+              grid.push({ ...PLAIN, temperature, topK, topP, repeatLastN, masked, ...filters });
             }
           }
         }

@@ -82,6 +82,74 @@ Deno.test("sampleReference() keeps tokens with a share minP of the best one", ()
   assertEquals(drawn(logits, { ...PLAIN, minP: 1 }), [1]);
 });
 
+Deno.test("sampleReference() keeps logits within topNSigma deviations of all, before top_p", () => {
+  const logits = Float32Array.of(4, 2, 0, 0, -2, -2, 0, 0, 2, -4);
+  const deviation = Math.sqrt(4.8);
+  assertEquals(drawn(logits, { ...PLAIN, temperature: 9, topNSigma: 2 / deviation - 0.01 }), [0]);
+  assertEquals(drawn(logits, { ...PLAIN, temperature: 9, topNSigma: 2 / deviation + 0.01 }), [
+    0,
+    1,
+    8,
+  ]);
+  assertEquals(drawn(logits, { ...PLAIN, temperature: 9, topNSigma: 1, topK: 2 }), [0, 1]);
+  // top_p is a share of what is left: 0.79 of it is the first token.
+  assertEquals(drawn(logits, { ...PLAIN, temperature: 9, topNSigma: 1, topP: 0.78 }), [0]);
+  assertEquals(drawn(logits, { ...PLAIN, temperature: 9, topNSigma: -1 }).length, 10);
+  // Tokens that a mask or a ban leaves out do not count.
+  const banned = Float32Array.of(4, 2, 0, 0, -2, -2, 0, 0, 2, -4, -1e9, -Infinity);
+  assertEquals(drawn(banned, { ...PLAIN, temperature: 9, topNSigma: 1 }), [0, 1, 8]);
+});
+
+Deno.test("sampleReference() keeps the most typical tokens with the share typicalP", () => {
+  // Entropy 1.28; surprises 0.69, 1.39, 1.90, 2.30: the second is the most typical, then the first, the
+  // third and the last.
+  const logits = logitsOf(0.5, 0.25, 0.15, 0.1);
+  assertEquals(drawn(logits, { ...PLAIN, typicalP: 0 }), [1]);
+  assertEquals(drawn(logits, { ...PLAIN, typicalP: 0.2 }), [1]);
+  assertEquals(drawn(logits, { ...PLAIN, typicalP: 0.3 }), [0, 1]);
+  assertEquals(drawn(logits, { ...PLAIN, typicalP: 0.8 }), [0, 1, 2]);
+  assertEquals(drawn(logits, { ...PLAIN, typicalP: 1 }), [0, 1, 2, 3]);
+  assertEquals(drawn(logits, { ...PLAIN, typicalP: 0.2, topK: 1 }), [0]);
+});
+
+Deno.test("sampleReference() drops likely tokens but the least likely of them, as often as XTC says", () => {
+  const logits = logitsOf(0.4, 0.3, 0.2, 0.1);
+  const xtc = { ...PLAIN, xtcProbability: 1 };
+  assertEquals(drawn(logits, { ...xtc, xtcThreshold: 0.15 }), [2, 3]);
+  assertEquals(drawn(logits, { ...xtc, xtcThreshold: 0.25 }), [1, 2, 3]);
+  assertEquals(drawn(logits, { ...xtc, xtcThreshold: 0.35 }), [0, 1, 2, 3]);
+  assertEquals(drawn(logits, { ...xtc, xtcThreshold: 0.5 }), [0, 1, 2, 3]);
+  assertEquals(drawn(logits, { ...xtc, xtcThreshold: 0.15, minP: 0.4 }), [2]);
+  // One position in four drops the first token, which comes in 40 % of the others: in 30 % of all.
+  const often = Array.from(
+    { length: 4000 },
+    (_, position) =>
+      sampleReference(logits, { ...xtc, xtcProbability: 0.25, xtcThreshold: 0.15 }, { position }),
+  );
+  const share = often.filter(({ token }) => token === 0).length / 4000;
+  assertEquals(Math.abs(share - 0.3) < 0.03, true, `${share}`);
+});
+
+Deno.test("sampleReference() draws hotter the less certain the model is", () => {
+  const share = (logits: Float32Array, options: Partial<SamplingOptions>) => {
+    const draws = Array.from(
+      { length: 4000 },
+      (_, position) => sampleReference(logits, { ...PLAIN, ...options }, { position }),
+    );
+    return draws.filter(({ token }) => token === 0).length / 4000;
+  };
+  const logits = logitsOf(0.6, 0.4);
+  const entropy = -(0.6 * Math.log2(0.6) + 0.4 * Math.log2(0.4));
+  for (const dynatempExponent of [1, 3]) {
+    const temperature = 0.1 + 1.8 * entropy ** dynatempExponent;
+    const expected = 1 / (1 + (0.4 / 0.6) ** (1 / temperature));
+    const is = share(logits, { dynatempRange: 0.9, dynatempExponent });
+    assertEquals(Math.abs(is - expected) < 0.03, true, `${is} instead of ${expected}`);
+  }
+  const sure = logitsOf(0.999, 0.001);
+  assertEquals(share(sure, { dynatempRange: 1 }), 1);
+});
+
 Deno.test("sampleReference() draws only tokens that the mask allows", () => {
   const logits = new Float32Array(70);
   const mask = maskOf(70, [3, 40, 69]);

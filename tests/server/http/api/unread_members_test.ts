@@ -27,8 +27,6 @@ const WISHES: [name: string, value: unknown, sentence: string][] = [
   ["allowed_token_ids", [1], "allowed_token_ids must be empty"],
   ["priority", 1, "priority must be 0"],
   ["mirostat", 2, "mirostat must be 0"],
-  ["typical_p", 0.5, "typical_p must be 1"],
-  ["xtc_probability", 0.1, "xtc_probability must be 0"],
   ["dry_multiplier", 0.8, "dry_multiplier must be 0"],
   ["samplers", ["top_k"], "samplers must be empty"],
   ["lora", [{ id: 0 }], "lora must be empty"],
