@@ -16,10 +16,10 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /**
  * Checks the number of most likely tokens to report. Errors: RequestError if it is out of range.
  */
-export function checkLogprobs(most: number | undefined): void {
+export function checkLogprobs(most: number | undefined, attempt = "generate"): void {
   if (most === undefined || (Number.isInteger(most) && most >= 0)) return;
   throw new RequestError(
-    `Cannot generate: logprobs is ${most}, it must be a whole number from 0 up`,
+    `Cannot ${attempt}: logprobs is ${most}, it must be a whole number from 0 up`,
   );
 }
 
@@ -52,7 +52,7 @@ export function tokenLogprob(
     const { text, bytes } = textToken(id, tokenizer);
     return { token: text, bytes, logprob: logits[id]! - normalizer };
   };
-  const told = { ...tell(token), top: likeliest(logits, most, () => true).map(tell) };
+  const told = { ...tell(token), top: likeliest(logits, most).map(tell) };
   return allowed ? { ...told, mask: tokenMask(logits, Math.max(most, 1), allowed, tell) } : told;
 }
 
@@ -82,7 +82,7 @@ function tokenMask(
 }
 
 /** The logarithm of the sum of all exp(logit). */
-function logSumExp(logits: Float32Array): number {
+export function logSumExp(logits: Float32Array): number {
   let largest = -Infinity;
   for (const logit of logits) if (logit > largest) largest = logit;
   let sum = 0;
@@ -91,10 +91,10 @@ function logSumExp(logits: Float32Array): number {
 }
 
 /** The most likely of some tokens, in descending order; of equal ones the lower id first. */
-function likeliest(
+export function likeliest(
   logits: Float32Array,
   most: number,
-  counts: (token: number) => boolean,
+  counts: (token: number) => boolean = () => true,
 ): number[] {
   const best: number[] = [];
   for (let token = 0; token < logits.length; token++) {

@@ -35,9 +35,11 @@ export async function embed(
       () => encodeSome(context, inputs, first, truncate),
     );
     const states = await scheduler.evaluate({
-      sequences,
+      branches: sequences.map((tokens) => ({
+        tokens,
+        wanted: pooling === "mean" ? "all" : pooling,
+      })),
       output: "hidden",
-      wanted: pooling === "mean" ? "all" : pooling,
       whole: encoder,
       signal,
     });

@@ -21,7 +21,7 @@ import {
   openDevices,
 } from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
-import type { OperationInfo, StepTrace, TapSelection, TapVisit } from "../run/mod.ts";
+import type { Branch, OperationInfo, StepTrace, TapSelection, TapVisit } from "../run/mod.ts";
 import {
   encodePrompt,
   findFillInMiddleTokens,
@@ -51,12 +51,15 @@ import type {
   MemoryUse,
   ModelInfo,
   Occupancy,
+  ScoreRequest,
   TextToken,
+  TokenScore,
 } from "../types/mod.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
 import { embed } from "./embed.ts";
+import { score } from "./score.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
 export interface Model extends ChatModel {
@@ -326,6 +329,10 @@ export class LocalModel implements Model {
     });
   }
 
+  score(request: ScoreRequest): Promise<TokenScore[][]> {
+    return Promise.try(() => score(withWindow(this.#context, request), request));
+  }
+
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
     return (await this.embedWithUsage({ ...options, inputs })).embeddings;
   }
@@ -354,15 +361,20 @@ export class LocalModel implements Model {
     for (const tokens of sequences) {
       encodePrompt(this.#context, { prompt: [...prefix, ...tokens] });
     }
+    const trunk: Branch[] = prefix.length > 0 ? [{ tokens: prefix, wanted: "none" }] : [];
+    const after = prefix.length > 0 ? 0 : undefined;
     const all = await this.#context.scheduler.evaluate({
-      sequences: sequences.map((prompt) => encodePrompt(this.#context, { prompt })),
-      prefix,
+      branches: [
+        ...trunk,
+        ...sequences.map((prompt): Branch => {
+          return { tokens: encodePrompt(this.#context, { prompt }), after, wanted: "all" };
+        }),
+      ],
       output: "logits",
-      wanted: "all",
       chunkSize: Math.min(chunkSize ?? Infinity, this.#context.chunkSize),
     });
     if (!all.every((logits) => logits.every(Number.isFinite))) throw new NotFiniteError("logits");
-    return all;
+    return all.slice(trunk.length);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
-// Evaluates whole sequences instead of continuing them: the logits of every position, or hidden states
-// for embeddings. A step takes as many sequences as fit, but not so many that sequences which decode
-// wait too long. Each step takes the device's lock anew, so that they decode in between.
+// Evaluates whole sequences instead of continuing them: the logits of positions, or hidden states for
+// embeddings. Sequences that begin alike are branches of a tree, whose common tokens run once. A step
+// takes as many sequences as fit, but not so many that sequences which decode wait too long. Each step
+// takes the device's lock anew, so that they decode in between.
 
 import { isCancelled, throwIfCancelled } from "../cancellation.ts";
 import type { OutputKind } from "../nn/mod.ts";
@@ -11,15 +12,29 @@ import type { SequencePool } from "./sequence_pool.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
 import type { StepExecutor } from "./step_executor.ts";
 
-/** The sequences to run, and the outputs to read. */
-export interface Evaluation {
-  /** Tokens and images of each sequence, at least one. */
-  sequences: readonly (readonly PromptItem[])[];
-  /** Tokens before each sequence. They are run once, and all sequences share their memory. */
-  prefix?: readonly PromptItem[];
-  output: OutputKind;
+/** Tokens to run. */
+export interface Branch {
+  /** Tokens and images, at least one. */
+  tokens: readonly PromptItem[];
+  /**
+   * Index of the branch whose tokens, and those before them, precede these: an earlier one. They share
+   * its memory. Default: none, the sequence begins here.
+   */
+  after?: number | undefined;
   /** Positions whose output is wanted. */
   wanted: WantedRows;
+}
+
+/** The sequences to run, and the outputs to read. */
+export interface Evaluation {
+  /** At most as many may follow on one another as {@linkcode StepLimits.slots}. */
+  branches: readonly Branch[];
+  output: OutputKind;
+  /**
+   * Takes the output of a position, [columns], which is valid during the call. Without it, the outputs of
+   * all wanted positions are kept and returned together.
+   */
+  take?: (row: Float32Array, branch: number, position: number) => void;
   /** Most tokens of a sequence per step; default as many as a step holds. */
   chunkSize?: number | undefined;
   /** Whether a sequence has to run in one step, because its tokens attend to later ones. */
@@ -43,10 +58,20 @@ export interface EvaluationPace {
   end(rows: number): void;
 }
 
-/** A sequence and its outputs. */
+/** A branch, and what becomes of it. */
 interface Running {
-  sequence: Sequence;
-  outputs: Float32Array[];
+  readonly index: number;
+  readonly wanted: WantedRows;
+  /** Undefined: it is at the beginning. */
+  readonly parent: Running | undefined;
+  readonly sequence: Sequence;
+  readonly branches: Running[];
+  /** Branches that are yet to begin. Only when all have begun, its own memory can go. */
+  unbegun: number;
+  /** Most branches that follow on one another after this one, and tokens up to the last of them. */
+  height: number;
+  deepest: number;
+  readonly outputs: Float32Array[];
 }
 
 const NOTHING_TO_SAMPLE = {
@@ -56,7 +81,7 @@ const NOTHING_TO_SAMPLE = {
   end: () => {},
 };
 
-/** The outputs of each sequence: [wanted positions, columns]. Errors: the signal's reason. */
+/** The outputs of each branch: [wanted positions, columns]. Errors: the signal's reason. */
 export async function evaluate(
   executor: StepExecutor,
   pool: SequencePool,
@@ -64,56 +89,83 @@ export async function evaluate(
   runLocked: RunLocked,
   pace: EvaluationPace,
 ): Promise<Float32Array[]> {
-  const { prefix = [], sequences } = evaluation;
-  const [trunk, ...all] = [[], ...sequences].map((tokens): Running => ({
-    sequence: new Sequence({ ...NOTHING_TO_SAMPLE, prompt: [...prefix, ...tokens] }),
-    outputs: [],
-  }));
-  const waiting = [...all];
-  const feed = async (running: readonly Running[], { wanted }: Pick<Evaluation, "wanted">) => {
-    const chunks = chooseEvenChunks(running, executor, evaluation, pace);
-    pace.begin();
-    await step(executor, chunks, { ...evaluation, wanted });
-    pace.end(chunks.reduce((sum, { chunk }) => sum + chunk.count, 0));
-  };
+  const all = makeTree(evaluation.branches);
+  /** Those whose parent has run. The last is the next: a branch comes to its end before others begin. */
+  const ready = all.filter(({ parent }) => !parent).reverse();
+  const holding = new Set<Running>();
   let running: Running[] = [];
+  const release = (one: Running) => {
+    pool.release(one.sequence);
+    holding.delete(one);
+  };
   const admit = () => {
-    while (waiting.length > 0 && start(pool, trunk.sequence, waiting[0].sequence)) {
-      running.push(waiting.shift()!);
+    for (let next = ready.at(-1); next && begin(executor, pool, next); next = ready.at(-1)) {
+      holding.add(next);
+      running.push(ready.pop()!);
+      if (next.parent && --next.parent.unbegun === 0) release(next.parent);
     }
   };
   try {
-    while (trunk.sequence.submitted < trunk.sequence.tokens.length) {
-      await runLocked(async () => {
-        const { sequence } = trunk;
-        if (sequence.memory.slot < 0 && !pool.take(sequence, sequence.tokens.length)) return false;
-        await feed([trunk], { wanted: "none" });
-        return true;
-      });
-    }
-    while (waiting.length + running.length > 0) {
+    while (ready.length + running.length > 0) {
       await runLocked(async () => {
         admit();
         if (running.length === 0) return false;
-        await feed(running, evaluation);
-        for (const { sequence } of running) {
-          if (sequence.submitted === sequence.tokens.length) pool.release(sequence);
+        const chunks = chooseEvenChunks(running, executor, evaluation, pace);
+        pace.begin();
+        await step(executor, chunks, evaluation);
+        pace.end(chunks.reduce((sum, { chunk }) => sum + chunk.count, 0));
+        const ended = running.filter(({ sequence }) => sequence.unfed === 0);
+        running = running.filter(({ sequence }) => sequence.unfed > 0);
+        for (const one of ended) {
+          if (one.branches.length === 0) release(one);
+          ready.push(...one.branches.toReversed());
         }
-        running = running.filter(({ sequence }) => sequence.memory.slot >= 0);
         admit(); // Now, before other sequences take the memory that was just freed.
         return true;
       });
     }
     return all.map(({ outputs }) => concat(outputs));
   } finally {
-    for (const { sequence } of [trunk, ...running]) pool.release(sequence);
+    for (const one of [...holding]) release(one);
   }
 }
 
-/** Gives a sequence its memory, which begins with that of the prefix; false if there is too little. */
-function start(pool: SequencePool, trunk: Sequence, sequence: Sequence): boolean {
-  if (trunk.submitted === 0) return pool.take(sequence, sequence.tokens.length);
-  if (!pool.fork(trunk, sequence)) return false;
+function makeTree(branches: readonly Branch[]): Running[] {
+  const all: Running[] = [];
+  const prompts: PromptItem[][] = [];
+  for (const [index, { tokens, after, wanted }] of branches.entries()) {
+    const parent = after === undefined ? undefined : all[after]!;
+    const prompt = [...after === undefined ? [] : prompts[after]!, ...tokens];
+    prompts.push(prompt);
+    const sequence = new Sequence({ ...NOTHING_TO_SAMPLE, prompt });
+    const deepest = sequence.tokens.length;
+    const one = { index, wanted, parent, sequence, branches: [], unbegun: 0, height: 0, deepest };
+    all.push({ ...one, outputs: [] });
+  }
+  for (const one of all.toReversed()) {
+    const { parent } = one;
+    if (!parent) continue;
+    parent.branches.unshift(one);
+    parent.unbegun++;
+    parent.height = Math.max(parent.height, one.height + 1);
+    parent.deepest = Math.max(parent.deepest, one.deepest);
+  }
+  return all;
+}
+
+/**
+ * Gives a branch its memory, which begins with that of its parent; false if there is too little. One that
+ * others follow only begins if there is enough for the longest of them, too: whatever begins after it
+ * gives its memory back, so that all come to their end.
+ */
+function begin(executor: StepExecutor, pool: SequencePool, one: Running): boolean {
+  const { sequence, parent, height, deepest } = one;
+  const { free, idle } = pool.blockCounts;
+  const shared = parent?.sequence.submitted ?? 0;
+  const wanted = executor.blocksFor(deepest - shared) + height + 1;
+  if (height > 0 && (pool.freeSlots <= height || free + idle < wanted)) return false;
+  if (!parent) return pool.take(sequence, sequence.tokens.length);
+  if (!pool.fork(parent.sequence, sequence)) return false;
   if (pool.grow(sequence, sequence.tokens.length)) return true;
   pool.release(sequence);
   return false;
@@ -122,17 +174,17 @@ function start(pool: SequencePool, trunk: Sequence, sequence: Sequence): boolean
 async function step(
   executor: StepExecutor,
   chunks: readonly { chunk: Chunk; running: Running }[],
-  { output, wanted, signal }: Evaluation,
+  { output, take, signal }: Evaluation,
 ): Promise<void> {
   if (chunks.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
-  const plan = layOut(chunks.map(({ chunk }) => chunk), executor.tileRows, wanted);
+  const plan = layOut(chunks.map(({ chunk }) => chunk), executor.tileRows);
   const isUnwanted = () => isCancelled(signal);
   const evaluate: StepExecutor["evaluate"] = async (plan, output) => {
     const outputs = await executor.evaluate(plan, output, isUnwanted);
     throwIfCancelled(signal); // The rest of the step may have been left out.
     return outputs;
   };
-  distribute(await evaluateStep(evaluate, executor.limits.outputs, plan, output), chunks, wanted);
+  distribute(await evaluateStep(evaluate, executor.limits.outputs, plan, output), chunks, take);
   for (const { chunk } of chunks) chunk.sequence.advance(chunk.count);
 }
 
@@ -164,44 +216,60 @@ function chooseEvenChunks(
   pace: EvaluationPace,
 ): { chunk: Chunk; running: Running }[] {
   const { limits, bidirectionalImages } = executor;
-  let left = pace.rows(Math.min(limits.rows, limits.outputs));
+  let left = pace.rows(limits.rows);
+  let { outputs } = limits;
   const unfed = running.reduce((sum, { sequence }) => sum + sequence.unfed, 0);
   const fits = unfed <= left;
   const chunks: { chunk: Chunk; running: Running }[] = [];
   for (const [index, entry] of running.entries()) {
     const even = fits ? Infinity : Math.ceil(left / (running.length - index));
-    const each = whole ? Infinity : Math.max(1, Math.min(chunkSize, even));
-    const { sequence } = entry;
+    const { sequence, wanted } = entry;
+    const fitting = fittingOutputs(sequence, wanted, outputs);
+    const each = whole ? Infinity : Math.min(fitting, Math.max(1, Math.min(chunkSize, even)));
     // An image that runs whole may have more rows than a step has outputs.
     const most = chunks.length === 0 ? limits.rows : left;
     const count = fittingTokens(sequence, { rows: each, most, bidirectionalImages });
     if (count === 0 || count > most) continue;
+    const chunk = { sequence, count, output: count === sequence.unfed, draft: [], wanted };
     left -= count;
-    const output = count === sequence.unfed;
-    chunks.push({ chunk: { sequence, count, output, draft: [] }, running: entry });
+    outputs = Math.max(0, outputs - outputsOf(chunk));
+    chunks.push({ chunk, running: entry });
   }
   return chunks.sort((a, b) => byRows(a.chunk, b.chunk));
 }
 
-/** Copies the rows of a step's output to the outputs of their sequences. */
+/** Most tokens of a sequence whose wanted outputs are at most this many. */
+function fittingOutputs({ submitted }: Sequence, wanted: WantedRows, outputs: number): number {
+  if (wanted === "all") return outputs;
+  if (typeof wanted === "number") return Math.max(0, wanted - submitted) + outputs;
+  return outputs > 0 || wanted === "none" ? Infinity : 0;
+}
+
+/** Number of the outputs that a step gives for a chunk. */
+function outputsOf({ sequence: { submitted }, count, output, wanted }: Chunk): number {
+  if (typeof wanted === "number") return Math.max(0, Math.min(count, submitted + count - wanted));
+  return wanted === "all"
+    ? count
+    : Number(wanted === "last" ? output : wanted === "first" && submitted === 0);
+}
+
+/** Gives the rows of a step's output to those who want them, or keeps them for the end. */
 function distribute(
   rows: Float32Array,
   chunks: readonly { chunk: Chunk; running: Running }[],
-  wanted: WantedRows,
+  take: Evaluation["take"],
 ): void {
-  const outputsOf = ({ sequence, count, output }: Chunk) =>
-    wanted === "none"
-      ? 0
-      : wanted === "all"
-      ? count
-      : Number(wanted === "last" ? output : sequence.submitted === 0);
   const total = chunks.reduce((sum, { chunk }) => sum + outputsOf(chunk), 0);
   const columns = total > 0 ? rows.length / total : 0;
   let at = 0;
-  for (const { chunk, running } of chunks) {
-    const end = at + outputsOf(chunk) * columns;
-    running.outputs.push(rows.slice(at, end));
-    at = end;
+  for (const { chunk, running: { index, outputs } } of chunks) {
+    const count = outputsOf(chunk);
+    const own = rows.subarray(at, at += count * columns);
+    if (!take) outputs.push(own.slice());
+    const first = chunk.wanted === "first" ? 0 : chunk.sequence.submitted + chunk.count - count;
+    for (let i = 0; take && i < count; i++) {
+      take(own.subarray(i * columns, (i + 1) * columns), index, first + i);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts";
 export type { Drafter } from "./drafter.ts";
 export { ModelDrafter } from "./model_drafter.ts";
+export type { Branch } from "./evaluation.ts";
 export type { BlockTiers } from "./offload.ts";
 export { type Chunk, layOut, type WantedRows } from "./planner.ts";
 export { Scheduler } from "./scheduler.ts";

@@ -20,6 +20,8 @@ export interface Chunk {
    * masks could be made.
    */
   reliable?: number;
+  /** Rows whose output is wanted. Default: what the whole step asks for. */
+  wanted?: WantedRows;
   /** Positions of the sequence that are submitted with this step; set when it is submitted. */
   end?: number;
 }
@@ -87,14 +89,14 @@ export function fittingTokens(sequence: Sequence, budget: StepBudget): number {
   return end - submitted <= most ? end - submitted : 0;
 }
 
-/** Rows of a sequence whose output is wanted. */
-export type WantedRows = "none" | "first" | "last" | "all";
+/** Rows of a sequence whose output is wanted. A number: those from this position on. */
+export type WantedRows = "none" | "first" | "last" | "all" | number;
 
-/** The plan of these chunks. `wanted`: outputs of every row, of each sequence's first or last, or none. */
+/** The plan of these chunks. @param everywhere the outputs of chunks that do not say which they want */
 export function layOut(
   chunks: readonly Chunk[],
   tileRows: number,
-  wanted: WantedRows = "last",
+  everywhere: WantedRows = "last",
 ): StepPlan {
   const rowCount = chunks.reduce((sum, { count }) => sum + count, 0);
   const rows = new Uint32Array(rowCount * PLAN_ROW.words);
@@ -114,7 +116,7 @@ export function layOut(
     prefillContext: 0,
   };
   let row = 0;
-  for (const { sequence, count, output, draft } of chunks) {
+  for (const { sequence, count, output, draft, wanted = everywhere } of chunks) {
     const { submitted, tokens, runs, memory: { slot } } = sequence;
     const context = submitted + count;
     const decoding = sequence.decoding && draft.length === 0;
@@ -150,7 +152,8 @@ export function layOut(
           rows[at + planned.position] = position;
         }
         const isWanted = wanted === "all" || (wanted === "first" && position === 0) ||
-          (wanted === "last" && output && position >= known - 1);
+          (wanted === "last" && output && position >= known - 1) ||
+          (typeof wanted === "number" && position >= wanted);
         if (isWanted) outputs.push(row);
       }
     }

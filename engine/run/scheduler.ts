@@ -140,8 +140,8 @@ export class Scheduler {
 
   /** Most rows and sequences of a step of an evaluation. */
   get evaluationLimits(): { rows: number; sequences: number } {
-    const { rows, outputs, slots } = this.#executor.limits;
-    return { rows: Math.min(rows, outputs), sequences: slots };
+    const { rows, slots } = this.#executor.limits;
+    return { rows, sequences: slots };
   }
 
   /**

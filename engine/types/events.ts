@@ -116,6 +116,19 @@ export interface TextToken {
   bytes: number[];
 }
 
+/** A token of a text, and how likely it was in its place. */
+export interface TokenScore extends TextToken {
+  /**
+   * Natural logarithm of the model's own probability, over the whole vocabulary. Missing for the first
+   * token of a text, which nothing precedes.
+   */
+  logprob?: number;
+  /** 1 for the most likely token in this place. */
+  rank?: number;
+  /** The most likely tokens in its place, in descending order, if the request asks for some. */
+  top?: (TextToken & { logprob: number })[];
+}
+
 /** A piece of text. */
 export interface TextPiece {
   /** The text. Not empty, except for vocabularies without text. */

@@ -2,7 +2,7 @@
 
 import type { DeviceFailedError } from "../errors.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
-import type { ChatEvent, GenerateEvent, TextToken } from "./events.ts";
+import type { ChatEvent, GenerateEvent, TextToken, TokenScore } from "./events.ts";
 import type {
   ChatRequest,
   EmbedInput,
@@ -10,6 +10,7 @@ import type {
   EmbedRequest,
   EmbedResult,
   GenerateRequest,
+  ScoreRequest,
 } from "./requests.ts";
 
 /** The embeddings of an image. */
@@ -113,6 +114,12 @@ export interface ChatModel extends AsyncDisposable {
    * The tokens of a text as in a prompt, without special tokens around it. Errors: RequestError.
    */
   tokenize(text: string): Promise<TextToken[]>;
+  /**
+   * The tokens of each input, from its first scored one on, with their probabilities. Nothing is
+   * sampled: options of sampling do not change them. Errors: ContextLengthError, RequestError,
+   * UnsupportedModelError, NotFiniteError.
+   */
+  score(request: ScoreRequest): Promise<TokenScore[][]>;
   /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Embeddings with the number of tokens. Errors: those of `embed`. */

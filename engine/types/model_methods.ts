@@ -35,6 +35,7 @@ export const MODEL_METHODS: { readonly [M in ModelMethod]: CallOf<M> } = {
   renderChat: { takes: "request", gives: "value" },
   countTokens: { takes: "request", gives: "value" },
   tokenize: { takes: "value", gives: "pieces" },
+  score: { takes: "request", gives: "pieces" },
   embedWithUsage: { takes: "request", gives: "value" },
   embedImage: { takes: "value", gives: "value" },
 };

@@ -217,6 +217,24 @@ export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOption
   signal?: AbortSignal;
 }
 
+/** A text whose tokens are scored. */
+export interface ScoreInput {
+  /** Text (BOS is added as the vocabulary says, special tokens are parsed), or token ids as they are. */
+  text: string | readonly number[];
+  /** Number of the first token that is scored. Those before it are only read. Default 0. */
+  from?: number;
+}
+
+/** Texts whose tokens are scored. */
+export interface ScoreRequest extends WindowOptions {
+  /** At least one. What they have in common at the beginning is run once. */
+  inputs: readonly ScoreInput[];
+  /** Number of most likely tokens to report in the place of each token. Default 0. */
+  top?: number;
+  /** Aborting it ends the call with its reason. */
+  signal?: AbortSignal;
+}
+
 /** An input to embed: text (the special tokens of the model are added) or token ids as they are. */
 export type EmbedInput = string | readonly number[];
 

@@ -16,6 +16,7 @@ import {
   type ModelInfo,
   RequestError,
   type TextToken,
+  type TokenScore,
 } from "../../engine/mod.ts";
 import type { RemoteCall, RemoteDialect } from "./dialect.ts";
 import type { RemoteServer } from "./server.ts";
@@ -71,6 +72,13 @@ export class RemoteModel implements ChatModel {
     return Promise.reject(
       new RequestError(`Cannot split a text into tokens of this model: ${where}`),
     );
+  }
+
+  /** @throws {RequestError} always: other servers do not tell the probabilities of a given text */
+  score(): Promise<TokenScore[][]> {
+    const where =
+      "it runs on another server, which does not tell the probabilities of given tokens";
+    return Promise.reject(new RequestError(`Cannot score texts with this model: ${where}`));
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

@@ -1,7 +1,7 @@
 // A model without weights: it says what its script says, and remembers what it was asked.
 // Used by the tests of the manager, the HTTP layer and the command line.
 
-import { ModelClosedError, RequestError } from "../../engine/errors.ts";
+import { ModelClosedError, RequestError, UnsupportedModelError } from "../../engine/errors.ts";
 import type {
   ChatEvent,
   ChatModel,
@@ -16,6 +16,7 @@ import type {
   ImageEmbedding,
   ModelInfo,
   TextToken,
+  TokenScore,
 } from "../../engine/types/mod.ts";
 
 export const fakeInfo: ModelInfo = {
@@ -152,6 +153,10 @@ export class FakeModel implements ChatModel {
     return Promise.resolve(
       Array.from(text, (text, id) => ({ id, text, bytes: [...encoder.encode(text)] })),
     );
+  }
+
+  score(): Promise<TokenScore[][]> {
+    return Promise.reject(new UnsupportedModelError("Cannot score texts: the test has no model"));
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

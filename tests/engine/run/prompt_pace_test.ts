@@ -81,7 +81,8 @@ Deno.test("texts to embed are fed in pieces of a quarter of a second while a seq
       evaluationPace: new PromptPace(() => now),
     });
     const texts = Array.from({ length: 4 }, (_, index) => promptOf(120, index));
-    const embed = () => scheduler.evaluate({ sequences: texts, output: "hidden", wanted: "last" });
+    const branches = texts.map((tokens) => ({ tokens, wanted: "last" as const }));
+    const embed = () => scheduler.evaluate({ branches, output: "hidden" });
     const alone = await embed();
     const stream = add(scheduler, promptOf(20), Infinity);
     await until(() => stream.tokens.length > 22);

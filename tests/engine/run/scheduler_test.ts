@@ -105,7 +105,7 @@ Deno.test("close() ends what runs and waits with ModelClosedError, and refuses m
   }
   assertThrows(() => add(scheduler, promptOf(3), 1), ModelClosedError);
   await assertRejects(
-    () => scheduler.evaluate({ sequences: [[1]], output: "logits", wanted: "all" }),
+    () => scheduler.evaluate({ branches: [{ tokens: [1], wanted: "all" }], output: "logits" }),
     ModelClosedError,
   );
 });

@@ -68,9 +68,8 @@ for (const name of ["qwen25vl", "gemma3"] as const) {
     const { tokens, cached } = await decode(scheduler, prompt, 12);
     assertEquals(cached, 0);
     const [logits] = await scheduler.evaluate({
-      sequences: [[...prompt, ...tokens]],
+      branches: [{ tokens: [...prompt, ...tokens], wanted: "all" }],
       output: "logits",
-      wanted: "all",
     });
     const first = promptLength(prompt) - 1;
     const vocabulary = logits.length / (first + 1 + tokens.length);
@@ -110,7 +109,11 @@ for (const maxSequences of [2, 480]) {
       return { key: "five cats", tokens: 5 * item.tokens, embeddings };
     });
     const evaluate = (wanted: "all" | "last") =>
-      scheduler.evaluate({ sequences: [prompt], output: "logits", wanted, chunkSize: 7 });
+      scheduler.evaluate({
+        branches: [{ tokens: prompt, wanted }],
+        output: "logits",
+        chunkSize: 7,
+      });
     const [all] = await evaluate("all");
     const [last] = await evaluate("last");
     assertEquals(all.length, promptLength(prompt) * last.length);

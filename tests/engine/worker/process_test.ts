@@ -60,6 +60,8 @@ Deno.test("a process streams what a model in this process does, and its errors k
   }
   const inputs = ["a", "b", "c"];
   assertEquals(await model.embed(inputs), await local.embed(inputs));
+  const scored = { inputs: [{ text: "a text" }, { text: [1, 2, 3], from: 1 }], top: 1 };
+  assertEquals(await model.score(scored), await local.score(scored));
   await assertRejects(
     () => readAnswer(model.generate({ prompt: "", ...greedy })),
     RequestError,
