@@ -6,6 +6,7 @@ import type { ResolvedSampling } from "../../kernels/mod.ts";
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { flagsOf, isCancelled } from "../cancellation.ts";
 import { EngineError, RequestError } from "../errors.ts";
+import { Hooks } from "../hooks/mod.ts";
 import {
   encodePrompt,
   type Prompt,
@@ -15,7 +16,7 @@ import {
   textTokens,
   tokensOf,
 } from "../prompt/mod.ts";
-import type { RestoredTokens, Scheduler, Sequence, SequenceEnd } from "../run/mod.ts";
+import type { RestoredTokens, Scheduler, Sequence, SequenceEnd, StepObserver } from "../run/mod.ts";
 import {
   type DoneEvent,
   type DoneReason,
@@ -38,6 +39,8 @@ import { ThinkingLimit, type ThinkingSyntax } from "./thinking_limit.ts";
 /** The parts of a model that a generation needs. */
 export interface GenerateContext extends PromptContext {
   readonly scheduler: Scheduler;
+  /** Where hooks are set. Missing: a request that has any is refused. */
+  readonly observer?: StepObserver;
 }
 
 /** A request whose prompt may have images. */
@@ -80,7 +83,7 @@ export function answer<Piece>(
   reader: AnswerReader<Piece>,
   { showControl = false, thinking, begun = "", ending = "document" }: GenerateOptions = {},
 ): AsyncIterableIterator<Piece | AnyAnswerEvent> {
-  const { scheduler, tokenizer, contextLength } = context;
+  const { scheduler, observer, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
   const promptTokens = promptLength(prompt);
   const { format, finish = true, masks = false } = request;
@@ -169,6 +172,7 @@ export function answer<Piece>(
   };
   const end = (reason: SequenceEnd): void => {
     request.signal?.removeEventListener("abort", abort);
+    hooks?.[Symbol.dispose]();
     if (typeof reason === "object") return events.close(reason);
     if (reason === "aborted") return events.close();
     failure ??= constraint?.failure;
@@ -208,6 +212,7 @@ export function answer<Piece>(
       reason: stopString !== undefined ? "stop" : constraint?.isShortened ? "length" : reason,
       usage,
       ...(stopString !== undefined && { stopString }),
+      ...(hooks && { captured: hooks.captured }),
       ...(notes.length > 0 && { notes }),
       ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),
     });
@@ -218,9 +223,16 @@ export function answer<Piece>(
   };
 
   let sequence: Sequence | undefined;
+  let hooks: Hooks | undefined;
   if (request.signal?.aborted) events.close();
   else if (maxTokens <= 0) end("length");
   else {
+    if (request.hooks) {
+      if (!observer) {
+        throw new RequestError("Cannot look into the model: it does not show its steps");
+      }
+      hooks = new Hooks(observer, request.hooks, prompt);
+    }
     request.signal?.addEventListener("abort", abort);
     sequence = scheduler.add({
       prompt,
@@ -239,6 +251,7 @@ export function answer<Piece>(
       ...(constraint && { constraint }),
       ...(limit && { steering: limit }),
     });
+    if (hooks) hooks.sequence = sequence;
   }
   return events;
 }

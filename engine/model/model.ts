@@ -51,6 +51,8 @@ import type {
   MemoryUse,
   ModelInfo,
   Occupancy,
+  RunRequest,
+  RunResult,
   ScoreRequest,
   TextToken,
   TokenScore,
@@ -60,6 +62,7 @@ import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
 import { embed } from "./embed.ts";
 import { score } from "./score.ts";
+import { runWithHooks } from "./run.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
 export interface Model extends ChatModel {
@@ -339,6 +342,10 @@ export class LocalModel implements Model {
 
   embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
     return Promise.try(() => embed(withWindow(this.#context, request), request));
+  }
+
+  run(request: RunRequest): Promise<RunResult> {
+    return Promise.try(() => runWithHooks(this.#context, request));
   }
 
   embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {

@@ -8,6 +8,7 @@ import {
   attentionWork,
   type Buffer,
   type FloatRows,
+  floatRows,
   type HeadNorms,
   type HeadShape,
   type LayerCache,
@@ -21,6 +22,7 @@ import { baseOf, type Rows, rowsOfEach, type Stack } from "../weights/mod.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";
+import { type OpenKeys, overRows } from "./step.ts";
 
 /**
  * The options of a layer. Weights: attn_q, attn_k and attn_v, or attn_qkv; attn_output; attn_sinks.
@@ -93,7 +95,9 @@ export class AttentionBlock {
 
   /** y += attention(x), or y += norm(attention(x)). */
   add(x: Input, y: FloatRows, postNorm?: Norm): void {
-    this.#network.addLinear(this.#run(x), this.weights.output, y, postNorm);
+    const network = this.#network;
+    const { output } = this.weights;
+    network.block("attention", () => network.addLinear(this.#run(x), output, y, postNorm));
   }
 
   /** The heads' results, in the form that the output projection reads. */
@@ -184,14 +188,49 @@ export function rotate(
   rope: Rope | undefined,
 ): void {
   if (!rope && !cache && !shape.norms) return;
-  const operation = network.make.rotate(rows, cache, network.state, {
-    ...shape,
+  const options = { ...shape, ...rotationOf(network, rope) };
+  const operation = network.make.rotate(rows, cache, network.state, options);
+  network.add({
+    ...overRows(operation),
+    ...(cache && { keys: { cache, open: () => openKeys(network, rows, shape, rope) } }),
+  });
+}
+
+function rotationOf(network: Network, rope: Rope | undefined) {
+  return {
     rotary: rope?.rotary ?? 0,
     halfPairs: rope?.halfPairs ?? false,
     ...(rope ? { angles: network.memory.angles(rope) } : {}),
     ...(rope?.sections ? { sections: rope } : {}),
-  });
-  network.addRows(operation);
+  };
+}
+
+/** What takes keys and values on their way to the cache: a copy of them, whose keys it rotates. */
+function openKeys(
+  network: Network,
+  rows: FloatRows,
+  shape: Parameters<typeof rotate>[3],
+  rope: Rope | undefined,
+): OpenKeys {
+  const { device, make, state, options: { limits } } = network;
+  const { norms, first = 0, heads, kvHeads, headDim, valueDim = headDim, rotaryStart = 0 } = shape;
+  const columns = kvHeads * (headDim + (shape.sharedValues ? 0 : valueDim));
+  const keys = floatRows(device, "keys and values", limits.rows, columns);
+  const source = { rows: network.allocated(rows), first: first + heads * headDim };
+  const copy = overRows(make.elementwise("copy", { rows: keys, columns }, { x: source }));
+  const rotation = rope || norms?.keys
+    ? overRows(make.rotate(keys, undefined, state, {
+      heads: kvHeads,
+      kvHeads: 0,
+      headDim,
+      rotaryStart,
+      norms: norms?.keys && { queries: norms.keys },
+      ...rotationOf(network, rope),
+    }))
+    : undefined;
+  copy.bind?.();
+  rotation?.bind?.();
+  return { rows: keys, before: copy.encode, after: rotation?.encode ?? (() => {}) };
 }
 
 /**
@@ -212,6 +251,8 @@ export function attend(
   const partials = (rows: number, splits: number) =>
     network.scratchAllocator.buffer("partials", partialBytes(options, rows, splits), "scratch");
   const { heads, headDim, valueDim = headDim } = options;
+  const decodePartials = partials(limits.slots, maxSplits);
+  const prefillPartials = partials(limits.rows, 1);
   return network.produce("attended", heads * valueDim, reader, (y) => {
     const attention = (own: AttentionOptions, tiling: AttentionTiling) =>
       network.make.attention(queries, cache, state, y, own, tiling);
@@ -221,7 +262,7 @@ export function attend(
       split,
       maxSplits,
       tiles: state.decodeTiles,
-      partials: partials(limits.slots, maxSplits),
+      partials: decodePartials,
     });
     const prefill = attention(options, {
       // Read when the operation is bound, because later layers may reduce it.
@@ -231,13 +272,14 @@ export function attend(
       split: limits.context,
       maxSplits: 1,
       tiles: state.prefillTiles,
-      partials: partials(limits.rows, 1),
+      partials: prefillPartials,
     });
     return {
       name: prefill.name,
       reads: [...new Set([...decode.reads, ...prefill.reads])],
       writes: [...new Set([...decode.writes, ...prefill.writes])],
       output: prefill.output,
+      attention: { options, queries, cache },
       bind: () => {
         decode.bind?.();
         prefill.bind?.();

@@ -138,7 +138,11 @@ export class ExpertsBlock {
    * y += block(x), or y += norm(block(x)). `chosen` is the result of route() if the router has
    * another input.
    */
-  add(x: Input, y: FloatRows, postNorm?: Norm, chosen = this.route(x)): void {
+  add(x: Input, y: FloatRows, postNorm?: Norm, chosen?: ExpertPairs): void {
+    this.network.block("mlp", () => this.#add(x, y, postNorm, chosen ?? this.route(x)));
+  }
+
+  #add(x: Input, y: FloatRows, postNorm: Norm | undefined, chosen: ExpertPairs): void {
     if (!postNorm && !this.#areAway) return this.#run(x, chosen, y, true);
     const sum = this.linear(x, "experts", chosen);
     if (postNorm) this.network.normInto(sum, y, postNorm, { accumulate: true });

@@ -42,7 +42,8 @@ export class FeedForwardBlock {
 
   /** y += block(x), or y += norm(block(x)). */
   add(x: Input, y: FloatRows, postNorm?: Norm): void {
-    this.network.addLinear(this.hidden(x), this.weights.down, y, postNorm);
+    const { network, weights: { down } } = this;
+    network.block("mlp", () => network.addLinear(this.hidden(x), down, y, postNorm));
   }
 
   /** block(x) as new rows. */
@@ -110,6 +111,10 @@ class SparseFeedForwardBlock {
 
   /** y += norm(block(x)). */
   add(x: Input, y: FloatRows, postNorm: Norm): void {
+    this.network.block("mlp", () => this.#add(x, y, postNorm));
+  }
+
+  #add(x: Input, y: FloatRows, postNorm: Norm): void {
     const { network } = this;
     const { gate, up, down } = this.weights;
     const gates = network.linear(x, gate, "gate");

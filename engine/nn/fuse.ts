@@ -92,7 +92,7 @@ function afterNorm(
   const both = makersOf(device).norm(x, sum, norm, { ...options, next });
   return [
     { ...remade(before, both), encodeAlone: before.encode },
-    { ...operation, encode: () => {}, encodeAlone: operation.encode },
+    { ...operation, groups: undefined, encode: () => {}, encodeAlone: operation.encode },
   ];
 }
 
@@ -128,6 +128,7 @@ function afterProduct(
     { ...remade(before, both), encodeAlone: before.encode },
     {
       ...own,
+      groups: undefined, // Its int8 groups carry sums of squares, which those of quantize() do not.
       encode: (pass, step) => own.over.shapeOf(step).rows > most && own.encode(pass, step),
       encodeAlone: own.encode,
     },

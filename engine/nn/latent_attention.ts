@@ -81,8 +81,8 @@ export class LatentAttentionBlock {
 
   /** y += attention(x), or y += norm(attention(x)). */
   add(x: Input, y: FloatRows, postNorm?: Norm): void {
-    const { output } = this.weights;
-    this.network.addLinear(this.#run(x), output, y, postNorm);
+    const { network, weights: { output } } = this;
+    network.block("attention", () => network.addLinear(this.#run(x), output, y, postNorm));
   }
 
   #run(x: Input): Input {

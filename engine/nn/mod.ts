@@ -17,6 +17,9 @@ export { RowReadback } from "./row_readback.ts";
 export { loadSparseFeedForward } from "./feed_forward.ts";
 export {
   allocateStep,
+  type AttentionInfo,
+  type OpenKeys,
+  type OpenOperation,
   type StepLimits,
   type StepOperation,
   stepOperation,

@@ -9,6 +9,7 @@ import {
   type ElementwiseOptions,
   type EmbedOptions,
   type FloatRows,
+  floatRows,
   GROUP,
   type Matrix,
   type Norm,
@@ -19,7 +20,7 @@ import {
 import type { GatedStack, Stack } from "../weights/mod.ts";
 import { ImageRows } from "./image_rows.ts";
 import { OperationList } from "./operation_list.ts";
-import { overRows, type StepOperation } from "./step.ts";
+import { type OpenOperation, overRows, type StepOperation } from "./step.ts";
 
 /** An activation in the forms that its readers take: f32, int8 groups, or both. */
 export interface Input {
@@ -79,12 +80,28 @@ export class Network extends OperationList {
     const { integer, float } = this.#formsFor(readers);
     if (integer && !float) {
       const quantized = this.quantizedScratch(label, columns);
-      this.add(operation(quantized));
+      const open = this.#openerOf(label, quantized, operation);
+      this.add({ ...operation(quantized), outputName: label, groups: { columns, open } });
       return { columns, quantized };
     }
     const y = this.scratch(label, columns);
     this.add(operation(y));
     return this.input(y, readers, label);
+  }
+
+  /** What makes an operation again so that it writes f32, of which a second one makes the int8 groups. */
+  #openerOf(
+    label: string,
+    quantized: QuantizedRows,
+    operation: (y: Activation) => StepOperation,
+  ): () => OpenOperation {
+    const { device, make } = this;
+    return () => {
+      const rows = floatRows(device, label, this.options.limits.rows, quantized.columns);
+      const halves = [operation(rows), overRows(make.quantize(rows, quantized))] as const;
+      for (const half of halves) half.bind?.();
+      return { rows, encode: halves[0].encode, quantize: halves[1].encode };
+    };
   }
 
   /**

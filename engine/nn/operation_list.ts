@@ -19,6 +19,7 @@ import { type HandOverMaker, withHandOvers } from "./hand_overs.ts";
 import { type MemoryOptions, StepMemory } from "./memory.ts";
 import { Scratch } from "./scratch.ts";
 import {
+  type BlockKind,
   overRows,
   type StepLimits,
   type StepOperation,
@@ -60,6 +61,7 @@ export abstract class OperationList {
   #tileRows = Infinity;
   #operations: StepOperation[] = [];
   #layer: number | undefined;
+  #block: BlockKind | undefined;
   #device: Device;
   #recording = this.#operations;
   readonly #scratch: Scratch;
@@ -217,6 +219,17 @@ export abstract class OperationList {
     }
   }
 
+  /** Adds operations that are a part of the layer, which tools for looking into models know by its kind. */
+  block<T>(kind: BlockKind, add: () => T): T {
+    const before = this.#block;
+    this.#block = kind;
+    try {
+      return add();
+    } finally {
+      this.#block = before;
+    }
+  }
+
   /** The operations of a step of this shape, in order. */
   operationsOf(step: StepShape, output: OutputKind): readonly StepOperation[] {
     return step.outputs > 0 ? this.operations(output) : this.#operations;
@@ -225,7 +238,8 @@ export abstract class OperationList {
   /** Appends an operation. The result is the one in the list. */
   add(operation: StepOperation): StepOperation {
     const outputName = operation.output?.floats.label;
-    const own = { layer: this.#layer, device: this.#device, outputName, ...operation };
+    const [layer, block, device] = [this.#layer, this.#block, this.#device];
+    const own = { layer, block, device, outputName, ...operation };
     if (this.#outer) return this.#outer.network.add(this.#within(this.#outer, operation));
     this.#recording.push(own);
     return own;
@@ -307,6 +321,7 @@ function within(operation: StepOperation, { shapeOf, limitsOf }: Shapes): StepOp
   const { over, prepare, encode, work, rowsOf = ({ rows }: StepShape) => rows } = operation;
   return {
     ...operation,
+    groups: undefined,
     over: over && {
       call: over.call,
       shapeOf: (step) => over.shapeOf(shapeOf(step)),

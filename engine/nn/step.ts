@@ -3,10 +3,12 @@
 // `slots`, so that decode steps can follow one another without the host.
 
 import {
+  type AttentionOptions,
   BLOCK,
   type Buffer,
   type Device,
   type FloatRows,
+  type LayerCache,
   type Operation,
   type OperationCall,
   padTo,
@@ -55,6 +57,8 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
   readonly outputName?: string | undefined;
   /** The layer of the operation; missing if it belongs to none. */
   readonly layer?: number | undefined;
+  /** The part of its layer that it belongs to; missing if to none. The network sets it. */
+  readonly block?: BlockKind | undefined;
   /** Whether its rows are only those whose output is wanted. */
   readonly isOverOutputs?: boolean;
   /** Rows that it writes in a step. Missing: all rows of the step. */
@@ -72,8 +76,42 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
    * which leaves nothing to its neighbours.
    */
   readonly encodeAlone?: (pass: Pass, step: StepShape) => void;
+  /** Given where it writes int8 groups: `open` makes it again with f32 in between, which the caller frees. */
+  readonly groups?: { readonly columns: number; readonly open: () => OpenOperation } | undefined;
+  /** Given for attention over a cache. */
+  readonly attention?: AttentionInfo;
+  /** Given for what writes keys and values to a cache. */
+  readonly keys?: { readonly cache: LayerCache; readonly open: () => OpenKeys };
   /** Bytes moved and operations computed in a step of this shape. */
   readonly work: (step: StepShape) => Work;
+}
+
+/** The parts of a layer that add to the residual stream. */
+export type BlockKind = "attention" | "mixer" | "mlp";
+
+/** An operation that writes int8 groups in two halves: f32, and the int8 groups of that. */
+export interface OpenOperation {
+  /** The f32, in memory of its own. */
+  readonly rows: FloatRows;
+  readonly encode: StepOperation["encode"];
+  readonly quantize: StepOperation["encode"];
+}
+
+/** What takes the keys and values that an operation writes to a cache. */
+export interface OpenKeys {
+  /** [rows, keys of each head, then values of each head], as they are before they are rounded. */
+  readonly rows: FloatRows;
+  /** What runs before the operation, and what runs after it. */
+  readonly before: StepOperation["encode"];
+  readonly after: StepOperation["encode"];
+}
+
+/** The attention over a cache. */
+export interface AttentionInfo {
+  readonly options: AttentionOptions;
+  /** The rotated queries: [rows, heads, headDim]. */
+  readonly queries: FloatRows;
+  readonly cache: LayerCache;
 }
 
 /** An operation over rows of a step, as data. */

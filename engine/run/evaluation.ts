@@ -40,6 +40,8 @@ export interface Evaluation {
   /** Whether a sequence has to run in one step, because its tokens attend to later ones. */
   whole?: boolean;
   signal?: AbortSignal | undefined;
+  /** Called with the sequences before anything runs. */
+  watch?: (sequences: readonly Sequence[]) => void;
 }
 
 /**
@@ -93,6 +95,7 @@ export async function evaluate(
   /** Those whose parent has run. The last is the next: a branch comes to its end before others begin. */
   const ready = all.filter(({ parent }) => !parent).reverse();
   const holding = new Set<Running>();
+  evaluation.watch?.(all.map(({ sequence }) => sequence));
   let running: Running[] = [];
   const release = (one: Running) => {
     pool.release(one.sequence);

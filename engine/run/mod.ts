@@ -26,6 +26,7 @@ export type {
   TapOutput,
   TapSelection,
   TapVisit,
+  VisitTools,
 } from "./step_observer.ts";
 export { DeviceStates, StateFeed } from "./state_feed.ts";
 export type { StepPlan } from "./step_plan.ts";

@@ -14,6 +14,8 @@ import {
 import { RequestError, TapError } from "../errors.ts";
 import {
   type Network,
+  type OpenKeys,
+  type OpenOperation,
   type OutputKind,
   RowReadback,
   type StepOperation,
@@ -105,9 +107,34 @@ export type TapVisit = (
   output: TapOutput,
 ) => Float32Array | undefined | void | Promise<Float32Array | undefined | void>;
 
-interface Tap {
+/** Receives what an operation of the network has written, as a {@linkcode TapVisit} does. */
+export type OperationVisit = (
+  operation: StepOperation,
+  output: TapOutput,
+  tools: VisitTools,
+) => ReturnType<TapVisit>;
+
+/** What a visit may do besides. Errors: those of the device. */
+export interface VisitTools {
+  /**
+   * Reads other rows, which nothing has overwritten yet: [count, columns].
+   * @param count default: as many as the step has
+   */
+  readRows(rows: FloatRows, count?: number): Promise<Float32Array>;
+  /** Reads the keys that the operation has written to the cache; see {@linkcode OpenKeys.rows}. */
+  readKeys(): Promise<Float32Array>;
+}
+
+/** Operations to tap. */
+export interface TappedOperations {
+  /** Those that write rows, or int8 groups that can be opened. */
   readonly selected: ReadonlySet<StepOperation>;
-  readonly visit: TapVisit;
+  /** Those whose keys are looked at; they are selected, too. */
+  readonly keys?: ReadonlySet<StepOperation>;
+}
+
+interface Tap extends TappedOperations {
+  readonly visit: OperationVisit;
   readonly readbacks: Map<FloatRows, RowReadback>;
 }
 
@@ -118,20 +145,26 @@ interface TimedOperation extends Pick<OperationTrace, "seconds" | "hostSeconds">
 
 /** The tracers and taps of a model's steps. */
 export class StepObserver {
-  readonly #device: Device;
-  readonly #network: Network;
+  /** The device of the ends of the model. */
+  readonly device: Device;
+  /** The model's operations. */
+  readonly network: Network;
   readonly #state: StepState;
   readonly #infos = new Map<StepOperation, OperationInfo>();
   readonly #tracers = new Set<(step: StepTrace) => void>();
   readonly #taps = new Set<Tap>();
   /** Taps that were removed, perhaps in the middle of a step. */
   readonly #left = new Set<Tap>();
+  /** Operations on int8 groups that are tapped, with f32 in between. */
+  readonly #opened = new Map<StepOperation, OpenOperation>();
+  /** Operations whose keys are looked at. */
+  readonly #openKeys = new Map<StepOperation, OpenKeys>();
   #rows: RowReadback | undefined;
   #isRunning = false;
 
   constructor(device: Device, network: Network, state: StepState) {
-    this.#device = device;
-    this.#network = network;
+    this.device = device;
+    this.network = network;
     this.#state = state;
   }
 
@@ -148,14 +181,14 @@ export class StepObserver {
   /** The operations of a step, in order. */
   get operations(): readonly OperationInfo[] {
     if (this.#infos.size === 0) {
-      const kind: OutputKind = this.#network.outputRows("logits") ? "logits" : "hidden";
-      for (const operation of this.#network.operations(kind)) this.#describe(operation);
+      const kind: OutputKind = this.network.outputRows("logits") ? "logits" : "hidden";
+      for (const operation of this.network.operations(kind)) this.#describe(operation);
     }
     return [...this.#infos.values()];
   }
 
   #describe(operation: StepOperation): void {
-    const { name, layer, output, outputName } = operation;
+    const { name, layer, output = operation.groups, outputName } = operation;
     this.#infos.set(operation, {
       index: this.#infos.size,
       name,
@@ -178,9 +211,22 @@ export class StepObserver {
   tap(selection: TapSelection, visit: TapVisit): Disposable {
     const { operations } = this; // describes them
     const chosen = [...this.#infos].filter(([, info]) => isChosen(info, selection));
-    const selected = chosen.filter(([{ output }]) => output).map(([operation]) => operation);
+    const selected = chosen.filter(([, { output }]) => output).map(([operation]) => operation);
     if (selected.length === 0) throw nothingToTap(selection, operations, chosen.length > 0);
-    const tap: Tap = { selected: new Set(selected), visit, readbacks: new Map() };
+    return this.tapOperations({ selected: new Set(selected) }, (_, output) => visit(output));
+  }
+
+  /** Taps operations of the network, as {@linkcode StepObserver.tap} does. */
+  tapOperations(tapped: TappedOperations, visit: OperationVisit): Disposable {
+    void this.operations; // describes them
+    for (const operation of tapped.selected) {
+      if (operation.output || !operation.groups || this.#opened.has(operation)) continue;
+      this.#opened.set(operation, operation.groups.open());
+    }
+    for (const operation of tapped.keys ?? []) {
+      if (!this.#openKeys.has(operation)) this.#openKeys.set(operation, operation.keys!.open());
+    }
+    const tap: Tap = { ...tapped, visit, readbacks: new Map() };
     this.#taps.add(tap);
     return { [Symbol.dispose]: () => this.#remove(tap) };
   }
@@ -193,10 +239,23 @@ export class StepObserver {
 
   #freeLeft(): void {
     if (this.#isRunning) return;
-    for (const { readbacks } of this.#left) {
+    for (const { readbacks, selected } of this.#left) {
       for (const readback of readbacks.values()) readback.free();
+      for (const operation of selected) this.#close(operation);
     }
     this.#left.clear();
+  }
+
+  #close(operation: StepOperation): void {
+    const taps = [...this.#taps];
+    const close = (all: Map<StepOperation, OpenOperation | OpenKeys>, isUsed: boolean) => {
+      const opened = all.get(operation);
+      if (!opened || isUsed) return;
+      all.delete(operation);
+      this.device.free(opened.rows.floats);
+    };
+    close(this.#opened, taps.some(({ selected }) => selected.has(operation)));
+    close(this.#openKeys, taps.some(({ keys }) => keys?.has(operation)));
   }
 
   /**
@@ -214,8 +273,11 @@ export class StepObserver {
       const result = await work({
         run: async (operations) => {
           for (const piece of piecesOf(operations, taps)) {
-            await this.#runPiece(piece, plan, timed);
-            failure = await this.#visitAll(taps, piece.at(-1)!, plan) ?? failure;
+            const last = piece.at(-1)!;
+            const opened = this.#opened.get(last);
+            await this.#runPiece([...piece.slice(0, -1), this.#openedOf(last)], plan, timed);
+            failure = await this.#visitAll(taps, last, plan) ?? failure;
+            if (opened) this.#submitOne(opened.quantize, plan);
           }
         },
       });
@@ -252,21 +314,39 @@ export class StepObserver {
     return failure;
   }
 
+  /** The operation as taps need it. */
+  #openedOf(operation: StepOperation): StepOperation {
+    const { encode = operation.encodeAlone ?? operation.encode } = this.#opened.get(operation) ??
+      {};
+    const keys = this.#openKeys.get(operation);
+    const encodeAlone: Encode = !keys ? encode : (pass, step) => {
+      keys.before(pass, step);
+      encode(pass, step);
+      keys.after(pass, step);
+    };
+    return { ...operation, encodeAlone };
+  }
+
   async #runPiece(
     piece: readonly StepOperation[],
     { shape }: StepPlan,
     timed: TimedOperation[] | undefined,
   ): Promise<void> {
     if (!timed) {
-      const recorder = this.#device.record();
-      recorder.pass((pass) => piece.forEach((operation) => encodeAlone(operation, pass, shape)));
-      return this.#device.submit(recorder.finish());
+      const encode: Encode = (pass) => piece.forEach((each) => encodeAlone(each, pass, shape));
+      return this.#submitOne(encode, { shape });
     }
     const passes = piece.map((operation) => (pass: Pass) => encodeAlone(operation, pass, shape));
-    const { seconds, hostSeconds } = await this.#device.time(passes);
+    const { seconds, hostSeconds } = await this.device.time(passes);
     piece.forEach((operation, i) => {
       timed.push({ operation, seconds: seconds[i]!, hostSeconds: hostSeconds[i]! });
     });
+  }
+
+  #submitOne(encode: Encode, { shape }: Pick<StepPlan, "shape">): void {
+    const recorder = this.device.record();
+    recorder.pass((pass) => encode(pass, shape));
+    this.device.submit(recorder.finish());
   }
 
   /** Calls the taps of an operation, one after the other, with what it has written. */
@@ -282,7 +362,7 @@ export class StepObserver {
       try {
         await this.#visit(tap, operation, info, plan);
       } catch (cause) {
-        this.#device.check(); // A device that failed is no fault of the tap.
+        this.device.check(); // A device that failed is no fault of the tap.
         this.#remove(tap);
         const where = info.layer === undefined ? "" : ` of layer ${info.layer}`;
         failure = new TapError(`the tap of "${info.name}"${where}`, cause);
@@ -297,36 +377,44 @@ export class StepObserver {
     info: OperationInfo,
     plan: StepPlan,
   ): Promise<void> {
-    const output = operation.output!;
-    const { columns } = output;
-    const { limits } = this.#network.options;
+    const output = operation.output ?? this.#opened.get(operation)?.rows;
+    const { columns = 0 } = output ?? {};
     const all = await this.#readRows(plan);
     const rows = operation.isOverOutputs ? Array.from(plan.outputs, (row) => all[row]!) : all;
     if (rows.length === 0) return;
-    let readback = readbacks.get(output);
-    if (!readback) {
-      const most = operation.isOverOutputs ? limits.outputs : limits.rows;
-      const { device = this.#device } = operation;
-      readbacks.set(output, readback = new RowReadback(device, "tap", output, most));
-    }
-    const values = await this.#read(readback, rows.length);
-    const changed = await visit({ operation: info, rows, columns, values });
-    if (changed) this.#write(output, changed, rows.length);
+    const readRows = (given: FloatRows, count: number) => {
+      const rows = this.network.allocated(given);
+      let readback = readbacks.get(given);
+      if (!readback) {
+        const { device = this.device } = operation;
+        const { outputs, rows: most } = this.network.options.limits;
+        const limit = operation.isOverOutputs ? outputs : most;
+        const fitting = Math.min(limit, Math.floor(rows.floats.size / (4 * rows.stride)));
+        readbacks.set(given, readback = new RowReadback(device, "tap", rows, fitting));
+      }
+      return this.#read(readback, count);
+    };
+    const values = output ? await readRows(output, rows.length) : new Float32Array();
+    const changed = await visit(operation, { operation: info, rows, columns, values }, {
+      readRows: (others, count = rows.length) => readRows(others, count),
+      readKeys: () => readRows(this.#openKeys.get(operation)!.rows, rows.length),
+    });
+    if (changed && output) this.#write(output, changed, rows.length);
   }
 
   async #read(readback: RowReadback, count: number): Promise<Float32Array> {
-    const recorder = this.#device.record();
+    const recorder = this.device.record();
     readback.copy(recorder, 0, count);
-    this.#device.submit(recorder.finish());
+    this.device.submit(recorder.finish());
     return await readback.read(count);
   }
 
   /** The token, position and slot of each row of a step, as the device resolved them. */
   async #readRows({ rows: planned, shape }: StepPlan): Promise<StepRow[]> {
     const { rows: floats } = this.#state;
-    const { limits } = this.#network.options;
+    const { limits } = this.network.options;
     const rows = { columns: STEP_ROW.words, stride: STEP_ROW.words, floats };
-    this.#rows ??= new RowReadback(this.#device, "rows of taps", rows, limits.rows);
+    this.#rows ??= new RowReadback(this.device, "rows of taps", rows, limits.rows);
     const values = await this.#read(this.#rows, shape.rows);
     const words = new Uint32Array(values.buffer);
     return Array.from({ length: shape.rows }, (_, row): StepRow => {
@@ -343,7 +431,7 @@ export class StepObserver {
     }
     for (let row = 0; row < rows; row++) {
       const own = values.subarray(row * columns, (row + 1) * columns);
-      this.#device.write(floats, row * stride * 4, own);
+      this.device.write(floats, row * stride * 4, own);
     }
   }
 }
@@ -353,6 +441,8 @@ export interface ObservedStep {
   /** Runs operations in order, with tracers and taps. */
   run(operations: readonly StepOperation[]): Promise<void>;
 }
+
+type Encode = StepOperation["encode"];
 
 function encodeAlone(operation: StepOperation, pass: Pass, shape: StepShape): void {
   (operation.encodeAlone ?? operation.encode)(pass, shape);

@@ -1,6 +1,8 @@
 // The events of answers: pieces of text, thinking and tool calls, and the counts at the end. Plain
 // data that postMessage can send, as in requests.ts.
 
+import type { CapturedPoint } from "./hooks.ts";
+
 /** Exact counts, and times in milliseconds. */
 export interface Usage {
   /** All tokens of the prompt, including cached ones. */
@@ -160,6 +162,8 @@ export interface DoneEvent {
   usage: Usage;
   /** The tokens of prompt and answer, to continue from, if the request asks for them. */
   context?: number[];
+  /** What its hooks have kept, if it has any. */
+  captured?: CapturedPoint[];
   /** What was done in another way than the request asks, as sentences for people. */
   notes?: string[];
   /** Number of messages that were left out because they did not fit the window. */

@@ -3,6 +3,7 @@
 import type { DeviceFailedError } from "../errors.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
 import type { ChatEvent, GenerateEvent, TextToken, TokenScore } from "./events.ts";
+import type { RunRequest, RunResult } from "./hooks.ts";
 import type {
   ChatRequest,
   EmbedInput,
@@ -124,6 +125,11 @@ export interface ChatModel extends AsyncDisposable {
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Embeddings with the number of tokens. Errors: those of `embed`. */
   embedWithUsage(request: EmbedRequest): Promise<EmbedResult>;
+  /**
+   * Runs a prompt once, keeps the values of points and changes others. Errors: ContextLengthError,
+   * RequestError for points that the model does not have.
+   */
+  run(request: RunRequest): Promise<RunResult>;
   /** The embeddings of an image. Errors: RequestError if the model reads no images, ImageError. */
   embedImage(image: Uint8Array | string): Promise<ImageEmbedding>;
   /** Ends all requests (ModelClosedError) and frees the memory. */

@@ -37,6 +37,7 @@ export const MODEL_METHODS: { readonly [M in ModelMethod]: CallOf<M> } = {
   tokenize: { takes: "value", gives: "pieces" },
   score: { takes: "request", gives: "pieces" },
   embedWithUsage: { takes: "request", gives: "value" },
+  run: { takes: "request", gives: "value" },
   embedImage: { takes: "value", gives: "value" },
 };
 

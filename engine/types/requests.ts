@@ -1,6 +1,7 @@
 // Requests to a model and their options, the same for the library, the worker and every HTTP dialect.
 // Plain data that postMessage can send, except for signals.
 
+import type { HookOptions } from "./hooks.ts";
 import type { GrammarRules } from "../grammar/mod.ts";
 import type { OptionTypes, SAMPLING_OPTIONS } from "./options.ts";
 
@@ -91,6 +92,11 @@ export interface LimitOptions extends WindowOptions, RemoteLoadOptions {
 
 /** Facts that an answer reports besides its text. */
 export interface ReportOptions {
+  /**
+   * What to keep of the model's values while it answers, and what to change, for this request alone.
+   * Errors: RequestError for points that the model does not have.
+   */
+  hooks?: HookOptions;
   /**
    * Number of most likely tokens to report in the place of each token, together with its own
    * log-probability. These are the model's own: before penalties, temperature and format. Default:

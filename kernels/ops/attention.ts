@@ -38,57 +38,81 @@ export function attentionReference(
   q: Float32Array,
   k: Float32Array,
   v: Float32Array,
-  options: Omit<AttentionOptions, "sinks" | "first"> & {
-    sinks?: Float32Array;
-    /** Position ranges of images: first position, and end. */
-    images?: readonly (readonly [first: number, end: number])[];
-    from?: number;
-  },
+  options: ReferenceOptions & { from?: number },
 ): Float32Array {
-  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
-  const { scale, softcap = 0, sinks, alibi = 0, temperature, from = 0 } = options;
+  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false, from = 0 } = options;
   const tokens = q.length / (heads * headDim);
   const values = sharedValues ? k : v;
   const valueStride = sharedValues ? headDim : valueDim;
-  const slopes = alibiSlopes(heads, alibi);
   const y = new Float32Array((tokens - from) * heads * valueDim); // [tokens, heads, valueDim]
   for (let t = from; t < tokens; t++) {
-    const seen = Array.from({ length: tokens }, (_, p) => p).filter((p) => sees(options, t, p));
-    const heat = temperature
-      ? 1 +
-        temperature.scale * Math.log(Math.floor((t + temperature.offset) / temperature.length) + 1)
-      : 1;
+    const query = q.subarray(t * heads * headDim, (t + 1) * heads * headDim);
+    const weights = attentionWeights(query, k, t, options); // [heads, tokens]
     for (let h = 0; h < heads; h++) {
-      const query = (t * heads + h) * headDim;
       const kv = Math.floor(h * kvHeads / heads);
-      const scores = seen.map((p) => {
-        let dot = 0;
-        for (let d = 0; d < headDim; d++) dot += q[query + d] * k[(p * kvHeads + kv) * headDim + d];
-        const score = dot * heat * scale;
-        const capped = softcap > 0 ? softcap * Math.tanh(score / softcap) : score;
-        return alibi > 0 ? capped - slopes[h] * Math.abs(t - p) : capped;
-      });
-      const sink = sinks?.[h] ?? -Infinity;
-      const peak = Math.max(sink, ...scores);
-      const weights = scores.map((score) => Math.exp(score - peak));
-      const sum = weights.reduce((a, b) => a + b) + Math.exp(sink - peak);
+      const own = weights.subarray(h * tokens, (h + 1) * tokens);
       for (let d = 0; d < valueDim; d++) {
-        const value = seen.reduce(
-          (total, p, i) => total + weights[i] * values[(p * kvHeads + kv) * valueStride + d],
+        const value = own.reduce(
+          (total, weight, p) => total + weight * values[(p * kvHeads + kv) * valueStride + d],
           0,
         );
-        y[((t - from) * heads + h) * valueDim + d] = value / sum;
+        y[((t - from) * heads + h) * valueDim + d] = value;
       }
     }
   }
   return y;
 }
 
+/** What the plain reference of attention takes besides its rows. */
+export interface ReferenceOptions extends Omit<AttentionOptions, "sinks" | "first"> {
+  sinks?: Float32Array;
+  /** Position ranges of images: first position, and end. */
+  images?: readonly (readonly [first: number, end: number])[];
+}
+
+/**
+ * The weights by which one query adds up values: those of each head sum to one, with what a sink
+ * takes. The query [heads, headDim] is at position `at`, keys are [positions, kvHeads, headDim]; the
+ * result is [heads, positions], zero where a position is not seen.
+ */
+export function attentionWeights(
+  query: Float32Array,
+  keys: Float32Array,
+  at: number,
+  options: ReferenceOptions,
+): Float64Array {
+  const { heads, kvHeads, headDim, scale, softcap = 0, sinks, alibi = 0, temperature } = options;
+  const positions = keys.length / (kvHeads * headDim);
+  const seen = Array.from({ length: positions }, (_, p) => p).filter((p) => sees(options, at, p));
+  const slopes = alibiSlopes(heads, alibi);
+  const heat = temperature
+    ? 1 +
+      temperature.scale * Math.log(Math.floor((at + temperature.offset) / temperature.length) + 1)
+    : 1;
+  const all = new Float64Array(heads * positions);
+  for (let h = 0; h < heads; h++) {
+    const kv = Math.floor(h * kvHeads / heads);
+    const scores = seen.map((p) => {
+      let dot = 0;
+      for (let d = 0; d < headDim; d++) {
+        dot += query[h * headDim + d] * keys[(p * kvHeads + kv) * headDim + d];
+      }
+      const score = dot * heat * scale;
+      const capped = softcap > 0 ? softcap * Math.tanh(score / softcap) : score;
+      return alibi > 0 ? capped - slopes[h] * Math.abs(at - p) : capped;
+    });
+    const sink = sinks?.[h] ?? -Infinity;
+    const peak = scores.reduce((most, score) => Math.max(most, score), sink);
+    const weights = scores.map((score) => Math.exp(score - peak));
+    const sum = weights.reduce((a, b) => a + b, Math.exp(sink - peak));
+    seen.forEach((p, i) => all[h * positions + p] = weights[i] / sum);
+  }
+  return all;
+}
+
 /** Whether the query at one position attends to the key at another. */
 function sees(
-  { window, causal = true, bidirectionalImages = false, images = [] }: Parameters<
-    typeof attentionReference
-  >[3],
+  { window, causal = true, bidirectionalImages = false, images = [] }: ReferenceOptions,
   query: number,
   key: number,
 ): boolean {

@@ -95,6 +95,12 @@ export class RemoteModel implements ChatModel {
     throw this.#server.client.error(502, `it gave ${length} vectors for ${request.inputs.length}`);
   }
 
+  /** @throws {RequestError} always: other servers do not show what a model computes */
+  run(): Promise<never> {
+    const where = "it runs on another server; load it from a file";
+    return Promise.reject(new RequestError(`Cannot look into the model: ${where}`));
+  }
+
   /** @throws {RequestError} always: no dialect tells what a model reads of an image */
   embedImage(): Promise<never> {
     return Promise.reject(

@@ -15,6 +15,7 @@ import type {
   GenerateRequest,
   ImageEmbedding,
   ModelInfo,
+  RunResult,
   TextToken,
   TokenScore,
 } from "../../engine/types/mod.ts";
@@ -166,6 +167,10 @@ export class FakeModel implements ChatModel {
   async embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
     this.embedRequests.push(request);
     return await this.#embedder(request);
+  }
+
+  run(): Promise<RunResult> {
+    return Promise.reject(new RequestError("Cannot look into the model: it computes nothing"));
   }
 
   embedImage(): Promise<ImageEmbedding> {

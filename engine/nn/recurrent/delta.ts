@@ -50,6 +50,10 @@ export class DeltaBlock {
 
   /** y += attention(x). */
   add(x: Input, y: FloatRows): void {
+    this.network.block("mixer", () => this.#add(x, y));
+  }
+
+  #add(x: Input, y: FloatRows): void {
     const { network, weights, shape } = this;
     const { heads, keyHeads, dim } = shape;
     const { output } = weights;

@@ -37,6 +37,10 @@ export class MambaBlock {
 
   /** y += mixer(x). */
   add(x: Input, y: FloatRows): void {
+    this.network.block("mixer", () => this.#add(x, y));
+  }
+
+  #add(x: Input, y: FloatRows): void {
     const { network, weights } = this;
     const { channels, states } = this.shape;
     const { stepDown, stepUp, vectors, norms, output } = weights;

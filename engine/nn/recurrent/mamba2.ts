@@ -44,6 +44,10 @@ export class Mamba2Block {
 
   /** y += mixer(x). */
   add(x: Input, y: FloatRows): void {
+    this.network.block("mixer", () => this.#add(x, y));
+  }
+
+  #add(x: Input, y: FloatRows): void {
     const { network, weights, shape } = this;
     const { channels, groups, states } = shape;
     const { norm, output } = weights;

@@ -20,6 +20,10 @@ export class ShortConvolutionBlock {
 
   /** y += block(x). */
   add(x: Input, y: FloatRows): void {
+    this.network.block("mixer", () => this.#add(x, y));
+  }
+
+  #add(x: Input, y: FloatRows): void {
     const { network } = this;
     const { input, convolution, output } = this.weights;
     const channels = input.columns / 3;

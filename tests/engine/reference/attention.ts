@@ -2,6 +2,7 @@
 // (Beltagy et al. 2020), soft caps (Gemma Team 2024) and sinks (OpenAI 2025).
 
 import { add, dot, scale, softcap, softmax, split, sum, type Vector } from "./numbers.ts";
+import { recording } from "./recording.ts";
 import type { RandomWeights } from "./weights.ts";
 
 /** What is not the same in all models. */
@@ -28,7 +29,8 @@ export function attend(
   options: AttentionOptions = {},
 ): Vector[] {
   const { factor, window = Infinity, cap, sinks, slopes, causal = true } = options;
-  return queries.map((heads, token) => {
+  const patterns: Vector[][] = []; // [heads][tokens][tokens]
+  const results = queries.map((heads, token) => {
     const seen = keys.map((_, at) => at).filter((at) => {
       return (!causal || at <= token) && token - at < window;
     });
@@ -40,9 +42,17 @@ export function attend(
         return slopes ? capped - slopes[head] * Math.abs(token - at) : capped;
       });
       const weights = softmax(scores, sinks?.[head]);
+      patterns[head] ??= [];
+      patterns[head].push(keys.map((_, at) => weights[seen.indexOf(at)] ?? 0));
       return sum(seen.map((at, i) => scale(values[at][shared], weights[i])));
     });
   });
+  recording?.keep("attention.queries", queries.map((heads) => heads.flat()));
+  recording?.keep("attention.keys", keys.map((heads) => heads.flat()));
+  recording?.keep("attention.values", values.map((heads) => heads.flat()));
+  recording?.keep("attention.pattern", patterns.flat());
+  recording?.keep("attention.result", results);
+  return results;
 }
 
 /** Numbers of heads and their elements. */

@@ -3,6 +3,7 @@
 
 import type { Heads } from "./attention.ts";
 import { scale, type Vector } from "./numbers.ts";
+import { recording } from "./recording.ts";
 import type { RandomWeights } from "./weights.ts";
 import { EPSILON } from "./weights.ts";
 
@@ -60,7 +61,12 @@ export function throughLayers(
   layers: number,
   run: RunLayer,
 ): Vector[] {
-  for (let i = 0; i < layers; i++) rows = run(weights.layer(i), rows, i);
+  for (let i = 0; i < layers; i++) {
+    recording?.enter(i);
+    recording?.keep("residual.pre", rows);
+    rows = run(weights.layer(i), rows, i);
+    recording?.keep("residual.post", rows);
+  }
   return rows;
 }
 
