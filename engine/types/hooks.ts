@@ -52,6 +52,7 @@ export interface CapturedPoint {
   readonly shape: readonly number[];
   /** The positions, in order. */
   readonly positions: readonly number[];
+  /** As `shape` says, row by row. */
   readonly values: Float32Array;
 }
 

@@ -152,7 +152,7 @@ modelTest("a run that is patched with its own values stays as it is", async (mod
     const after = await runOf(model, { capture: ["logits"], changes });
     assertEquals(after["logits"]!.values, before["logits"]!.values, point);
   }
-  const changes = [{ point: "residual.post[1]", positions: [3], scale: 0.5 }];
+  const changes = [{ point: "residual.post[1]", positions: [3], scale: -1 }];
   const after = await runOf(model, { capture: ["logits", "residual.pre[2]"], changes });
   const logitsAt = (all: typeof before, t: number) =>
     all["logits"]!.values.subarray(t * 300, (t + 1) * 300);
