@@ -64,8 +64,10 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   const answers = detectAnswerFormat(
     typeof template === "string" ? template.slice(0, LONGEST_TEMPLATE) : undefined,
   );
+  const tokens = gguf.metadata["tokenizer.ggml.tokens"];
   return {
     architecture,
+    ...(Array.isArray(tokens) && { vocabularySize: tokens.length }),
     parameterCount: tensors.reduce((sum, { shape }) => sum + weights(shape), 0),
     quantization: quantizationOf(gguf, metadata),
     trainedContextLength: metadata.optionalCount(`${architecture}.context_length`, 0) || 2048,

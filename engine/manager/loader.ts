@@ -19,10 +19,18 @@ import type { AskedLoad, ManagerOptions } from "./types.ts";
 /** Memory that a GPU is assumed to have after it refused a load, as a fraction of that load. */
 const NEXT_FRACTION = 3 / 4;
 
+/** The window of a load of files as they were. */
+interface KnownWindow {
+  readonly stamp: string | undefined;
+  readonly window: Promise<number | undefined>;
+}
+
 /** The loader of a manager: fits models into memory and opens them. */
 export class Loader {
   readonly #options: ManagerOptions;
   readonly #clock: Clock;
+  /** By the files and what is asked of their load, which are as many as there are models. */
+  readonly #windows = new Map<string, KnownWindow>();
   #budget: ReturnType<NonNullable<ManagerOptions["budget"]>> | undefined;
 
   constructor(options: ManagerOptions, clock: Clock) {
@@ -48,6 +56,21 @@ export class Loader {
     const total = budget?.total ?? Infinity;
     const state = `the GPU has ${formatSize(total)} for models (${budget?.source})`;
     return await this.#fitWithin(entry, asked, { total, state, ...this.#systemOf(budget) });
+  }
+
+  /**
+   * The window of such a load in tokens, worked out once for the same files and demands. Errors:
+   * those of fit().
+   */
+  async windowOf(entry: StoreEntry, asked: AskedLoad): Promise<number | undefined> {
+    const key = JSON.stringify([entry.source, asked]);
+    const known = this.#windows.get(key);
+    if (known && known.stamp === entry.stamp) return await known.window;
+    const window = this.fit(entry, asked).then((fitted) => fitted?.estimate.contextLength);
+    this.#windows.set(key, { stamp: entry.stamp, window });
+    // What failed once may be the system's state, so the next call tries again.
+    window.catch(() => this.#windows.delete(key));
+    return await window;
   }
 
   /**

@@ -130,6 +130,18 @@ export class ModelManager {
     };
   }
 
+  /**
+   * The window that a request gets now, in tokens: of the loaded model, or of what a load would give.
+   * Undefined if that is not known. Errors: those of estimate().
+   */
+  async windowOf(entry: StoreEntry, request: AskedLoad = {}): Promise<number | undefined> {
+    const asked = await this.#demandsOf(entry, request);
+    const managed = this.#current.get(keyOf(entry.source));
+    const isCurrent = managed?.model && managed.stamp === entry.stamp;
+    const lent = isCurrent ? await this.#windowOf(managed, asked) : undefined;
+    return lent ?? await this.#loader.windowOf(entry, asked);
+  }
+
   /** The models that are loaded or loading, the one that expires last first. */
   running(): RunningModel[] {
     const models: RunningModel[] = [];

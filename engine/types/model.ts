@@ -37,6 +37,8 @@ export interface ModelInfo {
   trainedContextLength: number;
   /** Width of the embeddings. */
   embeddingLength: number;
+  /** Number of tokens of its vocabulary; missing where its file has not been read. */
+  vocabularySize?: number;
   /** Size of the file. For a split model, of all its files. */
   fileSize: number;
   /** Whether the file has a chat template. */

@@ -42,7 +42,10 @@ export interface BlockTiers {
 /** The parts from which the application is made. */
 export interface AppOptions {
   store: ModelStore;
-  manager: Pick<ModelManager, "acquire" | "unload" | "estimate" | "running" | "busyWorkers">;
+  manager: Pick<
+    ModelManager,
+    "acquire" | "unload" | "estimate" | "windowOf" | "running" | "busyWorkers"
+  >;
   /** The blocks that leave the models' KV caches; absent if they are not kept. */
   blocks?: BlockTiers;
   /** The types of keys and values in the KV caches of models. Default: f16. */

@@ -147,11 +147,45 @@ export const progressSchema = record({ status: text }, {
 
 export type OllamaProgress = BodyOf<typeof progressSchema>;
 
+/** What people are told of a model in a list. */
+const described = {
+  display_name: text,
+  description: { ...text, description: "A line for people who choose a model." },
+} as const;
+
 const openAiModel = record({
   id: text,
   object: { const: "model" },
   created: { ...count, description: "Seconds since 1970." },
   owned_by: { ...text, description: "The namespace of its name." },
+  ...described,
+  capabilities: list(text),
+  meta: {
+    ...record({
+      n_ctx_train: { ...count, description: "Tokens of the window that it was trained with." },
+      n_embd: { ...count, description: "Width of the embeddings." },
+      n_params: { ...count, description: "Number of weights." },
+      size: { ...count, description: "Bytes of its files." },
+    }, {
+      n_ctx: {
+        ...count,
+        description:
+          "Tokens of the window that a request gets: of the loaded model, or of what a " +
+          "load would give. Missing where that is not known, and where it does not fit.",
+      },
+      n_vocab: { ...count, description: "Tokens of its vocabulary." },
+    }),
+    description: "As llama-server has it.",
+  },
+  status: {
+    ...record({
+      value: {
+        enum: ["loaded", "loading", "unloaded"],
+        description: "Whether the model is in memory.",
+      },
+    }),
+    description: "As llama-server's router has it.",
+  },
 });
 
 /** A model for OpenAI's clients. */
@@ -160,9 +194,12 @@ export type OpenAiModel = BodyOf<typeof openAiModel>;
 const anthropicModel = record({
   type: { const: "model" },
   id: text,
-  display_name: text,
+  ...described,
   created_at: time,
-  max_input_tokens: countOrNull,
+  max_input_tokens: {
+    ...countOrNull,
+    description: "The window that a request gets; null where that is not known.",
+  },
 });
 
 /** A model for Anthropic's clients. */

@@ -13,7 +13,9 @@ import { Hono } from "../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { json } from "../../stream/json.ts";
 import { dialectOf } from "../dialect.ts";
+import { withParameters } from "../defaults.ts";
 import { requireModelName } from "../model_name.ts";
+import { readOptions } from "../options.ts";
 import type {
   AnthropicModel,
   AnthropicModels,
@@ -142,59 +144,113 @@ export function modelRoutes({ store, manager }: AppDependencies): Hono<AppEnviro
 // Formats: https://platform.openai.com/docs/api-reference/models and
 // https://docs.anthropic.com/en/api/models-list
 
-/** @param id its name; as the client wrote it where it asked for one */
-export function toOpenAiModel({ name, modified }: StoreEntry, id = name): OpenAiModel {
-  const created = Math.floor(modified.getTime() / 1000);
-  return { id, object: "model", created, owned_by: name.split("/").at(-2) ?? "library" };
+/** What a list tells of a model beside the store's entry. */
+interface Listed {
+  entry: StoreEntry;
+  /** As the client wrote it where it asked for one, else its name. */
+  id: string;
+  /** The window that a request gets, in tokens; undefined if that is not known. */
+  window: number | undefined;
+  status: OpenAiModel["status"]["value"];
 }
 
-/** @param id as of toOpenAiModel() */
-function toAnthropicModel(entry: StoreEntry, id = entry.name): AnthropicModel {
+export function toOpenAiModel({ entry, id, window, status }: Listed): OpenAiModel {
+  const { name, modified, info, size } = entry;
+  return {
+    id,
+    object: "model",
+    created: Math.floor(modified.getTime() / 1000),
+    owned_by: name.split("/").at(-2) ?? "library",
+    display_name: name,
+    description: descriptionOf(entry),
+    capabilities: capabilitiesOf(info),
+    meta: {
+      ...(window !== undefined && { n_ctx: window }),
+      n_ctx_train: info.trainedContextLength,
+      n_embd: info.embeddingLength,
+      ...(info.vocabularySize !== undefined && { n_vocab: info.vocabularySize }),
+      n_params: info.parameterCount,
+      size,
+    },
+    status: { value: status },
+  };
+}
+
+function toAnthropicModel({ entry, id, window }: Listed): AnthropicModel {
   return {
     type: "model",
     id,
     display_name: entry.name,
+    description: descriptionOf(entry),
     created_at: entry.modified.toISOString(),
-    max_input_tokens: windowOf(entry),
+    max_input_tokens: window ?? null,
   };
 }
 
-/** The window that a model was trained with, or a shorter one that its creator has set. */
-function windowOf({ info, defaults }: StoreEntry): number | null {
-  const { num_ctx: set } = defaults.parameters;
-  const window = Math.min(info.trainedContextLength, Number(set) || Infinity);
-  return window > 0 && Number.isFinite(window) ? window : null;
+/** A line about a model: "llama, 5.18M weights in Q8_0: completion, tools". */
+function descriptionOf(entry: StoreEntry): string {
+  const { family, parameter_size, quantization_level } = toDetails(entry);
+  const abilities = capabilitiesOf(entry.info).join(", ");
+  return `${family}, ${parameter_size} weights in ${quantization_level}: ${abilities}`;
 }
 
 /** The list for OpenAI's clients. */
-function toOpenAiModels(entries: readonly StoreEntry[]): OpenAiModels {
-  return { object: "list", data: entries.map((entry) => toOpenAiModel(entry)) };
+function toOpenAiModels(models: readonly Listed[]): OpenAiModels {
+  return { object: "list", data: models.map(toOpenAiModel) };
 }
 
 /** The list for Anthropic's clients: one page. */
-function toAnthropicModels(entries: readonly StoreEntry[]): AnthropicModels {
+function toAnthropicModels(models: readonly Listed[]): AnthropicModels {
   return {
-    data: entries.map((entry) => toAnthropicModel(entry)),
+    data: models.map(toAnthropicModel),
     has_more: false,
-    first_id: entries[0]?.name ?? null,
-    last_id: entries.at(-1)?.name ?? null,
+    first_id: models[0]?.id ?? null,
+    last_id: models.at(-1)?.id ?? null,
   };
 }
 
 /** Routes that list models as OpenAI and Anthropic do. */
-export function modelListRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
+export function modelListRoutes({ store, manager }: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
+
+  const listed = async (entry: StoreEntry, id = entry.name): Promise<Listed> => {
+    const running = manager.running().find(({ entry: { name } }) => name === entry.name);
+    const status = !running ? "unloaded" : running.model ? "loaded" : "loading";
+    return { entry, id, window: await windowOf(manager, entry), status };
+  };
 
   app.get("/v1/models", async ({ req }) => {
     const toModels = dialectOf(req) === "anthropic" ? toAnthropicModels : toOpenAiModels;
-    return json<OpenAiModels | AnthropicModels>(toModels(await store.list()));
+    const models = (await store.list()).map((entry) => listed(entry));
+    return json<OpenAiModels | AnthropicModels>(toModels(await Promise.all(models)));
   });
 
   // Names may have slashes in them, which clients may have escaped.
   app.get("/v1/models/:model{.+}", async ({ req }) => {
     const name = requireModelName(req.param("model"));
     const toModel = dialectOf(req) === "anthropic" ? toAnthropicModel : toOpenAiModel;
-    return json<OpenAiModel | AnthropicModel>(toModel(await store.find(name), name));
+    return json<OpenAiModel | AnthropicModel>(
+      toModel(await listed(await store.find(name), name)),
+    );
   });
   return app;
+}
+
+/**
+ * The window in tokens that a request gets which names none; undefined if that is not known, or if
+ * the model cannot be loaded, which must not hide the others of a list.
+ */
+export async function windowOf(
+  manager: AppDependencies["manager"],
+  entry: StoreEntry,
+): Promise<number | undefined> {
+  const { loading } = readOptions(withParameters({ options: {} }, entry).options);
+  const { contextLength: set = Infinity } = loading;
+  const trained = entry.info.trainedContextLength || Infinity;
+  try {
+    const window = await manager.windowOf(entry, loading) ?? Math.min(set, trained);
+    return Number.isFinite(window) ? window : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -13,6 +13,7 @@ import {
   whole,
 } from "../openapi/operation.ts";
 import {
+  type OpenAiModel,
   planAnswerSchema,
   progressSchema,
   psSchema,
@@ -52,12 +53,24 @@ const facts = {
     embedding_length: 256,
   },
 };
-const openAiModel = {
+const openAiModel: OpenAiModel = {
   id: tiny,
   object: "model",
   created: 1_795_413_005,
   owned_by: "library",
-} as const;
+  display_name: tiny,
+  description: "llama, 5.18M weights in Q8_0: completion, tools, thinking",
+  capabilities: ["completion", "tools", "thinking"],
+  meta: {
+    n_ctx: 2048,
+    n_ctx_train: 2048,
+    n_embd: 256,
+    n_vocab: 3072,
+    n_params: 5_180_000,
+    size: 5_640_032,
+  },
+  status: { value: "unloaded" },
+};
 
 /** The model that examples pull, and another name for the model in the box. */
 const model = "gemma3:1b";
