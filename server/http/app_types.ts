@@ -84,6 +84,11 @@ export interface AppOptions {
   enforcesThinkingBudget?: boolean;
   /** How long a stream may be silent before it gives a sign of life, in milliseconds. Default 5,000. */
   heartbeatMilliseconds?: number;
+  /**
+   * How long an answer that is not streamed may take before white space keeps its connection alive,
+   * in milliseconds; 0: as long as it likes. Default 20,000.
+   */
+  whiteSpaceMilliseconds?: number;
   /** Looks at the machine, as `quern doctor` does; without it /api/doctor tells nothing. */
   examine?: () => Promise<Section[]>;
   /** The store of answers of /v1/responses. Default: none are kept. */

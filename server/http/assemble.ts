@@ -101,6 +101,7 @@ export function assemble(options: AssembleOptions): ServerParts {
     maxQueue: settings.maxQueue,
     anthropicExact: settings.anthropicExact,
     enforcesThinkingBudget: settings.thinkingBudget === "enforce",
+    whiteSpaceMilliseconds: settings.whiteSpaceAfter,
     hasCloud: settings.cloudHost !== undefined,
     hosts: settings.hosts,
     ...(keepsAny && { responses }),

@@ -359,6 +359,15 @@ export const SETTINGS = {
     help: "Anthropic's error events in streams",
     reader: "server",
   },
+  /** How long JSON may be silent before white space keeps it alive, in milliseconds; 0: for ever. */
+  whiteSpaceAfter: {
+    name: "QUERN_WHITE_SPACE_AFTER",
+    kind: duration,
+    default: "20s",
+    help: "keep slow JSON alive by white space; 0: do not",
+    more: "[slow answers](operations.md#answers-that-take-long)",
+    reader: "server",
+  },
   /** How the log is written. */
   logFormat: {
     name: "QUERN_LOG",

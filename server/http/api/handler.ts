@@ -17,11 +17,15 @@ import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { readJson } from "../body/json_body.ts";
 import type { Given } from "../body/schema.ts";
 import type { CheckedBody, Validator } from "../body/validate.ts";
+import { statusOf } from "../errors.ts";
+import { logFailure } from "../failure_log.ts";
 import { mergeChoices } from "../generation/choices.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../generation/generation.ts";
-import { json } from "../stream/json.ts";
+import { shownPath } from "../middleware/variables.ts";
+import { json, patientJson } from "../stream/json.ts";
 import type { StreamOptions } from "../stream/stream.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
+import { dialectOf, errorResponse } from "./dialect.ts";
 import { requireModelName } from "./model_name.ts";
 import type { Loading, OllamaOptions } from "./options.ts";
 
@@ -175,7 +179,54 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
   endpoint: Endpoint<Body, Told, Encoder>,
   started: number = performance.now(),
 ): Promise<Response> {
-  const { signal } = context.req.raw;
+  if (checked.body.stream ?? endpoint.streams) {
+    return await begin(context, dependencies, checked, endpoint, { started });
+  }
+  return await patiently(
+    context,
+    dependencies,
+    (way) => begin(context, dependencies, checked, endpoint, { started, ...way }),
+  );
+}
+
+/** How a request that takes long goes on after its response has begun. */
+interface Way {
+  /** Aborts when the client has gone. */
+  signal: AbortSignal;
+  /** Headers of the response that are known so far. */
+  headers: Headers;
+}
+
+/** Answers with JSON, before which white space keeps the connection alive if the work takes long. */
+export async function patiently(
+  context: Context<AppEnvironment>,
+  { whiteSpaceMilliseconds: milliseconds = 20_000, log }: AppDependencies,
+  work: (way: Way) => Promise<Response>,
+): Promise<Response> {
+  const headers = new Headers();
+  const abandoned = new AbortController();
+  const signal = AbortSignal.any([context.req.raw.signal, abandoned.signal]);
+  return await patientJson(work({ signal, headers }), {
+    milliseconds,
+    headers,
+    failed(error) {
+      logFailure(log, shownPath(context), error);
+      context.set("lateStatus", statusOf(error));
+      return errorResponse(dialectOf(context.req), statusOf(error), error);
+    },
+    begins: (ended) => context.set("late", ended),
+    cancel: () => abandoned.abort(),
+  });
+}
+
+/** Begins the answer, and if it is not streamed waits for its end. */
+async function begin<Body extends RequestBody, Told, Encoder extends EventEncoder<Told>>(
+  context: Context<AppEnvironment>,
+  dependencies: AppDependencies,
+  checked: CheckedBody<Body>,
+  endpoint: Endpoint<Body, Told, Encoder>,
+  { started, signal = context.req.raw.signal, headers: early }: { started: number } & Partial<Way>,
+): Promise<Response> {
   const { body } = checked;
   const found = await translateRequest(context, dependencies, checked, endpoint.translate);
   const { model, entry } = found;
@@ -191,6 +242,7 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
 
   const request = dependencies.requests.enter(context.req.header("x-request-id"));
   const { answerNow } = request;
+  early?.set("x-request-id", request.id);
   const generation = await Generation.start(dependencies, {
     ...translation,
     model,

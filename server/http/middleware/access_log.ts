@@ -20,10 +20,9 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
     await next();
     const { method } = context.req;
     const path = shownPath(context);
-    const { generation, promptTokens } = context.var;
-    const model = context.var.model && bounded(context.var.model, MAX_NAME);
     whenAnswered(context, () => {
-      const { status } = context.res;
+      const { generation, promptTokens, lateStatus: status = context.res.status } = context.var;
+      const model = context.var.model && bounded(context.var.model, MAX_NAME);
       const milliseconds = performance.now() - started;
       const parts = [`${method} ${path} ${status}`];
       if (model) parts.push(model);
@@ -100,20 +99,21 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
   return async (context, next) => {
     const started = performance.now();
     await next();
-    const { generation, model, promptTokens } = context.var;
     // Methods and paths that clients make up would become a series each. The last route is the
     // handler's.
     const method = METHODS.includes(context.req.method) ? context.req.method : "other";
     const route = routePath(context, -1).replace(/^\/?\*$/, "other");
     whenAnswered(context, () => {
+      const { generation, model, promptTokens } = context.var;
+      const { lateStatus: status = context.res.status } = context.var;
       const seconds = (performance.now() - started) / 1000;
-      metrics.countRequest({ method, route, status: context.res.status, seconds });
+      metrics.countRequest({ method, route, status, seconds });
       const { usage, firstTokenAt } = generation ?? {};
       metrics.recent.add({
         at: new Date(Date.now() - 1000 * seconds),
         method,
         path: shownPath(context),
-        status: context.res.status,
+        status,
         seconds,
         ...(model !== undefined && { model }),
         ...(usage && { usage }),

@@ -12,6 +12,10 @@ export interface AccessVariables {
   model?: string;
   /** The tokens of a request that generates nothing. */
   promptTokens?: number;
+  /** Settles when an answer is made whose response has begun before, and never fails. */
+  late?: Promise<void>;
+  /** The status that such an answer would have, had its response not begun. */
+  lateStatus?: number;
 }
 
 /** The parts with which routes read bodies. */
@@ -28,13 +32,12 @@ export function shownPath({ req }: { req: { path: string } }): string {
 }
 
 /**
- * Calls back when the answer of a request is complete: of a generation, once it has ended, else now,
- * as nothing comes after a response that its route has made.
+ * Calls back when the answer of a request is complete: of a generation, once it has ended, else when
+ * its route has made it, as nothing comes after that.
  */
-export function whenAnswered(
-  { var: { generation } }: { var: AccessVariables },
-  call: () => void,
-): void {
-  if (generation) void generation.ended.then(call);
+export function whenAnswered(context: { var: AccessVariables }, call: () => void): void {
+  const { late, generation } = context.var;
+  if (late) void late.then(() => context.var.generation?.ended).then(call);
+  else if (generation) void generation.ended.then(call);
   else call();
 }

@@ -20,6 +20,61 @@ export function json<Body = never>(
   });
 }
 
+/** How a JSON answer that takes long is kept alive. */
+export interface PatientOptions {
+  /** Silence in milliseconds after which white space is sent, again and again; 0: none ever. */
+  milliseconds: number;
+  /** Headers that are known by then. */
+  headers: Headers;
+  /** The response that tells of a failure. */
+  failed: (error: unknown) => Response;
+  /** Called where the response begins before the work has ended, with what settles at the end. */
+  begins: (ended: Promise<void>) => void;
+  /** Ends the work, called when the client has gone. */
+  cancel: () => void;
+}
+
+/**
+ * The JSON response of some work. If that takes long, it begins before: with status 200 and white
+ * space, which every parser of JSON skips, so that no proxy takes the connection for dead. Then a
+ * failure has no status of its own: its body follows in the same way.
+ */
+export async function patientJson(
+  work: Promise<Response>,
+  { milliseconds, headers, failed, begins, cancel }: PatientOptions,
+): Promise<Response> {
+  if (milliseconds <= 0 || await isSettledWithin(milliseconds, work)) return await work;
+  const body = work.catch(failed).then((response) => response.text());
+  begins(body.then(() => {}));
+  headers.set("content-type", JSON_TYPE);
+  const texts = spacedOut(body, milliseconds);
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await texts.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    cancel,
+  });
+  return new Response(stream, { headers });
+}
+
+async function* spacedOut(body: Promise<string>, milliseconds: number): AsyncGenerator<string> {
+  do yield " "; while (!(await isSettledWithin(milliseconds, body)));
+  yield await body;
+}
+
+async function isSettledWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+  const { promise: over, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), milliseconds);
+  try {
+    return await Promise.race([over, work.then(() => true, () => true)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** A body in which an iterator may stand for an array. */
 export type LongBody<Body> = {
   [Name in keyof Body]: Body[Name] extends (infer Element)[] ? Element[] | IteratorObject<Element>

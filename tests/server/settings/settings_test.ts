@@ -111,6 +111,7 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     remotes: [],
     debug: false,
     anthropicExact: false,
+    whiteSpaceAfter: 20_000,
     thinkingBudget: "ignore",
     logFormat: "plain",
     shutdownTimeout: 5000,

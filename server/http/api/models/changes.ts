@@ -17,6 +17,7 @@ import { HttpError } from "../../errors.ts";
 import { logFailure } from "../../failure_log.ts";
 import { shownPath } from "../../middleware/variables.ts";
 import { progressResponse } from "../../stream/progress.ts";
+import { patiently } from "../handler.ts";
 import type { OllamaProgress } from "./answer_schema.ts";
 import {
   copySchema,
@@ -73,7 +74,8 @@ function toCreateRequest(body: CreateBody, model: string): CreateRequest {
 const validate = createValidator(createSchema);
 
 /** The route that makes a model. */
-export function createRoutes({ store, registry, log }: AppDependencies): Hono<AppEnvironment> {
+export function createRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const { store, registry } = dependencies;
   const app = new Hono<AppEnvironment>();
   app.post("/api/create", async (context) => {
     const body = await validate(await readJson(context));
@@ -83,16 +85,31 @@ export function createRoutes({ store, registry, log }: AppDependencies): Hono<Ap
     checkNames(body);
     const request = toCreateRequest(body, name);
     const pull = (from: string, signal: AbortSignal) => registry.pull(store, from, { signal });
-    return await progressResponse<OllamaProgress>(
+    return await progress(
+      context,
+      dependencies,
+      body.stream,
       (signal) => createModel(store, request, { signal, pull }),
-      {
-        stream: body.stream,
-        signal: context.req.raw.signal,
-        onFailure: (error) => logFailure(log, shownPath(context), error),
-      },
     );
   });
   return app;
+}
+
+/** The progress of work, told in a stream or by its last record, before which white space may come. */
+async function progress(
+  context: Context<AppEnvironment>,
+  dependencies: AppDependencies,
+  stream: boolean | null | undefined,
+  work: (signal: AbortSignal) => AsyncGenerator<OllamaProgress>,
+): Promise<Response> {
+  const respond = (signal: AbortSignal) =>
+    progressResponse<OllamaProgress>(work, {
+      stream,
+      signal,
+      onFailure: (error) => logFailure(dependencies.log, shownPath(context), error),
+    });
+  if (stream !== false) return await respond(context.req.raw.signal);
+  return await patiently(context, dependencies, ({ signal }) => respond(signal));
 }
 
 // POST /api/copy and DELETE /api/delete: give models further names, and remove names.
@@ -136,18 +153,17 @@ export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppE
 const validateTransfer = createValidator(transferSchema);
 
 /** Routes that fetch and send models. */
-export function transferRoutes({ store, registry, log }: AppDependencies): Hono<AppEnvironment> {
+export function transferRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const { store, registry } = dependencies;
   const app = new Hono<AppEnvironment>();
   for (const direction of ["pull", "push"] as const) {
     app.post(`/api/${direction}`, async (context) => {
       const { name, insecure, stream } = await read(context);
-      return await progressResponse<OllamaProgress>(
+      return await progress(
+        context,
+        dependencies,
+        stream,
         (signal) => registry[direction](store, name, { signal, insecure }),
-        {
-          stream,
-          signal: context.req.raw.signal,
-          onFailure: (error) => logFailure(log, shownPath(context), error),
-        },
       );
     });
   }

@@ -125,10 +125,20 @@ function requestBody({ body, isUpload }: Operation, refer: Refer): { requestBody
   return { requestBody: { required: true, content: { "application/json": refer(body) } } };
 }
 
-function successes({ answers, successes }: Operation, refer: Refer): Record<string, object> {
+/** What stands beside an answer that may begin before it is made. */
+const LATE = "The answer. If it took so long that white space was sent before it " +
+  "(QUERN_WHITE_SPACE_AFTER), it may be an error, with a member `error`.";
+
+function successes(
+  { answers, failures, successes }: Operation,
+  refer: Refer,
+): Record<string, object> {
+  const isLate = answers["application/json"] && /busy|registry/.test(`${failures}`);
   const content = Object.entries(answers).map(([type, schema]) => [type, refer(schema)]);
   return Object.fromEntries(
-    Object.entries(successes ?? { 200: "The answer." }).map(([status, description]) => [status, {
+    Object.entries(successes ?? { 200: isLate ? LATE : "The answer." }).map((
+      [status, description],
+    ) => [status, {
       description,
       ...(content.length > 0 && { content: Object.fromEntries(content) }),
     }]),

@@ -43,7 +43,9 @@ export function checkResponse(
   const schema = response.ok ? answers[type] : otherErrors[response.status] ?? error;
   if (!schema) throw fault(operation, `an answer of ${type} is not described`);
   if (/^(text|image)\/(html|css|javascript|svg)/.test(type)) return response;
-  const check: Check = (text) => validate(operation, schema, text);
+  // Behind white space there may be an error: its status would have come too late.
+  const check: Check = (text) =>
+    validate(operation, /^ +\{.*"error":[^n]/.test(text) ? error : schema, text);
   const body = response.body.pipeThrough(inspector(type, check), { preventCancel: false });
   return new Response(body, response);
 }
