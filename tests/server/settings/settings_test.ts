@@ -185,6 +185,7 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     debug: true,
     apiKey: "secret",
     anthropicExact: true,
+    whiteSpaceAfter: 20_000,
     thinkingBudget: "enforce",
     logFormat: "json",
     shutdownTimeout: 30_000,
