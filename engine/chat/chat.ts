@@ -28,6 +28,7 @@ import {
   type RenderedPrompt,
 } from "./continuation.ts";
 import { fewestToDrop, type Measured, turnsOf, unitsOf } from "./fit.ts";
+import { renderingTools } from "./generic_tools.ts";
 import { createRenderer } from "./render.ts";
 
 /** A model that can chat. */
@@ -49,6 +50,14 @@ export function renderChat(context: ChatContext, request: ChatRequest): string {
   const marks = new ImageMarks();
   const messages = marks.markMessages(request.messages);
   return marks.show(plain(promptText(rendererOf(context, request)(messages))));
+}
+
+/** The context whose answers may call the tools of a request, whatever its template knows of them. */
+function withTools(context: ChatContext, { tools = [] }: ChatRequest): ChatContext {
+  const { answers } = context;
+  return tools.length > 0 && answers.withTools
+    ? { ...context, answers: answers.withTools }
+    : context;
 }
 
 /** The number of tokens of chat()'s prompt. Errors: those of chat(). */
@@ -75,10 +84,11 @@ export function chatPrompt(
  * @param split puts images in place of their marks
  */
 export function chat(
-  context: ChatContext,
+  given: ChatContext,
   request: ChatRequest,
   split?: SplitPrompt,
 ): AsyncIterableIterator<ChatEvent> {
+  const context = withTools(given, request);
   const { answers, tokenizer } = context;
   const {
     messages: _messages,
@@ -93,7 +103,7 @@ export function chat(
     ...request.openObjects !== undefined && { openObjects: request.openObjects },
     calls: answers.calls,
   });
-  const { prompt, begun, items, dropped } = fit(context, request, split);
+  const { prompt, begun, items, dropped } = fit(given, request, split);
   const format = formatOf(answers, request, prompt, tools.callable);
   const reading = { answers, prompt, begun, tools: tools.callable, stops: request.stop ?? [] };
   const events = answer(
@@ -197,13 +207,26 @@ function rendererOf({ template, answers }: ChatContext, request: ChatRequest) {
   // Many templates show thinking only where it is turned on.
   const think = request.think ??
     (isContinued && request.messages.at(-1)?.thinking ? true : undefined);
-  const render = createRenderer(template, { ...request, ...(think !== undefined && { think }) });
+  const { tools = [] } = request;
+  const told = answers.withTools !== undefined &&
+    (tools.length > 0 || request.messages.some(isOfCalls));
+  const written = createRenderer(template, {
+    ...request,
+    ...(think !== undefined && { think }),
+    ...(told && { tools: [] }),
+  });
+  const render = told ? renderingTools(written, tools) : written;
   return (messages: readonly ChatMessage[]): RenderedPrompt => {
     const bound = bindResults(messages);
     return isContinued
       ? renderContinued(render, bound, answers.thinking)
       : { head: render(bound), begun: "" };
   };
+}
+
+/** Whether a message has calls, or is the result of one. */
+function isOfCalls({ role, toolCalls = [] }: ChatMessage): boolean {
+  return role === "tool" || toolCalls.length > 0;
 }
 
 /** The grammar of the whole answer, with thinking and calls; undefined if anything is allowed. */

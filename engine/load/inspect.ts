@@ -64,6 +64,8 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   const answers = detectAnswerFormat(
     typeof template === "string" ? template.slice(0, LONGEST_TEMPLATE) : undefined,
   );
+  const isEmbedding = isEncoder ||
+    metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE;
   const tokens = gguf.metadata["tokenizer.ggml.tokens"];
   return {
     architecture,
@@ -74,12 +76,11 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     embeddingLength: metadata.optionalCount(`${architecture}.embedding_length`, 0),
     fileSize: gguf.fileSize,
     hasChatTemplate: typeof template === "string" && template !== "",
-    callsTools: answers.calls !== undefined,
+    callsTools: answers.calls !== undefined || !isEmbedding && "generic",
     thinks: answers.thinking !== undefined,
     fillsInMiddle: findFillInMiddleTokens(gguf.metadata) !== undefined,
     readsImages: entry !== undefined && !isEncoder && visionFault(gguf, projector) === undefined,
-    isEmbeddingModel: isEncoder ||
-      metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
+    isEmbeddingModel: isEmbedding,
   };
 }
 

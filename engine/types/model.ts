@@ -43,8 +43,11 @@ export interface ModelInfo {
   fileSize: number;
   /** Whether the file has a chat template. */
   hasChatTemplate: boolean;
-  /** Whether its template offers tools to the model, and calls in its answers can be parsed. */
-  callsTools: boolean;
+  /**
+   * Whether its template offers tools to the model, and calls in its answers can be parsed.
+   * "generic": the template has none, so that a system prompt tells of them.
+   */
+  callsTools: boolean | "generic";
   /** Whether it thinks before it answers. */
   thinks: boolean;
   /** Whether its vocabulary has the tokens for fill-in-the-middle (`suffix`). */

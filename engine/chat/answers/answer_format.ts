@@ -12,6 +12,7 @@ import {
   textWithout,
 } from "../../grammar/mod.ts";
 import { beginsThinking, createAnswerParser, endsThinking } from "./answer_parser.ts";
+import { HERMES } from "./families/hermes.ts";
 import { ANSWER_FAMILIES } from "./families/mod.ts";
 import type {
   AnswerFamily,
@@ -33,10 +34,11 @@ const GLUE = repeat({ type: "characters", ranges: [[0x0a, 0x0a], [0x20, 0x20]] }
 /** The format of answers with these parts. */
 export function createAnswerFormat({ name, thinking, calls, text }: AnswerParts): AnswerFormat {
   const marks = { thinking, calls, text: [...text?.open ?? [], ...text?.close ?? []] };
+  const generic = { name: "generic", thinking, calls: HERMES.calls!, ...text && { text } };
   return {
     name,
     ...thinking && { thinking },
-    ...calls && { calls },
+    ...calls ? { calls } : { withTools: createAnswerFormat(generic) },
     parser: (options) => createAnswerParser(marks, options),
     grammar(request) {
       const answer = answerGrammar(request, calls, text);

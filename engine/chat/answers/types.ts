@@ -157,6 +157,11 @@ export interface AnswerFormat {
   readonly thinking?: ThinkingMarks;
   /** Undefined if they have no calls. */
   readonly calls?: CallSyntax;
+  /**
+   * The format for requests with tools, of models whose template has none: it is told to them in
+   * words (generic_tools.ts).
+   */
+  readonly withTools?: AnswerFormat;
   parser(options: {
     readonly prompt: string;
     readonly tools: readonly CallableTool[];

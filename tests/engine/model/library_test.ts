@@ -108,13 +108,14 @@ Deno.test("inspectModel() and loadTokenizer() read the header alone", async () =
   const info = await library.inspectModel(tinyPath);
   assertEquals(info, {
     architecture: "llama",
+    vocabularySize: 300,
     parameterCount: 124_736,
     quantization: "F32",
     trainedContextLength: 256,
     embeddingLength: 64,
     fileSize: (await Deno.stat(tinyPath)).size,
     hasChatTemplate: true,
-    callsTools: false,
+    callsTools: "generic",
     thinks: false,
     fillsInMiddle: false,
     readsImages: false,

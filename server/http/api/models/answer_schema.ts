@@ -38,7 +38,20 @@ const remote = {
   remote_host: { ...text, description: "The address of that server." },
 } as const;
 
-const tag = record({ ...model, modified_at: time, capabilities: list(text) }, remote);
+/** How a model is told of tools. */
+const tools = {
+  enum: ["native", "generic"],
+  description:
+    "How it calls tools: as its template says, or, where that has none, after a system " +
+    "prompt that explains them. Missing where it calls none.",
+} as const;
+
+export type ToolKind = BodyOf<typeof tools>;
+
+const tag = record(
+  { ...model, modified_at: time, capabilities: list(text) },
+  { ...remote, tools },
+);
 
 /** A model of the machine. */
 export type OllamaTag = BodyOf<typeof tag>;
@@ -132,6 +145,7 @@ export const showAnswerSchema = record({
   model_info: header,
   projector_info: header,
   draft_info: { ...object, description: "Quern's own: metadata of the draft model's file." },
+  tools,
   tensors: list(record({ name: text, type: text, shape: list(count) })),
   requires: text,
 });
@@ -186,7 +200,7 @@ const openAiModel = record({
     }),
     description: "As llama-server's router has it.",
   },
-});
+}, { tools });
 
 /** A model for OpenAI's clients. */
 export type OpenAiModel = BodyOf<typeof openAiModel>;

@@ -26,6 +26,7 @@ import type {
   OllamaTags,
   OpenAiModel,
   OpenAiModels,
+  ToolKind,
 } from "./answer_schema.ts";
 
 /**
@@ -45,6 +46,7 @@ function toTag(entry: StoreEntry, digest: string): OllamaTag {
     digest,
     details: toDetails(entry),
     capabilities: capabilitiesOf(entry.info),
+    ...toolsOf(entry.info),
     ...(source.kind === "remote" && { remote_model: source.model, remote_host: source.host }),
   };
 }
@@ -55,6 +57,11 @@ export function capabilitiesOf(info: ModelInfo): string[] {
   const { readsImages: vision, callsTools: tools, fillsInMiddle: insert, thinks: thinking } = info;
   const others = Object.entries({ vision, tools, insert, thinking }).filter(([, has]) => has);
   return ["completion", ...others.map(([name]) => name)];
+}
+
+/** The member that tells how a model calls tools. */
+export function toolsOf({ callsTools }: ModelInfo): { tools?: ToolKind } {
+  return callsTools ? { tools: callsTools === "generic" ? "generic" : "native" } : {};
 }
 
 /** An entry of /api/ps. */
@@ -164,6 +171,7 @@ export function toOpenAiModel({ entry, id, window, status }: Listed): OpenAiMode
     display_name: name,
     description: descriptionOf(entry),
     capabilities: capabilitiesOf(info),
+    ...toolsOf(info),
     meta: {
       ...(window !== undefined && { n_ctx: window }),
       n_ctx_train: info.trainedContextLength,

@@ -19,7 +19,7 @@ import { longJson } from "../../stream/json.ts";
 import { templateOf } from "../defaults.ts";
 import { requireModelName } from "../model_name.ts";
 import type { OllamaShow } from "./answer_schema.ts";
-import { capabilitiesOf, toDetails } from "./lists.ts";
+import { capabilitiesOf, toDetails, toolsOf } from "./lists.ts";
 import { type ShowBody, showSchema } from "./schema.ts";
 
 /** Headers of the files of a model that are shown. */
@@ -58,6 +58,7 @@ function toShow(
     ...(headers.draft && { draft_info: toInfo(headers.draft) }),
     ...(headers.model && { tensors: headers.model.tensors }),
     capabilities: capabilitiesOf(info),
+    ...toolsOf(info),
     ...(headers.model && { kv_cache_type: keys === values ? keys : `${keys}/${values}` }),
     modified_at: entry.modified.toISOString(),
     ...filled({ requires }),

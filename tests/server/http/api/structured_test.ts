@@ -154,19 +154,12 @@ Deno.test("what the mask leaves out of a tool is logged, and refused where the t
   assertMatch(String(error), /\/properties\/n.*pattern/);
 });
 
-Deno.test("only models that can are offered tools and thinking, and /api/tags says which", async () => {
-  await assertRejects(
-    () => client.chat({ model: "plain", messages, tools: [forecast] }),
-    Error,
-    "does not support tools",
-  );
+Deno.test("only models that can are offered thinking, and /api/tags says how each calls tools", async () => {
   const { models } = await client.list();
-  const capabilities = Object.fromEntries(
-    (models as unknown as { name: string; capabilities: string[] }[]).map((model) => [
-      model.name.split(":")[0],
-      model.capabilities,
-    ]),
+  const told = Object.fromEntries(
+    (models as unknown as { name: string; capabilities: string[]; tools: string }[])
+      .map(({ name, capabilities, tools }) => [name.split(":")[0], [tools, ...capabilities]]),
   );
-  const all = ["completion", "tools", "thinking"];
-  assertEquals(capabilities, { plain: ["completion"], tools: all, quern: all });
+  const all = ["native", "completion", "tools", "thinking"];
+  assertEquals(told, { plain: ["generic", "completion", "tools"], tools: all, quern: all });
 });

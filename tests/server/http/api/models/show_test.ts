@@ -41,7 +41,8 @@ Deno.test("POST /api/show tells all of a model, by either word for its name", as
       embedding_length: 64,
     },
     messages: [{ role: "user", content: "Hi" }],
-    capabilities: ["completion"],
+    capabilities: ["completion", "tools"],
+    tools: "generic",
     kv_cache_type: "f16",
     requires: "0.14.0",
   });
@@ -84,6 +85,7 @@ Deno.test("POST /api/show leaves out what a model does not have", async () => {
     "model_info",
     "tensors",
     "capabilities",
+    "tools",
     "kv_cache_type",
     "modified_at",
   ]);
