@@ -1,7 +1,7 @@
 // The HTTP application: middleware, routes and errors put together. A factory without globals and
 // without a port: `createApp(dependencies).fetch` is a handler for a server or a test.
 
-import { Hono } from "../dependencies.ts";
+import { type Context, Hono } from "../dependencies.ts";
 import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { BodyBudget, MAX_BODY_BYTES, MAX_HELD_BYTES } from "./body/bodies.ts";
 import { dialectOf, errorResponse } from "./api/dialect.ts";
@@ -44,7 +44,20 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const registry = options.registry ?? { pull: withoutCloud(pullModel), push: pushModel };
   const requests = new RunningRequests();
   const unread = new UnreadBudget(options.unreadLimits);
-  const dependencies = { ...options, queue, requests, unread, drain, metrics, registry };
+  const tellFailure = (error: unknown, context: Context<AppEnvironment>) => {
+    logFailure(log, shownPath(context), error);
+    return errorResponse(dialectOf(context.req), statusOf(error), error, headersOf(error));
+  };
+  const dependencies = {
+    ...options,
+    tellFailure,
+    queue,
+    requests,
+    unread,
+    drain,
+    metrics,
+    registry,
+  };
   const app = new Hono<AppEnvironment>();
 
   app.use(async (context, next) => {
@@ -71,10 +84,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     const state = `there is no ${method} ${path}: GET /openapi.json lists what there is`;
     return errorResponse(dialect, 404, new HttpError(404, state));
   });
-  app.onError((error, context) => {
-    logFailure(log, shownPath(context), error);
-    return errorResponse(dialectOf(context.req), statusOf(error), error, headersOf(error));
-  });
+  app.onError(tellFailure);
   return app;
 }
 

@@ -1,5 +1,6 @@
 // What the HTTP application is built from: what its caller gives, and what its routes get.
 
+import type { Context } from "../dependencies.ts";
 import type { CacheTypes, ModelManager, ModelStore } from "../../engine/mod.ts";
 import type { Drain } from "./drain.ts";
 import type { Log } from "../log.ts";
@@ -107,6 +108,8 @@ export type AppDependencies = AppOptions & {
   drain: Drain;
   metrics: Metrics;
   registry: Registry;
+  /** Logs what a request failed with, and makes the response that tells of it. */
+  tellFailure: (error: unknown, context: Context<AppEnvironment>) => Response;
 };
 
 /** Hono's type parameters. */

@@ -17,15 +17,11 @@ import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { readJson } from "../body/json_body.ts";
 import type { Given } from "../body/schema.ts";
 import type { CheckedBody, Validator } from "../body/validate.ts";
-import { statusOf } from "../errors.ts";
-import { logFailure } from "../failure_log.ts";
 import { mergeChoices } from "../generation/choices.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../generation/generation.ts";
-import { shownPath } from "../middleware/variables.ts";
 import { json, patientJson } from "../stream/json.ts";
 import type { StreamOptions } from "../stream/stream.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
-import { dialectOf, errorResponse } from "./dialect.ts";
 import { requireModelName } from "./model_name.ts";
 import type { Loading, OllamaOptions } from "./options.ts";
 
@@ -200,7 +196,7 @@ interface Way {
 /** Answers with JSON, before which white space keeps the connection alive if the work takes long. */
 export async function patiently(
   context: Context<AppEnvironment>,
-  { whiteSpaceMilliseconds: milliseconds = 20_000, log }: AppDependencies,
+  { whiteSpaceMilliseconds: milliseconds = 20_000, tellFailure }: AppDependencies,
   work: (way: Way) => Promise<Response>,
 ): Promise<Response> {
   const headers = new Headers();
@@ -210,9 +206,9 @@ export async function patiently(
     milliseconds,
     headers,
     failed(error) {
-      logFailure(log, shownPath(context), error);
-      context.set("lateStatus", statusOf(error));
-      return errorResponse(dialectOf(context.req), statusOf(error), error);
+      const response = tellFailure(error, context);
+      context.set("lateStatus", response.status);
+      return response;
     },
     begins: (ended) => context.set("late", ended),
     cancel: () => abandoned.abort(),
