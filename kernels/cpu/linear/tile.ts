@@ -78,7 +78,7 @@ export function addTile(
     product.memories.panel,
     tile,
     tile.isFirst,
-    (totals) => addGroups(f, product, tile, totals, walk),
+    (totals) => addGroups(f, product, tile, totals, walk, false),
   );
 }
 
@@ -94,7 +94,7 @@ export function addTileInPlace(
     product.memories.panel,
     tile,
     tile.isFirst,
-    (totals) => addGroups(f, product, tile, totals, walk),
+    (totals) => addGroups(f, product, tile, totals, walk, true),
   );
 }
 
@@ -104,11 +104,14 @@ function addGroups(
   { inputs, groupStride }: GroupedTile,
   totals: Totals,
   walk: Walk,
+  isJoined: boolean,
 ): void {
   walk((group) => {
-    const tokens = inputs.length === 1
-      ? [new LoneTokenGroup(f, product, inputs[0])]
-      : inputs.map((x) => new TokenGroup(product, x));
+    const tokens = inputs.map((x) =>
+      isJoined || inputs.length === 1
+        ? new SpreadTokenGroup(f, product, x)
+        : new TokenGroup(product, x)
+    );
     addGroup(
       f,
       product,
@@ -132,7 +135,7 @@ export function addLoneToken(
     f,
     product,
     group,
-    [new LoneTokenGroup(f, product, x)],
+    [new SpreadTokenGroup(f, product, x)],
     (_, add) => totals.forEach((total, quad) => f.set(total, add(total, quad))),
   );
 }
@@ -145,7 +148,7 @@ export function addStagedGroup(
   inputs: readonly Local<"i32">[],
   sums: readonly StoredSums[],
 ): void {
-  const tokens = inputs.map((x) => new TokenGroup(product, x));
+  const tokens = inputs.map((x) => new SpreadTokenGroup(f, product, x));
   addGroup(f, product, group, tokens, (t, add) => {
     const { load, store } = sums[t]!;
     store(load().map((sum, quad) => f.let(add(sum, quad))));
@@ -252,10 +255,11 @@ class TokenGroup implements Activations {
 }
 
 /**
- * The group of a tile of one token, which has free registers: loads sixteen bytes at once, and copies
- * lanes from there, because a load with a bounds check costs four instructions.
+ * Loads sixteen bytes of the group at once, and copies lanes from there, because a load with a bounds check
+ * costs four instructions. For one token, whose tile has free registers, and where V8 joins vectors: there
+ * it makes a broadcast from memory of each copy, without a check of its own.
  */
-class LoneTokenGroup extends TokenGroup {
+class SpreadTokenGroup extends TokenGroup {
   readonly #f: FunctionBuilder;
   readonly #load: (offset: number) => V128;
   readonly #codes: number;
