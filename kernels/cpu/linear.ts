@@ -121,7 +121,7 @@ class Product {
       const most = experts ? tokens / experts.chosen.routing.topK : tokens;
       const format = this.#format;
       const name = isInteger && !isFloatFormat(format)
-        ? productKernel(format, most, !!experts)
+        ? productKernel(format, most)
         : "float_product";
       return { kernels, name, arguments: words, items: units * this.#bands };
     });

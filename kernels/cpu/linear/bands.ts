@@ -6,6 +6,7 @@
 import {
   f32x4,
   type FunctionBuilder,
+  type I32,
   i32,
   type Local,
   type Memory,
@@ -58,7 +59,8 @@ export const SUMS = 32768;
 export const SECOND_SUMS = MOST_TOKENS * SUM_BYTES;
 /** Offset of the addresses of the tokens in x. */
 export const INPUTS = SUMS + 2 * SECOND_SUMS;
-const OUTPUTS = INPUTS + 4 * MOST_TOKENS;
+/** Offset of the addresses of their results. */
+export const OUTPUTS = INPUTS + 4 * MOST_TOKENS;
 
 /** Offset of a decoded group of eight rows: before the sums, after the expanded part. */
 export const DECODED = SUMS - 2048;
@@ -166,16 +168,27 @@ export function listTokens(
     const x = f.let(i32.add(base, i32.mul(token, tokenBytes)));
     f.if(pairs, () => {
       f.set(token, work.i32.load(i32.add(pairs, i32.mul(token, 4))));
-      const read = f.let(i32.div_u(token, given.share));
-      const row = i32.mul(i32.div_u(read, given.vectors), tokenBytes);
-      const vector = i32.mul(i32.rem_u(read, given.vectors), vectorBytes);
-      f.set(x, i32.add(base, i32.add(row, vector)));
+      f.set(x, i32.add(base, inputOf(f, given, token, { tokenBytes, vectorBytes })));
     });
     f.do(
       panel.i32.store(list, x, INPUTS),
       panel.i32.store(list, i32.add(y, i32.mul(token, given.stride)), OUTPUTS),
     );
   });
+}
+
+/** Offset in bytes of what a pair of a token and an expert reads of x. */
+export function inputOf(
+  f: FunctionBuilder,
+  { share, vectors }: Arguments<ProductArgument>,
+  pair: Local<"i32">,
+  { tokenBytes, vectorBytes }: Record<"tokenBytes" | "vectorBytes", Local<"i32">>,
+): I32 {
+  const read = f.let(i32.div_u(pair, share));
+  return i32.add(
+    i32.mul(i32.div_u(read, vectors), tokenBytes),
+    i32.mul(i32.rem_u(read, vectors), vectorBytes),
+  );
 }
 
 /** Writes complete sums to y. @param offset of the sums from those of the first band */
@@ -214,83 +227,6 @@ export function finish(
   // Rows of y are far from each other, so that reading them without need would wait for memory.
   forWholeAndPart(f, left, BAND, (store) => {
     f.if(given.accumulate, () => writeRows(store, true), () => writeRows(store, false));
-  });
-}
-
-/**
- * Adds code that goes through bands `first` to `last`, several at a time, from a long run of bands each. So
- * what is read of a token serves several bands, more of the weights is on its way from memory, and the CPU
- * reads every run ahead, which it does not do for short bands that take turns. What is left goes alone.
- */
-function forRuns(
-  f: FunctionBuilder,
-  { first, last, runs }: { first: Local<"i32">; last: Local<"i32">; runs: number },
-  multiply: (bands: readonly Local<"i32">[]) => void,
-): void {
-  const length = f.let(i32.div_u(i32.sub(last, first), runs));
-  const band = f.let(first);
-  const end = f.let(i32.add(first, length));
-  f.while(i32.lt_u(band, end), () => {
-    multiply(Array.from({ length: runs }, (_, i) => f.let(i32.add(band, i32.mul(length, i)))));
-    f.increase(band, 1);
-  });
-  f.set(band, i32.add(first, i32.mul(length, runs)));
-  f.while(i32.lt_u(band, last), () => {
-    multiply([band]);
-    f.increase(band, 1);
-  });
-}
-
-/** Writes a single token's complete sums of a band to y, without experts. */
-function finishLone(
-  f: FunctionBuilder,
-  memories: { work: Memory; panel: Memory },
-  given: Arguments<ProductArgument>,
-  band: Local<"i32">,
-  sums: readonly V128[],
-): void {
-  const { panel } = memories;
-  const here = i32.const(0);
-  const out = i32.add(given.y, i32.mul(band, SUM_BYTES));
-  f.do(
-    ...sums.map((sum, quad) => panel.v128.store(here, sum, SUMS + 16 * quad)),
-    panel.i32.store(here, out, OUTPUTS),
-  );
-  const tokens = f.let(i32.const(1));
-  finish(f, memories, given, { band, bandOfAll: band, tokens });
-}
-
-/** A lone token with some bands: `x` is its address, and `end` that of the first band's end. */
-export interface LoneBands {
-  readonly x: Local<"i32">;
-  readonly begins: readonly Local<"i32">[];
-  readonly end: Local<"i32">;
-  /** The sums, [2 * band + quad]. */
-  readonly totals: readonly Local<"v128">[];
-}
-
-/** Multiplies one token, without experts, with all bands of an item's range: `multiply` adds to the sums. */
-export function forLoneToken(
-  f: FunctionBuilder,
-  memories: { work: Memory; panel: Memory },
-  given: Arguments<ProductArgument>,
-  { blockBytes, ...items }: {
-    first: Local<"i32">;
-    last: Local<"i32">;
-    runs: number;
-    blockBytes: number;
-  },
-  multiply: (lone: LoneBands) => void,
-): void {
-  const bandBytes = f.let(i32.mul(given.blocks, blockBytes));
-  forRuns(f, items, (bands) => {
-    const begins = bands.map((band) => f.let(i32.add(given.weights, i32.mul(band, bandBytes))));
-    const end = f.let(i32.add(begins[0], bandBytes));
-    const totals = bands.flatMap(() => [0, 1].map(() => f.let(v128.const(new Uint8Array(16)))));
-    multiply({ x: f.let(given.x), begins, end, totals });
-    bands.forEach((band, i) =>
-      finishLone(f, memories, given, band, totals.slice(2 * i, 2 * i + 2))
-    );
   });
 }
 

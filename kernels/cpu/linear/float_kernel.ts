@@ -27,12 +27,12 @@ import { lanes } from "../formats/scales.ts";
 import {
   accumulate,
   forBands,
-  forLoneToken,
   forTiles,
   PRODUCT_ARGUMENTS,
   type ProductArgument,
   type TileAddresses,
 } from "./bands.ts";
+import { forLoneToken } from "./lone_token.ts";
 import { addKernel, type Arguments } from "../kernel.ts";
 import { multiplyManyTokens } from "./two_bands.ts";
 import { walkBlocks } from "./walk.ts";

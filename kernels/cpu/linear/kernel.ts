@@ -6,7 +6,6 @@
 import {
   forBands,
   forLoneTile,
-  forLoneToken,
   forTiles,
   MOST_TOKENS,
   PRODUCT_ARGUMENTS,
@@ -24,6 +23,7 @@ import {
   type PackedFormat,
   STEPS,
 } from "../formats/format.ts";
+import { forLoneToken } from "./lone_token.ts";
 import { addKernel } from "../kernel.ts";
 import { fillPanel, stageGroup, unrollPanel, walkPanel } from "./panel.ts";
 import {
@@ -93,8 +93,8 @@ function joinsInPlace(format: PackedFormat): boolean {
 }
 
 /** The name of the kernel for a number of tokens, or for pairs of this number of tokens with experts. */
-export function productKernel(format: PackedFormat, tokens: number, hasExperts = false): string {
-  if (tokens === 1 && !hasExperts && !isRowFormat(format)) return "product_one";
+export function productKernel(format: PackedFormat, tokens: number): string {
+  if (tokens === 1 && !isRowFormat(format)) return "product_one";
   return tokens <= TILE ? "product_few" : tokens <= LONE_TILE ? "product_several" : "product";
 }
 
@@ -230,13 +230,14 @@ export function addProduct(
 /** Runs of bands side by side for one token: with joined vectors there are registers for more. */
 const RUNS = { joined: 4, apart: 3 };
 
-/** Adds `product_one`: one token, without experts. */
+/** Adds `product_one`: one token, with the whole matrix or with each of its experts. */
 function addLoneProduct(module: ModuleBuilder, product: Product, format: BandFormat): void {
   const { memories, method } = product;
   const kernel = { name: "product_one", takes: PRODUCT_ARGUMENTS };
   addKernel(module, memories.work, kernel, (f, given, first, last) => {
     const runs = format.inSteps ? RUNS.joined : RUNS.apart;
     const items = { first, last, runs, blockBytes: blockBytes(format) };
+    const groupStride = f.let(i32.mul(given.all, activationBytes(method.isWide)));
     forLoneToken(
       f,
       memories,
@@ -245,7 +246,7 @@ function addLoneProduct(module: ModuleBuilder, product: Product, format: BandFor
       ({ x, begins, end, totals }) =>
         walkBands(f, product, format, { begins, end }, (group) => {
           addLoneToken(f, product, x, group, totals);
-          f.increase(x, activationBytes(method.isWide));
+          f.increase(x, groupStride);
         }),
     );
   });
