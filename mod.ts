@@ -91,7 +91,13 @@ export {
   ValueBudget,
   WorkerBusyError,
 } from "./engine/mod.ts";
-export { ANSWER_OPTIONS, LOAD_OPTIONS, OPTIONS, SAMPLING_OPTIONS } from "./engine/mod.ts";
+export {
+  ANSWER_OPTIONS,
+  LOAD_OPTIONS,
+  OPTIONS,
+  SAMPLING_OPTIONS,
+  TOKEN_OPTIONS,
+} from "./engine/mod.ts";
 export type {
   BlockMemory,
   BlockStore,
@@ -189,6 +195,7 @@ export type {
   Tokenizer,
   TokenLogprob,
   TokenMask,
+  TokenOptions,
   TokenProbability,
   TokenScore,
   Tool,

@@ -156,6 +156,7 @@ export {
   optionHelp,
   OPTIONS,
   SAMPLING_OPTIONS,
+  TOKEN_OPTIONS,
   UNUSED_PARAMETERS,
 } from "./types/mod.ts";
 export type * from "./types/mod.ts";

@@ -47,17 +47,21 @@ export * from "./ops/recurrent/mod.ts";
 export * from "./ops/rope_tables.ts";
 export * from "./ops/rotate.ts";
 export {
+  BIAS_WORDS,
   FILTER_OPTIONS,
   type FilterOption,
   type FilterOptionInfos,
   hasPenalties,
+  MOST_BIASES,
   NO_TOKEN,
+  packBiases,
   packSampling,
   sampleReference,
   type SamplerOptions,
   type SamplingInput,
   type SamplingNeeds,
   type SamplingOptions as ResolvedSampling,
+  type TokenBias,
 } from "./ops/sampling/mod.ts";
 export * from "./ops/step_records.ts";
 export * from "./product_check.ts";

@@ -1,7 +1,14 @@
 // The choice of tokens over vocabularies of real models: the likeliest one, and a draw with the filters
 // that servers have by default.
 
-import { type Operation, packSampling, SAMPLING, SLOT_TOKEN, STEP_ROW } from "../../kernels/mod.ts";
+import {
+  BIAS_WORDS,
+  type Operation,
+  packSampling,
+  SAMPLING,
+  SLOT_TOKEN,
+  STEP_ROW,
+} from "../../kernels/mod.ts";
 import { sampleReference, type SamplingOptions } from "../../kernels/ops/sampling/mod.ts";
 import { MODELS } from "./shapes.ts";
 import {
@@ -31,6 +38,7 @@ const KINDS: Readonly<Record<string, SamplingOptions>> = {
   drawn: { ...GREEDY, temperature: 0.8, topK: 40, topP: 0.9 },
   unfiltered: { ...GREEDY, temperature: 0.8 },
   min_p: { ...GREEDY, temperature: 0.8, minP: 0.05 },
+  typical: { ...GREEDY, temperature: 0.8, topK: 40, typicalP: 0.9 },
 };
 
 /** All of these, by model, kind and outputs. */
@@ -67,11 +75,15 @@ function bound(
     rows: bench.upload(STEP_ROW.pack(rows)),
     sampling: bench.upload(sampling),
     history: bench.upload(new Uint32Array(outputs)),
+    biases: bench.upload(new Uint32Array(outputs * BIAS_WORDS)),
     mask: bench.upload(new Uint32Array(outputs * Math.ceil(vocabulary / 32))),
     slots: bench.upload(new Uint32Array(outputs * SLOT_TOKEN.words)),
   };
   const sampler = device.sampler({ buffers, vocabulary, context: 1, outputs });
-  const needs = { penalties: false, masks: false, stochastic: options.temperature > 0 };
+  const needs = {
+    ...{ penalties: false, biases: false, masks: false },
+    stochastic: options.temperature > 0,
+  };
   const operation: Operation = {
     name: "sample",
     reads: [logits],

@@ -28,8 +28,10 @@ import {
   SAMPLING_OPTIONS,
   type SamplingOptions,
   type StartEvent,
+  TOKEN_OPTIONS,
   type TokenLogprob,
 } from "../types/mod.ts";
+import { answerBiases, checkToken } from "./answer_biases.ts";
 import { type AnswerEnding, Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
@@ -97,6 +99,12 @@ export function answer<Piece>(
       new RequestError("Cannot continue the last message: the format has no answer that begins so");
   }
   const sampling = resolveSampling(request, contextLength, constraint !== undefined);
+  for (const [name, info] of Object.entries<OptionInfo>(TOKEN_OPTIONS)) {
+    const value = request[name as keyof typeof TOKEN_OPTIONS];
+    if (typeof value === "number") check(name, value, info);
+  }
+  const stopTokens = new Set(request.stopTokens?.map((token) => checkToken(token, tokenizer)));
+  const biases = answerBiases(request, tokenizer, { promptLength: promptTokens, contextLength });
   const wanted = request.maxTokens ?? Infinity;
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
   const maxTokens = Math.min(wanted, contextLength - promptTokens);
@@ -160,6 +168,7 @@ export function answer<Piece>(
         new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
       return false;
     }
+    if (stopTokens.has(token)) return false;
     if (!request.ignoreEnd && tokenizer.endOfGeneration.has(token)) return false;
     pending.push(token);
     if (logits) {
@@ -248,6 +257,7 @@ export function answer<Piece>(
       // A negative number means the default, as in Ollama.
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),
+      ...(biases && { biases, ...(biases.areChanging && { draftTokens: 0 }) }),
       ...(constraint && { constraint }),
       ...(limit && { steering: limit }),
     });

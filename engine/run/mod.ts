@@ -9,6 +9,7 @@ export type { BlockTiers } from "./offload.ts";
 export { type Chunk, layOut, type WantedRows } from "./planner.ts";
 export { Scheduler } from "./scheduler.ts";
 export {
+  type Biases,
   type ConstraintFork,
   NO_MEMORY,
   type RestoredTokens,

@@ -2,7 +2,7 @@
 // it holds of the model's memory, and how it is drafted for, are parts of it that others own. Whatever
 // changes is changed by methods, so that no other file can leave a sequence half changed.
 
-import type { ResolvedSampling } from "../../kernels/mod.ts";
+import type { ResolvedSampling, TokenBias } from "../../kernels/mod.ts";
 import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
 import { SequenceDrafts } from "./sequence_drafts.ts";
@@ -42,6 +42,17 @@ export interface ConstraintFork extends ConstraintPlace {
   accept(token: number): boolean;
 }
 
+/** What is added to the logits of a sequence's tokens. */
+export interface Biases {
+  /** Whether the next token may change them, so that it has to be read before another one is sampled. */
+  readonly areChanging: boolean;
+  /**
+   * Those of the token after these, the prompt's included: each token once, at most MOST_BIASES; the list
+   * itself stays the same while nothing changes.
+   */
+  after(tokens: readonly number[]): readonly TokenBias[];
+}
+
 /** What the host inserts into an answer between two of the model's tokens. */
 export interface Steering {
   /** Tokens of the answer before interject() has to be called; the number may decrease at any time. */
@@ -59,6 +70,8 @@ export interface SequenceRequest {
   maxTokens: number;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
+  /** Undefined: nothing is added to logits. */
+  biases?: Biases | undefined;
   /** Undefined: nothing is inserted. */
   steering?: Steering;
   /** Flags by which another thread aborts it. */
@@ -181,9 +194,15 @@ export class Sequence {
     return this.#decoding ? 0 : this.tokens.length - this.#submitted;
   }
 
-  /** Whether the host has to do something for each token: make a mask, or read logits. */
+  /** Whether the host has to do something for each token: make a mask, change biases, or read logits. */
   get isStepwise(): boolean {
-    return this.request.constraint !== undefined || (this.request.wantsLogits ?? false);
+    return this.isSteered || (this.request.wantsLogits ?? false);
+  }
+
+  /** Whether what may come next follows from the token before. */
+  get isSteered(): boolean {
+    const { constraint, biases } = this.request;
+    return constraint !== undefined || (biases?.areChanging ?? false);
   }
 
   /** Whether the next step gives it a token for one row. */

@@ -1,7 +1,7 @@
 // The interface between scheduling and computing: what the scheduler, its pool and evaluations need to
 // run steps. StepRunner implements it on a device, and tests do without one.
 
-import type { ResolvedSampling } from "../../kernels/mod.ts";
+import type { ResolvedSampling, TokenBias } from "../../kernels/mod.ts";
 import type { OutputKind, StepLimits } from "../nn/mod.ts";
 import type { StoredBlock } from "../block_store/mod.ts";
 import type { Sampled, StepPlan } from "./step_plan.ts";
@@ -71,6 +71,13 @@ export interface StepExecutor {
 
   /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void;
+  /**
+   * Sets what is added to the logits of some tokens of a slot's sequence, for what is submitted from now on;
+   * nothing is after assignSlot().
+   *
+   * @param biases each token once, at most MOST_BIASES; the same list means that nothing changed
+   */
+  writeBiases(slot: number, biases: readonly TokenBias[]): void;
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
    * Call the result once, between the next submit and the one after that: a device whose reads block

@@ -11,6 +11,7 @@ import {
   type Readback,
   type Recorder,
   type ResolvedSampling,
+  type TokenBias,
 } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import {
@@ -99,6 +100,11 @@ export class StepRunner implements StepExecutor {
   /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void {
     this.#sampler.assignSlot(slot, sampling);
+  }
+
+  /** Sets what is added to the logits of a slot's sequence. */
+  writeBiases(slot: number, biases: readonly TokenBias[]): void {
+    this.#sampler.writeBiases(slot, biases);
   }
 
   /**
@@ -232,8 +238,8 @@ export class StepRunner implements StepExecutor {
     const { outputs } = plan.shape;
     const readback = this.#readbacks[this.#submits++ % IN_FLIGHT];
     const recorder = this.#device.record();
-    // The penalties are in the logits already. The other outputs get the same tokens again.
-    const needs = { ...this.#sampler.needs(plan), penalties: false };
+    // Penalties and biases are in the logits already. The other outputs get the same tokens again.
+    const needs = { ...this.#sampler.needs(plan), penalties: false, biases: false };
     recorder.pass((pass) => this.#sampler.encode(pass, outputs, needs));
     recorder.copy(this.#sampler.sampled, 0, readback.buffer, 0, outputs * 4);
     this.#device.submit(recorder.finish());

@@ -1,17 +1,20 @@
-// The choice of tokens at the end of a step: the sampler over a model's logits, the sampling of each
-// slot, and the masks of outputs. A model without logits has no sampler, and chooses nothing.
+// The choice of tokens at the end of a step: the sampler over a model's logits, the sampling and the biases
+// of each slot, and the masks of outputs. A model without logits has no sampler, and chooses nothing.
 
 import {
+  BIAS_WORDS,
   type Buffer,
   type Device,
   type FloatRows,
   hasPenalties,
+  packBiases,
   packSampling,
   type Pass,
   type ResolvedSampling,
   type Sampler,
   SAMPLING,
   type SamplingNeeds,
+  type TokenBias,
 } from "../../kernels/mod.ts";
 import type { StepLimits, StepOperation, StepState } from "../nn/mod.ts";
 import { slotsOf, type StepPlan } from "./step_plan.ts";
@@ -24,6 +27,10 @@ export class StepSampler {
   readonly #logits: FloatRows | undefined;
   readonly #sampler: Sampler | undefined;
   readonly #sampling: Buffer;
+  /** [slots, BIAS_WORDS] */
+  readonly #biases: Buffer | undefined;
+  /** The biases that each slot has. */
+  readonly #slotBiases: (readonly TokenBias[])[] = [];
   /** [outputs, vocabulary / 32]: the tokens that may come, for outputs of slots whose sampling is masked. */
   readonly #masks: Buffer | undefined;
   /** Words of an output's mask. */
@@ -43,6 +50,7 @@ export class StepSampler {
     this.#sampling = device.buffer("sampling", slots * SAMPLING.bytes, "scratch");
     this.#maskWords = logits ? Math.ceil(logits.columns / 32) : 0;
     if (!logits) return;
+    this.#biases = device.buffer("biases", slots * BIAS_WORDS * 4, "scratch");
     this.#masks = device.buffer("mask", outputs * this.#maskWords * 4, "scratch");
     this.#sampler = device.sampler({
       buffers: {
@@ -51,6 +59,7 @@ export class StepSampler {
         rows: state.rows,
         sampling: this.#sampling,
         history: state.history,
+        biases: this.#biases,
         mask: this.#masks,
         sampled: this.sampled,
         slots: state.slots,
@@ -64,7 +73,15 @@ export class StepSampler {
   /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void {
     this.#options[slot] = sampling;
+    this.#slotBiases[slot] = [];
     this.#device.write(this.#sampling, slot * SAMPLING.bytes, packSampling(sampling));
+  }
+
+  /** Sets what is added to the logits of some tokens of a slot's sequence. @param biases each token once */
+  writeBiases(slot: number, biases: readonly TokenBias[]): void {
+    if (this.#slotBiases[slot] === biases) return;
+    this.#slotBiases[slot] = biases;
+    this.#device.write(this.#biases!, slot * BIAS_WORDS * 4, packBiases(biases));
   }
 
   /** Writes masks by output, for those of slots whose sampling is masked. */
@@ -77,9 +94,11 @@ export class StepSampler {
 
   /** What the sampling of a plan's tokens needs. */
   needs(plan: StepPlan): SamplingNeeds {
-    const options = slotsOf(plan).map((slot) => this.#options[slot]!);
+    const slots = slotsOf(plan);
+    const options = slots.map((slot) => this.#options[slot]!);
     return {
       penalties: options.some(hasPenalties),
+      biases: slots.some((slot) => this.#slotBiases[slot]!.length > 0),
       masks: options.some(({ masked }) => masked),
       stochastic: options.some(({ temperature }) => temperature > 0),
     };

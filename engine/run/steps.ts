@@ -86,9 +86,9 @@ export class Steps {
 
   /** Whether the host has to read the next token of a sequence before another step can be made. */
   awaitsToken(sequence: Sequence): boolean {
-    const { decoding, underWay, request: { constraint } } = sequence;
+    const { decoding, underWay, isSteered } = sequence;
     if (!decoding || underWay === 0) return false;
-    return constraint !== undefined || this.#drafts.awaitsToken(sequence);
+    return isSteered || this.#drafts.awaitsToken(sequence);
   }
 
   /** Plans and submits the next step, once or repeatedly; undefined where no sequence can run now. */
@@ -128,6 +128,11 @@ export class Steps {
     const began = performance.now();
     const plan = this.#plans.layOut(chunks);
     plan.shape.decodeContext += repeats - 1;
+    for (const { sequence, output } of chunks) {
+      const { tokens, memory: { slot }, request: { biases } } = sequence;
+      if (!output || !biases) continue;
+      this.#attempt(sequence, () => this.#executor.writeBiases(slot, biases.after(tokens)));
+    }
     const isStepwise = chunks.some(({ sequence, output }) => output && sequence.isStepwise);
     const isUnwanted = () => chunks.every(({ sequence }) => sequence.isCancelled);
     const { isObserved, isTapped } = this.#executor;

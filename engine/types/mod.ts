@@ -20,6 +20,7 @@ export {
   OPTIONS,
   type OptionTypes,
   SAMPLING_OPTIONS,
+  TOKEN_OPTIONS,
   UNUSED_PARAMETERS,
 } from "./options.ts";
 export type * from "./requests.ts";

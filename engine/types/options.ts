@@ -127,6 +127,74 @@ export const SAMPLING_OPTIONS = {
   },
 } as const satisfies Record<string, OptionInfo>;
 
+/** How much likelier or less likely single tokens are, beyond the penalties. */
+export const TOKEN_OPTIONS = {
+  /** Taken from a token that would continue a repetition, DRY; 0: nothing is. Default 0. */
+  dryMultiplier: {
+    name: "dry_multiplier",
+    type: "number",
+    default: 0,
+    minimum: 0,
+    title: "DRY multiplier",
+    help: "Taken from a token that would continue a repetition, DRY; 0: nothing is.",
+  },
+  /** How much more DRY takes for each further token of a repetition, as a factor. Default 1.75. */
+  dryBase: {
+    name: "dry_base",
+    type: "number",
+    default: 1.75,
+    minimum: 1,
+    title: "DRY base",
+    help: "How much more DRY takes for each further token of a repetition, as a factor.",
+  },
+  /** The longest repetition, in tokens, that DRY does not mind. Default 2. */
+  dryAllowedLength: {
+    name: "dry_allowed_length",
+    type: "integer",
+    default: 2,
+    minimum: 1,
+    title: "DRY allowed length",
+    help: "The longest repetition, in tokens, that DRY does not mind.",
+  },
+  /** How many of the last tokens DRY sees; -1: the whole window. Default -1. */
+  dryLastN: {
+    name: "dry_penalty_last_n",
+    type: "integer",
+    default: -1,
+    minimum: -1,
+    title: "DRY window",
+    help: "How many of the last tokens DRY sees; -1: the whole window.",
+  },
+  /** Texts after which nothing counts as repeated. Default a line break, :, " and *. */
+  dryBreakers: {
+    name: "dry_sequence_breakers",
+    type: "texts",
+    usual: ["\n", ":", '"', "*"],
+    standard: 'a line break, :, " and *',
+    title: "DRY breakers",
+    help: "Texts after which nothing counts as repeated.",
+  },
+  /** Tokens before which the answer may not end, neither by its end token nor by stop_token_ids. Default 0. */
+  minTokens: {
+    name: "min_tokens",
+    type: "integer",
+    default: 0,
+    minimum: 0,
+    title: "Shortest answer",
+    help:
+      "Tokens before which the answer may not end, neither by its end token nor by stop_token_ids.",
+  },
+  /** Texts that may not come, as the vocabulary writes them at first, with and without a space before. Default none. */
+  badWords: {
+    name: "bad_words",
+    type: "texts",
+    standard: "none",
+    title: "Bad words",
+    help:
+      "Texts that may not come, as the vocabulary writes them at first, with and without a space before.",
+  },
+} as const satisfies Record<string, OptionInfo & { usual?: readonly string[] }>;
+
 /** The other options of an answer. */
 export const ANSWER_OPTIONS = {
   maxTokens: {
@@ -210,8 +278,14 @@ export const LOAD_OPTIONS = {
 /** All options that change something, by their names in the engine. */
 export const OPTIONS:
   & typeof SAMPLING_OPTIONS
+  & typeof TOKEN_OPTIONS
   & typeof ANSWER_OPTIONS
-  & typeof LOAD_OPTIONS = { ...SAMPLING_OPTIONS, ...ANSWER_OPTIONS, ...LOAD_OPTIONS };
+  & typeof LOAD_OPTIONS = {
+    ...SAMPLING_OPTIONS,
+    ...TOKEN_OPTIONS,
+    ...ANSWER_OPTIONS,
+    ...LOAD_OPTIONS,
+  };
 
 /** Types of parameters without effect here, because another program may run a model of the store. */
 export const UNUSED_PARAMETERS = {

@@ -3,7 +3,7 @@
 
 import type { HookOptions } from "./hooks.ts";
 import type { GrammarRules } from "../grammar/mod.ts";
-import type { OptionTypes, SAMPLING_OPTIONS } from "./options.ts";
+import type { OptionTypes, SAMPLING_OPTIONS, TOKEN_OPTIONS } from "./options.ts";
 
 /**
  * How the next token is sampled: {@linkcode SAMPLING_OPTIONS} has the bounds, default and help of each
@@ -14,6 +14,26 @@ export type SamplingOptions = {
   -readonly [Name in keyof typeof SAMPLING_OPTIONS]?:
     OptionTypes[(typeof SAMPLING_OPTIONS)[Name]["type"]];
 };
+
+/**
+ * How likely single tokens are: {@linkcode TOKEN_OPTIONS} has the bounds, default and help of each option
+ * from the table. With those that change from token to token (DRY, min_tokens, bad words of several
+ * tokens), nothing is drafted.
+ */
+export type TokenOptions =
+  & {
+    -readonly [Name in keyof typeof TOKEN_OPTIONS]?:
+      OptionTypes[(typeof TOKEN_OPTIONS)[Name]["type"]];
+  }
+  & {
+    /**
+     * What is added to the logits of tokens, or of each token of a text. -Infinity: it never comes, except
+     * where a format allows nothing else.
+     */
+    logitBias?: readonly (readonly [token: number | string, bias: number])[];
+    /** Tokens that end the answer, and are no part of it, beside the model's own. */
+    stopTokens?: readonly number[];
+  };
 
 /**
  * The format of an answer, which a token mask enforces. "json": any JSON object. schema: a document
@@ -61,7 +81,7 @@ export interface WindowOptions {
 }
 
 /** Limits of one answer. */
-export interface LimitOptions extends WindowOptions, RemoteLoadOptions {
+export interface LimitOptions extends WindowOptions, RemoteLoadOptions, TokenOptions {
   /** Most tokens to generate. Default: until the model ends its answer or the window is full. */
   maxTokens?: number;
   /** Strings that end the answer. They are not part of its text. */

@@ -115,6 +115,7 @@ function common(
         openai === "" ? [] : [[openai ?? own, request[name as keyof typeof OPTIONS]]]
       ),
     )),
+    ...given({ logit_bias: request.logitBias, stop_token_ids: request.stopTokens }),
     ...(request.format !== undefined && toFormat(request.format, program)),
   };
 }

@@ -29,7 +29,7 @@ export const DRAW_BYTES = 16;
 /** What all kernels of a sampler read. */
 export const SAMPLER_ARGUMENTS = [
   ...["logits", "vocabulary", "outputs", "outputRows", "rows", "sampling", "history", "context"],
-  ...["mask", "sampled", "slots", "chunks", "surveys", "histograms", "cuts", "draws"],
+  ...["biases", "mask", "sampled", "slots", "chunks", "surveys", "histograms", "cuts", "draws"],
   ...["counts", "found", "lanes"],
 ] as const;
 

@@ -1,10 +1,10 @@
 // Sampling: the memory of a sampler on the host's side, and its kernels in WebAssembly one after
-// the other, as kernels/ops/sampling/reference.ts has them: penalties, a survey of the logits, the
+// the other, as kernels/ops/sampling/reference.ts has them: penalties, biases, a survey of the logits, the
 // cut (cut.ts), the draw (draw.ts), and the choice among its chunks.
 
 import type { Allocator, Buffer } from "../../operation.ts";
 import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/mod.ts";
-import { NO_TOKEN } from "../../ops/sampling/options.ts";
+import { BIAS_WORDS, NO_TOKEN } from "../../ops/sampling/options.ts";
 import { SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import type { CpuCore } from "../core.ts";
 import { lanes } from "../formats/scales.ts";
@@ -79,7 +79,7 @@ export function createSampler(
   const kernels = core.kernels("sampling", () => workModule(addSampling));
   return {
     buffers: Object.values(own),
-    run(outputs, { penalties, stochastic }) {
+    run(outputs, { penalties, biases, stochastic }) {
       const lanes = Math.min(outputs, mostLanes);
       const words = inOrder(SAMPLER_ARGUMENTS, {
         ...addresses,
@@ -88,6 +88,7 @@ export function createSampler(
       const run = (name: string, items: number) =>
         core.run([{ kernels, name, arguments: words, items }]);
       if (penalties) run("penalize", 1);
+      if (biases) run("bias", outputs);
       run("survey", outputs * chunks);
       if (stochastic) {
         run("count", outputs * chunks);
@@ -99,7 +100,7 @@ export function createSampler(
   };
 }
 
-/** Adds `penalize` (one item), `survey`, `count`, `cut`, `draw` and `choose`, all over outputs. */
+/** Adds `penalize` (one item), `bias`, `survey`, `count`, `cut`, `draw` and `choose`, all over outputs. */
 function addSampling(module: ModuleBuilder, work: Memory): void {
   const { outputOf, option, has, isStochastic, isCut, forChunks, readSurveys } = outputsIn(work);
   const add = (name: string, build: Build) => addSamplerKernel(module, work, name, build);
@@ -153,6 +154,21 @@ function addSampling(module: ModuleBuilder, work: Memory): void {
       });
     });
   });
+
+  add("bias", (f, given, first, last) =>
+    forItems(f, first, last, (output) => {
+      const { slot, logits } = outputOf(f, given, output);
+      const list = f.let(i32.add(given.biases, i32.mul(slot, 4 * BIAS_WORDS)));
+      const at = f.let(i32.add(list, 8));
+      const end = f.let(i32.add(at, i32.mul(work.i32.load(list), 8)));
+      f.forUpTo(at, end, 8, () => {
+        const token = f.let(work.i32.load(at));
+        f.if(i32.lt_u(token, given.vocabulary), () => {
+          const address = f.let(logitAt(logits, token));
+          f.do(work.f32.store(address, f32.add(work.f32.load(address), work.f32.load(at, 4))));
+        });
+      });
+    }));
 
   add(
     "survey",

@@ -3,12 +3,16 @@
 export type { FilterOption } from "../filters/filter.ts";
 export { FILTER_OPTIONS, type FilterOptionInfos } from "../filters/list.ts";
 export {
+  BIAS_WORDS,
   hasPenalties,
+  MOST_BIASES,
   NO_TOKEN,
+  packBiases,
   packSampling,
   type SamplerBuffers,
   type SamplerOptions,
   type SamplingNeeds,
   type SamplingOptions,
+  type TokenBias,
 } from "./options.ts";
 export { type Choice, sampleReference, type SamplingInput } from "./reference.ts";

@@ -48,6 +48,26 @@ export function packSampling(options: SamplingOptions): Uint32Array<ArrayBuffer>
   }]);
 }
 
+/** A token, and what is added to its logit after the penalties: finite. */
+export type TokenBias = readonly [token: number, bias: number];
+
+/** Most tokens of a slot that have a bias. */
+export const MOST_BIASES = 4096;
+/** Words of a slot's biases: their number, nothing, and a token and its bias as a float of each. */
+export const BIAS_WORDS = 2 + 2 * MOST_BIASES;
+
+/** The biases of one slot, packed: as many words as it takes. @param biases each token once */
+export function packBiases(biases: readonly TokenBias[]): Uint32Array<ArrayBuffer> {
+  const words = new Uint32Array(2 + 2 * biases.length);
+  const floats = new Float32Array(words.buffer);
+  words[0] = biases.length;
+  for (const [index, [token, bias]] of biases.entries()) {
+    words[2 + 2 * index] = token;
+    floats[3 + 2 * index] = bias;
+  }
+  return words;
+}
+
 /** Whether `options` contain penalties, which change logits before the choice. */
 export function hasPenalties(options: SamplingOptions): boolean {
   return options.repeatLastN > 0 &&
@@ -67,6 +87,8 @@ export interface SamplerBuffers {
   readonly sampling: Buffer;
   /** The tokens of each slot's sequence up to the row's position: [slots, context]. */
   readonly history: Buffer;
+  /** What is added to the logits of some tokens of each slot, {@linkcode packBiases}: [slots, BIAS_WORDS]. */
+  readonly biases: Buffer;
   /**
    * The allowed tokens of each output, a bit per token, lowest first: [outputs, ceil(vocabulary /
    * 32)].
@@ -95,6 +117,8 @@ export interface SamplerOptions {
 /** The options that at least one output of a step needs. What no output needs is not run. */
 export interface SamplingNeeds {
   readonly penalties: boolean;
+  /** Whether a slot's list of biases is not empty. */
+  readonly biases: boolean;
   readonly masks: boolean;
   /** Whether a temperature is above 0. */
   readonly stochastic: boolean;

@@ -5,7 +5,7 @@
 
 import type { Arithmetic, Total } from "../filters/filter.ts";
 import { EARLY_FILTERS, FILTERS, FILTERS_OFF } from "../filters/list.ts";
-import { LEAST_TEMPERATURE, NO_TOKEN, type SamplingOptions } from "./options.ts";
+import { LEAST_TEMPERATURE, NO_TOKEN, type SamplingOptions, type TokenBias } from "./options.ts";
 
 /** The inputs besides the logits and the options. */
 export interface SamplingInput {
@@ -13,6 +13,8 @@ export interface SamplingInput {
   readonly position: number;
   /** Tokens of the sequence at positions 0 to `position`. */
   readonly history?: ArrayLike<number>;
+  /** What is added to the logits of some tokens, each once. */
+  readonly biases?: readonly TokenBias[];
   /** A bit per token, 32 per word, lowest first: whether the token is allowed. */
   readonly mask?: Uint32Array;
 }
@@ -92,11 +94,11 @@ export function sampleReference(
   return draw(candidates, { ...options, temperature }, input.position, margin);
 }
 
-/** Logits with the penalties for the last tokens of the sequence, once per distinct token. */
+/** Logits with the penalties for the last tokens of the sequence, once per distinct token, and the biases. */
 function penalized(
   logits: Float32Array,
   { repeatLastN, repeatPenalty, frequencyPenalty, presencePenalty }: SamplingOptions,
-  { history = [], position }: SamplingInput,
+  { history = [], position, biases = [] }: SamplingInput,
 ): Float64Array {
   const result = Float64Array.from(logits);
   const recent = Array.from(history)
@@ -109,6 +111,7 @@ function penalized(
     else result[token] *= repeatPenalty;
     result[token] -= frequencyPenalty * count + presencePenalty;
   }
+  for (const [token, bias] of biases) result[token] += bias;
   return result;
 }
 

@@ -3,11 +3,12 @@
 
 import type { Sampler } from "../../device.ts";
 import type { Pass } from "../../operation.ts";
-import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/options.ts";
+import { BIAS_WORDS, type SamplerOptions, type SamplingNeeds } from "../../ops/sampling/options.ts";
 import { SAMPLING, SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
 import { structs } from "../structs.ts";
+import biasShader from "./bias.wgsl" with { type: "text" };
 import candidatesSnippet from "./candidates.wgsl" with { type: "text" };
 import { filtersSnippet } from "./filters.ts";
 import penalizeShader from "./penalize.wgsl" with { type: "text" };
@@ -33,6 +34,7 @@ export class GpuSampler implements Sampler {
   readonly #scratch: GPUBuffer[];
   readonly #blocks: number;
   readonly #penalize: Dispatch;
+  readonly #bias: Dispatch;
   readonly #survey: Record<"plain" | "masked", Dispatch>;
   readonly #sample: Record<"greedy" | "stochastic", Dispatch>;
 
@@ -45,7 +47,8 @@ export class GpuSampler implements Sampler {
     const counts = device.buffer("token counts", 4 * outputs * vocabulary, "scratch");
     this.#scratch = [strips, counts];
 
-    const { logits, outputs: outputRows, rows, sampling, history, mask, sampled, slots } = buffers;
+    const { logits, outputs: outputRows, rows, sampling, history, biases, mask } = buffers;
+    const { sampled, slots } = buffers;
     const step = { outputs: outputRows, rows };
     const snippets = [structs(STEP_ROW, SLOT_TOKEN, SAMPLING), samplingSnippet];
     const params = { vocabulary, strips: stripCount };
@@ -55,6 +58,14 @@ export class GpuSampler implements Sampler {
       constants: { WORKGROUP },
       snippets,
     }).bind({ logits, ...step, sampling, history, counts }, { vocabulary, context });
+
+    this.#bias = device.kernel({
+      name: "bias",
+      source: biasShader,
+      constants: { WORKGROUP },
+      snippets,
+    })
+      .bind({ logits, ...step, biases }, { vocabulary, stride: BIAS_WORDS });
 
     const survey = (MASKED: boolean) =>
       device.kernel({
@@ -94,8 +105,9 @@ export class GpuSampler implements Sampler {
   /** Records the sampling of a token for each of the first `outputs` outputs. */
   encode(into: Pass, outputs: number, needs: SamplingNeeds): void {
     const pass = into as GPUComputePassEncoder;
-    const { penalties, masks, stochastic } = needs;
+    const { penalties, biases, masks, stochastic } = needs;
     if (penalties) encodeDispatch(pass, this.#penalize, [outputs]);
+    if (biases) encodeDispatch(pass, this.#bias, [outputs]);
     encodeDispatch(pass, this.#survey[masks ? "masked" : "plain"], [this.#blocks, outputs]);
     encodeDispatch(pass, this.#sample[stochastic ? "stochastic" : "greedy"], [outputs]);
   }

@@ -9,8 +9,10 @@ import {
   keepAlive,
   number,
   text,
+  value,
 } from "../body/schema.ts";
 import { given } from "../../given.ts";
+import { HttpError } from "../errors.ts";
 import {
   type EngineOptions,
   type Loading,
@@ -38,6 +40,19 @@ export const samplingMembers = {
   repetition_penalty: {
     ...number,
     description: "What vLLM calls repeat_penalty: it sees the whole window, prompt and answer.",
+  },
+  logit_bias: {
+    type: ["object", "array", "null"],
+    items: { type: "array", items: value },
+    additionalProperties: value,
+    description:
+      "What is added to the logits of tokens: an object by token ids, as OpenAI has it, or pairs of an id " +
+      "or a text and a number, as llama-server has it. false: the token never comes.",
+  },
+  stop_token_ids: {
+    type: ["array", "null"],
+    items: { type: "integer" },
+    description: "Token ids that end the answer where they come, and are no part of it.",
   },
   draft_model: { ...text, description: "What LM Studio calls draft." },
   ttl: { ...integer, description: "What LM Studio calls keep_alive, in seconds." },
@@ -79,7 +94,35 @@ export function readSampling(
     ...(isGiven(penalty) && penalty !== 1 && { repeat_penalty: penalty, repeat_last_n: -1 }),
   };
   const asked = { ...defaults, ...given(body.options ?? {}), ...given(beside) };
-  return readOptions(asked, body.keep_alive ?? body.ttl);
+  const { engine, loading } = readOptions(asked, body.keep_alive ?? body.ttl);
+  const logitBias = readLogitBias(body.logit_bias);
+  const { stop_token_ids: stopTokens } = body;
+  return {
+    engine: {
+      ...engine,
+      ...(logitBias.length > 0 && { logitBias }),
+      ...(stopTokens?.length && { stopTokens }),
+    },
+    loading,
+  };
+}
+
+/** The tokens, or texts, of `logit_bias` with what is added to them. */
+function readLogitBias(given: unknown): [token: number | string, bias: number][] {
+  const pairs: unknown[][] = Array.isArray(given) ? given : Object.entries(given ?? {})
+    .map(([name, bias]) => [/^\d+$/.test(name) ? Number(name) : name, bias]);
+  return pairs.map(([what, bias, ...rest]) => {
+    const isToken = typeof what === "string" && what !== "" || Number.isInteger(what);
+    const added = bias === false ? -Infinity : bias;
+    if (isToken && typeof added === "number" && rest.length === 0) {
+      return [what as number | string, added];
+    }
+    throw new HttpError(
+      400,
+      "logit_bias must have token ids, or texts, each with a number or false",
+      "logit_bias",
+    );
+  });
 }
 
 function isGiven<T>(value: Given<T>): value is T {

@@ -11,7 +11,6 @@ const counting = harmless("answers always tell the counts of tokens");
 const routing = harmless("this server is the only one that answers");
 const speed = harmless("it could only change how fast the answer comes");
 const withMirostat = harmless("it goes with mirostat");
-const withDry = harmless("it goes with dry_multiplier");
 const names = harmless("the header x-request-id names a request");
 
 /** Members for a vendor's books and machines, of requests in every API. */
@@ -68,18 +67,12 @@ export const samplers = {
   mirostat_eta: withMirostat,
   tfs_z: only([1], notSampled),
   top_a: only([0], notSampled),
-  dry_multiplier: only([0], notSampled),
-  dry_base: withDry,
-  dry_allowed_length: withDry,
-  dry_penalty_last_n: withDry,
-  dry_sequence_breakers: withDry,
   min_keep: only([0], asked),
   samplers: only([], "their order is fixed"),
   penalize_newline: only([true], "penalties see line breaks like other tokens"),
 } as const;
 
 const oneAnswer = "there is one answer to each prompt";
-const noBias = "tokens are weighed by the model alone";
 const toldOtherwise = "the answer does not tell of that";
 const special = "special tokens are never part of a text";
 
@@ -90,12 +83,8 @@ const ofAnswers = {
   use_beam_search: only([], oneAnswer),
   length_penalty: only([1], "it goes with beam search"),
   early_stopping: only([], "it goes with beam search"),
-  logit_bias: only([], noBias),
-  allowed_token_ids: only([], noBias),
-  bad_words: only([], noBias),
-  custom_logit_processor: only([], noBias),
-  min_tokens: only([0], "an answer may end where the model ends it; ignore_eos goes on"),
-  stop_token_ids: only([], "answers are ended by texts; use stop"),
+  allowed_token_ids: only([], "use a format, or logit_bias"),
+  custom_logit_processor: only([], "no code of a request is run"),
   stop_regex: only([], "answers are ended by texts; use stop"),
   include_stop_str_in_output: only([], "the text that ends an answer is no part of it"),
   no_stop_trim: only([], "the text that ends an answer is no part of it"),

@@ -184,6 +184,8 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     this.#copies[row] = states.slice(0, states.indexOf(-1));
   }
 
+  writeBiases(): void {}
+
   assignSlot(slot: number): void {
     if (this.failure) throw this.failure;
     this.admissions++;

@@ -16,7 +16,9 @@ const SHAPE: StepShape = {
   prefillTiles: 0,
   prefillContext: 0,
 };
-const NEEDS: SamplingNeeds = { penalties: false, masks: false, stochastic: false };
+const NEEDS: SamplingNeeds = {
+  ...{ penalties: false, biases: false, masks: false, stochastic: false },
+};
 
 /** A recorder whose device and network note which contexts are worked out and which are recorded. */
 function noting({ captures }: { captures: boolean }) {

@@ -1,6 +1,10 @@
 // Inputs for the sampler's tests: options, masks and logits, the same in every run.
 
-import type { SamplingInput, SamplingOptions } from "../../../kernels/ops/sampling/mod.ts";
+import type {
+  SamplingInput,
+  SamplingOptions,
+  TokenBias,
+} from "../../../kernels/ops/sampling/mod.ts";
 
 /** One output: its logits, how to choose from them, and the sequence so far. */
 export interface Case extends SamplingInput {
@@ -86,6 +90,12 @@ function optionsGrid(): SamplingOptions[] {
   return grid;
 }
 
+/** Biases of some tokens, of which some are banned. */
+function biasesOf(vocabulary: number, next: () => number): TokenBias[] {
+  const tokens = new Set(Array.from({ length: 300 }, () => Math.floor(next() ** 2 * vocabulary)));
+  return [...tokens].map((token) => [token, next() < 0.3 ? -1e9 : Math.fround(10 * next() - 5)]);
+}
+
 /** `count` cases of the grid, spread over it, with random logits, sequences, masks and seeds. */
 export function randomCases(vocabulary: number, count: number): Case[] {
   const grid = optionsGrid();
@@ -109,6 +119,7 @@ export function randomCases(vocabulary: number, count: number): Case[] {
       position,
       history: Array.from({ length: position + 1 }, () => Math.floor(next() ** 3 * vocabulary)),
       mask: masks[index % masks.length],
+      ...(index % 3 === 0 && { biases: biasesOf(vocabulary, next) }),
     };
   });
 }

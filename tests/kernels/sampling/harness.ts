@@ -3,7 +3,9 @@
 
 import { type Device, openDevice, SAMPLING, SLOT_TOKEN, STEP_ROW } from "../../../kernels/mod.ts";
 import {
+  BIAS_WORDS,
   hasPenalties,
+  packBiases,
   packSampling,
   type SamplingOptions,
 } from "../../../kernels/ops/sampling/mod.ts";
@@ -52,6 +54,7 @@ export async function runBatch(
   const sampling = new Uint32Array(SAMPLING.words * count);
   const history = new Uint32Array(count * context);
   const mask = new Uint32Array(count * maskWords);
+  const biases = new Uint32Array(count * BIAS_WORDS);
   cases.forEach((item, index) => {
     const row = rowOf(index, count);
     const slot = slotOf(index, count);
@@ -67,6 +70,7 @@ export async function runBatch(
     });
     sampling.set(packSampling(item.options), SAMPLING.words * slot);
     history.set(Array.from(item.history ?? []), slot * context);
+    biases.set(packBiases(item.biases ?? []), slot * BIAS_WORDS);
     if (item.mask) mask.set(item.mask, index * maskWords);
   });
   const upload = (label: string, data: ArrayBufferView<ArrayBuffer>) => {
@@ -80,6 +84,7 @@ export async function runBatch(
     rows: upload("rows", rows),
     sampling: upload("sampling", sampling),
     history: upload("history", history),
+    biases: upload("biases", biases),
     mask: upload("mask", mask),
     sampled: device.buffer("sampled", 4 * count, "test"),
     slots: device.buffer("slots", SLOT_TOKEN.bytes * count, "test"),
@@ -92,6 +97,7 @@ export async function runBatch(
       submit(device, (pass) =>
         sampler.encode(pass, count, {
           penalties: cases.some(({ options }) => hasPenalties(options)),
+          biases: cases.some(({ biases }) => biases),
           masks: cases.some(({ options }) => options.masked),
           stochastic: cases.some(({ options }) => options.temperature > 0),
         }));

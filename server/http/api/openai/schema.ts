@@ -35,7 +35,6 @@ const common = {
   model: text,
   stream: flag,
   stream_options: streamOptions,
-  logit_bias: { type: ["object", "null"] },
   verbosity: only(["medium"], "say in the instructions how long an answer is to be"),
 } as const;
 

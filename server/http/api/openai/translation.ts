@@ -21,10 +21,6 @@ export function readCommon(
   info: ModelInfo,
   formats: Record<string, ResponseFormat | undefined> = {},
 ): Wishes {
-  const { logit_bias: bias } = body;
-  if (bias && Object.keys(bias).length > 0) {
-    throw refusal("logit_bias: not available yet", "logit_bias");
-  }
   return readWishes(body, info, { defaults: { temperature: 1, top_p: 1 }, formats });
 }
 

@@ -14,10 +14,12 @@ const WISHES: [name: string, value: unknown, sentence: string][] = [
   ["x".repeat(500), 1, `${"x".repeat(60)}… (500 characters) is not known here`],
   // What other servers have.
   ["prompt_logprobs", 1, "prompt_logprobs must be empty: log probabilities of prompts"],
-  ["stop_token_ids", [1], "stop_token_ids must be empty"],
-  ["min_tokens", 5, "min_tokens must be 0"],
-  ["bad_words", ["a"], "bad_words must be empty"],
-  ["logit_bias", { 5: 1 }, "logit_bias"],
+  [
+    "logit_bias",
+    [[5, "x"]],
+    "logit_bias must have token ids, or texts, each with a number or false",
+  ],
+  ["logit_bias", [5], "logit_bias"],
   // Some APIs have it, up to a bound.
   ["n", 300, "n"],
   ["use_beam_search", true, "use_beam_search must be empty"],
@@ -27,7 +29,6 @@ const WISHES: [name: string, value: unknown, sentence: string][] = [
   ["allowed_token_ids", [1], "allowed_token_ids must be empty"],
   ["priority", 1, "priority must be 0"],
   ["mirostat", 2, "mirostat must be 0"],
-  ["dry_multiplier", 0.8, "dry_multiplier must be 0"],
   ["samplers", ["top_k"], "samplers must be empty"],
   ["lora", [{ id: 0 }], "lora must be empty"],
   ["guided_whitespace_pattern", " *", "guided_whitespace_pattern must be empty"],
