@@ -162,6 +162,7 @@ export type {
   ProcessOptions,
   ProfileOptions,
   ProgressEvent,
+  PromptEvent,
   PromptImage,
   PromptItem,
   ProofOptions,

@@ -61,7 +61,7 @@ import type { DeviceFault } from "../tuning/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
 import { embed } from "./embed.ts";
-import { score } from "./score.ts";
+import { generateScored, score } from "./score.ts";
 import { runWithHooks } from "./run.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
@@ -309,7 +309,10 @@ export class LocalModel implements Model {
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
-    return generateWithImages(withWindow(this.#context, request), request);
+    const context = withWindow(this.#context, request);
+    const { promptLogprobs, ...others } = request;
+    if (promptLogprobs === undefined) return generateWithImages(context, others);
+    return generateScored(context, others, promptLogprobs);
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {

@@ -6,6 +6,7 @@ import { pollCancellation } from "../cancellation.ts";
 import { ContextLengthError, NotFiniteError, RequestError } from "../errors.ts";
 import {
   checkLogprobs,
+  generate,
   type GenerateContext,
   likeliest,
   logSumExp,
@@ -14,7 +15,13 @@ import {
 import type { Assembly } from "../load/mod.ts";
 import { checkTokens } from "../prompt/mod.ts";
 import type { Branch } from "../run/mod.ts";
-import type { ScoreInput, ScoreRequest, TokenScore } from "../types/mod.ts";
+import type {
+  GenerateEvent,
+  GenerateRequest,
+  ScoreInput,
+  ScoreRequest,
+  TokenScore,
+} from "../types/mod.ts";
 
 /** Most levels of branches after the first: each holds a slot while those after it run. */
 const MOST_LEVELS = 2;
@@ -66,6 +73,37 @@ export async function score(
   };
   await lookAt(context, sequences, tell, signal);
   return scores;
+}
+
+/**
+ * A generation whose first event has the scores of its prompt's tokens. Errors at once: those of
+ * generate(), RequestError.
+ */
+export function generateScored(
+  context: GenerateContext & Assembly,
+  request: GenerateRequest,
+  top: number,
+): AsyncIterable<GenerateEvent> {
+  const { prompt: text, suffix, images, signal } = request;
+  const attempt = "Cannot tell how likely the prompt was";
+  if (suffix || images?.length) {
+    throw new RequestError(`${attempt}: it has ${suffix ? "a suffix" : "images"}`);
+  }
+  checkLogprobs(top, "tell how likely the prompt was");
+  const answer = generate(context, request);
+  const scoring = score(context, { inputs: [{ text }], top, ...(signal && { signal }) });
+  scoring.catch(() => {}); // Whoever reads the events is told.
+  const { bosToken } = context.tokenizer;
+  return (async function* () {
+    try {
+      const [scores] = await scoring;
+      const isAdded = typeof text === "string" && scores![0]?.id === bosToken;
+      yield { type: "prompt", scores: scores!, added: isAdded ? 1 : 0 };
+      yield* answer;
+    } finally {
+      await answer.return?.();
+    }
+  })();
 }
 
 /**

@@ -131,6 +131,16 @@ export interface TokenScore extends TextToken {
   top?: (TextToken & { logprob: number })[];
 }
 
+/** The tokens of a prompt, and how likely each was, if the request asks for that. */
+export interface PromptEvent {
+  /** Tells it from other events. */
+  type: "prompt";
+  /** All of them, a BOS that was added included. */
+  scores: TokenScore[];
+  /** How many at the beginning are no part of the prompt's text: 1 with such a BOS, else 0. */
+  added: number;
+}
+
 /** A piece of text. */
 export interface TextPiece {
   /** The text. Not empty, except for vocabularies without text. */
@@ -140,10 +150,12 @@ export interface TextPiece {
 }
 
 /**
- * The events of a generation, in order: `queued` if it waits, `start`, pieces of text, and `done`.
+ * The events of a generation, in order: `prompt` if it is wanted, `queued` if it waits, `start`, pieces of
+ * text, and `done`.
  * An abort ends the stream without `done`.
  */
 export type GenerateEvent =
+  | PromptEvent
   | QueuedEvent
   | StartEvent
   | ProgressEvent
@@ -173,12 +185,13 @@ export interface DoneEvent {
 }
 
 /**
- * The events of a chat, in order: `queued` if it waits, `start`, the answer, and `done`. A tool
+ * The events of a chat or a generation, in order: `prompt` of a generation alone, `queued` if it waits, `start`, the answer, and `done`. A tool
  * call is a start, pieces of its arguments' JSON text, and an end with all of them. Calls do not
  * overlap. Numbers in the text are as the model wrote them; those at the end are doubles. A call
  * without an end was cut short: it must not be run. Only models on other servers give such calls.
  */
 export type ChatEvent =
+  | PromptEvent
   | QueuedEvent
   | StartEvent
   | ProgressEvent

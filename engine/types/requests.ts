@@ -157,6 +157,11 @@ export interface GenerateRequest
   /** Pictures in the prompt, as bytes of files or their base64, in order. */
   images?: readonly (Uint8Array | string)[];
   /**
+   * Number of most likely tokens to report in the place of each token of the prompt, which has no images
+   * and no suffix then. Default: no report.
+   */
+  promptLogprobs?: number;
+  /**
    * Aborting it ends the generation within one decode step. A worker's client forwards it as a
    * message.
    */

@@ -81,6 +81,8 @@ export interface AppOptions {
   hasCloud?: boolean;
   /** Follow Anthropic where /v1/messages otherwise follows Ollama: `error` events in streams. */
   anthropicExact?: boolean;
+  /** Take the prompts of /v1/completions for turns of a user, as Ollama does. Default false: continue them. */
+  completesChats?: boolean;
   /** End thinking after the budget, or the level, that a request asks for. Default false. */
   enforcesThinkingBudget?: boolean;
   /** How long a stream may be silent before it gives a sign of life, in milliseconds. Default 5,000. */

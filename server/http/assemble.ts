@@ -100,6 +100,7 @@ export function assemble(options: AssembleOptions): ServerParts {
     origins: settings.origins,
     maxQueue: settings.maxQueue,
     anthropicExact: settings.anthropicExact,
+    completesChats: settings.completions === "chat",
     enforcesThinkingBudget: settings.thinkingBudget === "enforce",
     whiteSpaceMilliseconds: settings.whiteSpaceAfter,
     hasCloud: settings.cloudHost !== undefined,

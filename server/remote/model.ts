@@ -23,6 +23,8 @@ import type { RemoteServer } from "./server.ts";
 
 type Ask<T> = (dialect: RemoteDialect, call: RemoteCall) => T;
 
+const UNSCORED = "it runs on another server, which does not tell the probabilities of given tokens";
+
 /** The model. */
 export class RemoteModel implements ChatModel {
   readonly info: ModelInfo;
@@ -41,7 +43,11 @@ export class RemoteModel implements ChatModel {
     this.contextLength = info.trainedContextLength;
   }
 
+  /** @throws {RequestError} where the tokens of the prompt are to be scored */
   generate(request: GenerateRequest): AsyncGenerator<GenerateEvent> {
+    if (request.promptLogprobs !== undefined) {
+      throw new RequestError(`Cannot tell how likely the prompt was: ${UNSCORED}`);
+    }
     return this.#stream(request.signal, (dialect, call) => dialect.generate(call, request));
   }
 
@@ -76,9 +82,7 @@ export class RemoteModel implements ChatModel {
 
   /** @throws {RequestError} always: other servers do not tell the probabilities of a given text */
   score(): Promise<TokenScore[][]> {
-    const where =
-      "it runs on another server, which does not tell the probabilities of given tokens";
-    return Promise.reject(new RequestError(`Cannot score texts with this model: ${where}`));
+    return Promise.reject(new RequestError(`Cannot score texts with this model: ${UNSCORED}`));
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

@@ -299,6 +299,14 @@ export const SETTINGS = {
     help: "enforce: thinking ends after its budget",
     reader: "models",
   },
+  /** What POST /v1/completions does with a prompt that is a text. */
+  completions: {
+    name: "QUERN_COMPLETIONS",
+    kind: oneOf("raw", "chat"),
+    default: "raw",
+    help: "chat: /v1/completions answers prompts",
+    reader: "server",
+  },
   /** Requests that may wait for their first token. */
   maxQueue: {
     name: "OLLAMA_MAX_QUEUE",

@@ -79,7 +79,7 @@ const special = "special tokens are never part of a text";
 /** Members about the answer that are not available. */
 const ofAnswers = {
   n: only([1], oneAnswer),
-  best_of: only([1], oneAnswer),
+  best_of: only([1], "completions have it"),
   use_beam_search: only([], oneAnswer),
   length_penalty: only([1], "it goes with beam search"),
   early_stopping: only([], "it goes with beam search"),
@@ -92,7 +92,7 @@ const ofAnswers = {
   spaces_between_special_tokens: only([true], special),
   detokenize: only([true], "answers are texts"),
   repetition_detection: only([], "answers end where the model ends them"),
-  prompt_logprobs: only([], "log probabilities of prompts are not available"),
+  prompt_logprobs: only([], "completions have it"),
   logprob_token_ids: only([], "use the likeliest tokens instead"),
   n_probs: only([0], "use logprobs instead"),
   post_sampling_probs: only([], toldOtherwise),

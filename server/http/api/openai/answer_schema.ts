@@ -110,9 +110,9 @@ const completionFinish = { enum: ["stop", "length"] } as const;
 
 const completionLogprobs = record({
   tokens: list(text),
-  token_logprobs: list(number),
+  token_logprobs: list(anyOf(number, nothing)),
   top_logprobs: {
-    ...list({ type: "object", additionalProperties: number }),
+    ...list(anyOf({ type: "object", additionalProperties: number } as const, nothing)),
     description: "The token that came and the likeliest ones; of those with the same text, the " +
       "likeliest.",
   },
@@ -121,6 +121,24 @@ const completionLogprobs = record({
     description: "Where each begins, in characters of the whole text.",
   },
 });
+
+const promptLogprobs = {
+  ...list(anyOf(
+    {
+      type: "object",
+      additionalProperties: record({
+        logprob: { ...number, description: "The natural logarithm of its probability." },
+        rank: { ...count, description: "1 for the likeliest token in this place." },
+        decoded_token: { ...text, description: "Its text." },
+      }),
+    } as const,
+    nothing,
+  )),
+  description: "The tokens of the prompt: each, and the likeliest in its place, by their ids.",
+} as const;
+
+/** The tokens of a prompt with their log-probabilities, as vLLM writes them. */
+export type PromptLogprobs = BodyOf<typeof promptLogprobs>;
 
 /** Log-probabilities of a completion: lists side by side, a token each. */
 export type CompletionLogprobs = BodyOf<typeof completionLogprobs>;
@@ -131,7 +149,7 @@ function completionMembers<const Finish extends object>(finish: Finish) {
     index: count,
     logprobs: anyOf(completionLogprobs, nothing),
     finish_reason: finish,
-  });
+  }, { prompt_logprobs: promptLogprobs });
   return { ...head, object: { const: "text_completion" }, choices: list(choice) } as const;
 }
 

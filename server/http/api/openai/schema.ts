@@ -132,10 +132,26 @@ export const openAiCompletionSchema = closed({
   ...completion,
   prompt: { description: "A text, an array of texts, token ids, or an array of those." },
   suffix: text,
-  echo: flag,
-  best_of: integer,
-  logprobs: integer,
-  raw: flag,
+  echo: { ...flag, description: "Give out the prompt before its continuation." },
+  best_of: {
+    ...integer,
+    description:
+      "Of how many answers the n best are given: those whose tokens are the likeliest on average.",
+  },
+  logprobs: {
+    ...integer,
+    description:
+      "How many alternatives of each token are told, with echo of those of the prompt as well.",
+  },
+  prompt_logprobs: {
+    ...integer,
+    description: "As vLLM has it: how many alternatives of each token of the prompt are told.",
+  },
+  raw: {
+    ...flag,
+    description:
+      "Whether the model continues the prompt as it is. Default true; false: it answers a user who says it, as with Ollama.",
+  },
 });
 
 export type CompletionBody = BodyOf<typeof openAiCompletionSchema>;

@@ -13,7 +13,6 @@ const WISHES: [name: string, value: unknown, sentence: string][] = [
   ["tone", "kind", "tone is not known here"],
   ["x".repeat(500), 1, `${"x".repeat(60)}… (500 characters) is not known here`],
   // What other servers have.
-  ["prompt_logprobs", 1, "prompt_logprobs must be empty: log probabilities of prompts"],
   [
     "logit_bias",
     [[5, "x"]],

@@ -127,6 +127,33 @@ for (const path of Object.keys(ANSWERING)) {
       [{ stop: ["A", "B"] }, { stop: ["A", "B"] }],
       [{ max_tokens: 5 }, { maxTokens: 5 }],
       [{ ignore_eos: true }, { ignoreEnd: true }],
+      [{ top_n_sigma: 1.5, typical_p: 0.5, xtc_probability: 0.5, xtc_threshold: 0.25 }, {
+        topNSigma: 1.5,
+        typicalP: 0.5,
+        xtcProbability: 0.5,
+        xtcThreshold: 0.25,
+      }],
+      [{ dynatemp_range: 0.5, dynatemp_exponent: 2, min_tokens: 3, bad_words: ["a b"] }, {
+        dynatempRange: 0.5,
+        dynatempExponent: 2,
+        minTokens: 3,
+        badWords: ["a b"],
+      }],
+      [
+        {
+          options: { dry_multiplier: 0.5, dry_base: 2, dry_allowed_length: 3 },
+          dry_penalty_last_n: 64,
+          dry_sequence_breakers: ["x"],
+        },
+        { dryMultiplier: 0.5, dryBase: 2, dryAllowedLength: 3, dryLastN: 64, dryBreakers: ["x"] },
+      ],
+      [{ logit_bias: { 5: -100, "a b": 1.5, 7: false } }, {
+        logitBias: [[5, -100], [7, -Infinity], ["a b", 1.5]],
+      }],
+      [{ logit_bias: [[5, -100], ["a b", false]] }, {
+        logitBias: [[5, -100], ["a b", -Infinity]],
+      }],
+      [{ stop_token_ids: [3, 4] }, { stopTokens: [3, 4] }],
       [{ num_ctx: 512 }, { contextLength: 512 }],
       [{ options: { seed: 1, top_k: 2 }, seed: 4 }, { seed: 4, topK: 2 }],
       [{ think_budget: 9 }, { thinkBudget: 9 }],

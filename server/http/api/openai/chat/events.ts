@@ -91,6 +91,8 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
     const choice = this.#choices[event.choice ?? 0]!;
     const { index } = choice;
     switch (event.type) {
+      case "prompt":
+        return [];
       case "start":
         return [this.#chunk(choice, {})];
       case "progress":

@@ -1,10 +1,12 @@
-// POST /v1/completions: the body -> one task per prompt. As in Ollama, a text is a user's turn if
-// the model has a chat template; otherwise, with `raw`, or as token ids, it is continued as it is;
-// with a suffix it is the text before a gap. Pure.
+// POST /v1/completions: the body -> one task per prompt, or several to choose from. A prompt is continued as
+// it is, as text or token ids; with a suffix it is the text before a gap. With `raw: false`, or by a setting
+// of the server, a text is a user's turn if the model has a chat template, as in Ollama. Pure.
 // Format: https://platform.openai.com/docs/api-reference/completions/create
 
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import type { EngineOptions } from "../../options.ts";
+import { isAlternatives, MOST_ALTERNATIVES } from "../../logprobs.ts";
+import { given } from "../../../../given.ts";
 import { refusal } from "../errors.ts";
 import { readAlternatives, readAnswers, readCommon } from "../translation.ts";
 import type { Task, Translation } from "../../handler.ts";
@@ -20,51 +22,84 @@ type Prompt = string | number[];
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function translateCompletion(body: CompletionBody, info: ModelInfo): Translation {
+export function translateCompletion(
+  body: CompletionBody,
+  info: ModelInfo,
+  completesChats: boolean,
+): Translation {
   const prompts = readPrompts(body.prompt);
-  refuse(body, info, prompts);
+  refuse(body, info);
   const { engine: common, think: { think }, around } = readCommon(body, info);
   if (think) {
     throw refusal("think: completions tell no thinking; use /v1/chat/completions", "think");
   }
   const { logprobs } = body;
   const engine = { ...common, ...readAlternatives(logprobs != null, logprobs, "logprobs") };
-  const tasks = prompts.map((prompt) => toTask(prompt, body, info, engine));
-  return { ...around, ...readAnswers(body.n, tasks) };
+  const answers = answersOf(body);
+  // The best are those whose tokens are the likeliest.
+  if (answers.of > answers.given) engine.logprobs ??= 0;
+  const tasks = prompts.map((prompt) => toTask(prompt, body, { info, engine, completesChats }));
+  return { ...around, ...readAnswers(answers.of, tasks) };
 }
 
-/** The texts that `echo` gives out before the continuations, one for each of these. */
-export function echoedPrompts({ prompt, echo, n }: CompletionBody): string[] {
-  if (!echo) return [];
-  return (readPrompts(prompt) as string[]).flatMap((text) => Array<string>(n ?? 1).fill(text));
+/** How many answers to a prompt are given, and of how many. */
+export function answersOf({ n, best_of: of }: CompletionBody): { given: number; of: number } {
+  return { given: n ?? 1, of: of ?? n ?? 1 };
 }
 
-function refuse(body: CompletionBody, info: ModelInfo, prompts: Prompt[]): void {
-  const { model } = body;
+/** The texts that `echo` gives out before the continuations, one for each of these; "" of token ids. */
+export function echoedPrompts(body: CompletionBody): string[] {
+  if (!body.echo) return [];
+  return readPrompts(body.prompt).flatMap((prompt) =>
+    Array<string>(answersOf(body).of).fill(typeof prompt === "string" ? prompt : "")
+  );
+}
+
+/** How many alternatives of each token of the prompt are to be found; undefined: it is not looked at. */
+function promptAlternatives(body: CompletionBody, prompt: Prompt): number | undefined {
+  const { echo, logprobs, prompt_logprobs: asked } = body;
+  const echoed = echo ? logprobs ?? (typeof prompt === "string" ? undefined : 0) : undefined;
+  if (echoed === undefined && asked == null) return undefined;
+  return Math.max(echoed ?? 0, asked ?? 0);
+}
+
+function refuse(body: CompletionBody, info: ModelInfo): void {
+  const { model, prompt_logprobs: alternatives } = body;
   if (info.isEmbeddingModel) throw refusal(`"${model}" does not support generate`, "model");
   if (body.suffix && !info.fillsInMiddle) {
     throw refusal(`"${model}" does not support insert`, "suffix");
   }
-  if (body.best_of != null && body.best_of !== (body.n ?? 1)) {
-    throw refusal("best_of must be the same as n: all answers are given", "best_of");
+  const { given, of } = answersOf(body);
+  if (of < given) throw refusal("best_of must be at least n", "best_of");
+  if (of > given && body.stream) {
+    throw refusal("best_of: answers can only be chosen from when they are whole", "best_of");
   }
-  if (body.echo && body.logprobs != null) {
-    throw refusal("echo: log-probabilities of prompts are not available", "echo");
-  }
-  if (body.echo && prompts.some((prompt) => typeof prompt !== "string")) {
-    throw refusal("echo: only texts can be given out again, not token ids", "echo");
+  if (alternatives != null && !isAlternatives(alternatives)) {
+    throw refusal(`prompt_logprobs must be between 0 and ${MOST_ALTERNATIVES}`, "prompt_logprobs");
   }
 }
 
 function toTask(
   prompt: Prompt,
-  { raw, suffix }: CompletionBody,
-  { hasChatTemplate, thinks }: ModelInfo,
-  engine: EngineOptions,
+  body: CompletionBody,
+  { info: { hasChatTemplate, thinks }, engine, completesChats }: {
+    info: ModelInfo;
+    engine: EngineOptions;
+    completesChats: boolean;
+  },
 ): Task {
-  if (suffix) return { kind: "generate", request: { prompt, suffix, ...engine } };
-  if (raw || !hasChatTemplate || typeof prompt !== "string") {
-    return { kind: "generate", request: { prompt, ...engine } };
+  const { raw, suffix } = body;
+  const isTurn = !suffix && !(raw ?? !completesChats) && hasChatTemplate &&
+    typeof prompt === "string";
+  const promptLogprobs = promptAlternatives(body, prompt);
+  if (promptLogprobs !== undefined && (isTurn || suffix)) {
+    const member = body.prompt_logprobs == null ? "echo" : "prompt_logprobs";
+    const why = suffix ? "a prompt with a suffix has none" : "a turn of a chat has none; set raw";
+    throw refusal(`${member}: log-probabilities are of raw prompts, ${why}`, member);
+  }
+  if (!isTurn) {
+    const more = { ...(suffix && { suffix }), ...given({ promptLogprobs }) };
+    return { kind: "generate", request: { prompt, ...engine, ...more } };
   }
   const messages = [{ role: "user" as const, content: prompt }];
   // These answers have no member for thinking.

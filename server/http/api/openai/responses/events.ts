@@ -67,6 +67,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
 
   #follow(event: ChoiceEvent): UnnumberedEvent[] {
     switch (event.type) {
+      case "prompt":
       case "start":
       case "progress":
         return [];

@@ -20,5 +20,5 @@ Deno.test("parts of characters are told apart by their bytes, and offsets never 
   ], 7);
   assertEquals(tokens, ["é", "bytes:\\xe2", "bytes:\\x82\\xac", "b"]);
   assertEquals(text_offset, [7, 8, 8, 9]);
-  assertEquals(top_logprobs.map((entries) => Object.keys(entries).length), [5, 4, 5, 5]);
+  assertEquals(top_logprobs.map((entries) => Object.keys(entries!).length), [5, 4, 5, 5]);
 });

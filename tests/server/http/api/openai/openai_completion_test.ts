@@ -14,7 +14,7 @@ const echoes: Script = (request) => {
   return says(`<${prompt}>`, "!")(request);
 };
 
-Deno.test("a completion continues a text, through the template where the model has one", async () => {
+Deno.test("a completion continues a text as it is, and answers it where a request or the server say so", async () => {
   const test = createTestApp();
   const body = { prompt: "Once", max_tokens: 4, stop: ["."], seed: 1 };
   const { id, created, ...whole } = await (await test.post(path, { ...body, model: "story" }))
@@ -33,8 +33,13 @@ Deno.test("a completion continues a text, through the template where the model h
     },
   });
   await test.post(path, { ...body, model: "tiny" });
-  await test.post(path, { ...body, model: "tiny", raw: true });
-  const asked = test.loaded.flatMap(({ requests }) => requests).map(({ kind, request }) => {
+  await test.post(path, { ...body, model: "tiny", raw: false });
+  const ollamas = createTestApp({}, { completesChats: true });
+  await ollamas.post(path, { ...body, model: "tiny" });
+  await ollamas.post(path, { ...body, model: "tiny", raw: true });
+  await ollamas.post(path, { ...body, model: "tiny", prompt: [1, 2] });
+  const all = [...test.loaded, ...ollamas.loaded].flatMap(({ requests }) => requests);
+  const asked = all.map(({ kind, request }) => {
     const { signal: _, answerNow: _answer, ...rest } = request;
     return { kind, request: rest };
   });
@@ -42,12 +47,13 @@ Deno.test("a completion continues a text, through the template where the model h
   const raw = { kind: "generate", request: { prompt: "Once", ...options } };
   const messages = [{ role: "user", content: "Once" }];
   const chat = { kind: "chat", request: { messages, ...options, truncate: false } };
-  assertEquals<unknown>(asked, [raw, chat, raw]);
+  const ids = { kind: "generate", request: { prompt: [1, 2], ...options } };
+  assertEquals<unknown>(asked, [raw, raw, chat, chat, raw, ids]);
 });
 
 Deno.test("a model that thinks is asked not to: completions have no place for it", async () => {
   const test = createTestApp({ info: { thinks: true } });
-  await test.post(path, { model: "tiny", prompt: "Once" });
+  await test.post(path, { model: "tiny", prompt: "Once", raw: false });
   assertEquals((test.loaded[0]!.requests[0]!.request as { think?: boolean }).think, false);
 });
 
