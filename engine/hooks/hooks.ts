@@ -10,6 +10,9 @@ import type { Sequence, StepObserver, StepRow, TapOutput, VisitTools } from "../
 import type { CapturedPoint, HookChange, HookOptions, HookPositions } from "../types/mod.ts";
 import { type Point, POINTS, Points } from "./points.ts";
 
+/** Most bytes of values that a run keeps. */
+const MOST_BYTES = 2 ** 31;
+
 type Change = Omit<HookChange, "point"> & { readonly target: Point; readonly includes: Includes };
 type Includes = (position: number) => boolean;
 type Visit = (row: StepRow, values: Float32Array) => void;
@@ -52,6 +55,7 @@ export class Hooks implements Disposable {
       if (site.kind === "gain") this.#before.set(site.since, new Map());
       else if (site.kind === "attention") this.#keys.set(site.keys, new Map());
     }
+    this.#checkSize(promptLength);
     checkImages(this.#captures.map(({ point }) => point), prompt);
     const keys = new Set(this.#keys.keys());
     const selectedOperations = new Set([
@@ -62,6 +66,23 @@ export class Hooks implements Disposable {
     this.#tap = observer.tapOperations(
       { selected: selectedOperations, keys },
       (operation, output, tools) => this.#visit(operation, output, tools),
+    );
+  }
+
+  /** @throws {RequestError} if the values of a prompt would take too much memory */
+  #checkSize(promptLength: number): void {
+    let bytes = 0;
+    for (const { point: { shape } } of this.#captures) {
+      const row = shape.reduce((product, size) => product * (size < 0 ? promptLength : size), 4);
+      for (let position = 0; position < promptLength; position++) {
+        if (this.#includes(position)) bytes += row;
+      }
+    }
+    if (bytes <= MOST_BYTES) return;
+    const [size, most] = [bytes, MOST_BYTES].map((count) => (count / 2 ** 30).toFixed(1));
+    throw new RequestError(
+      `Cannot capture the points: their values take ${size} GiB, at most ${most} are kept; ` +
+        `name fewer points or positions`,
     );
   }
 

@@ -170,7 +170,11 @@ export class FakeModel implements ChatModel {
   }
 
   run(): Promise<RunResult> {
-    return Promise.reject(new RequestError("Cannot look into the model: it computes nothing"));
+    const point = { point: "residual.post[1]", shape: [1, 2], positions: [0] };
+    return Promise.resolve({
+      tokens: [72],
+      captured: [{ ...point, values: Float32Array.of(0.5, -1) }],
+    });
   }
 
   embedImage(): Promise<ImageEmbedding> {

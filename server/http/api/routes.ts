@@ -6,6 +6,8 @@ import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { json } from "../stream/json.ts";
 import { anthropicOperations } from "./anthropic/operations.ts";
 import { anthropicRoutes } from "./anthropic/route.ts";
+import { captureOperations } from "./capture/operations.ts";
+import { captureRoutes } from "./capture/route.ts";
 import { embedOperations } from "./embed/operations.ts";
 import { embedRoutes } from "./embed/route.ts";
 import { blobRoutes } from "./models/blobs.ts";
@@ -36,6 +38,7 @@ const GROUPS: readonly RouteGroup[] = [
   { routes: [webRoutes, operationsRoutes], operations: serverOperations },
   { routes: [ollamaRoutes], operations: ollamaOperations },
   { routes: [embedRoutes], operations: embedOperations },
+  { routes: [captureRoutes], operations: captureOperations },
   {
     routes: [
       modelRoutes,
