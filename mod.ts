@@ -194,6 +194,7 @@ export type {
   TextPiece,
   TextToken,
   Tokenizer,
+  TokenizeRequest,
   TokenLogprob,
   TokenMask,
   TokenOptions,

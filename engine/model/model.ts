@@ -10,7 +10,7 @@ import {
 } from "../../tokenizer/mod.ts";
 import { pollCancellation } from "../cancellation.ts";
 import { detectAnswerFormat, renderChat } from "../chat/mod.ts";
-import { type DeviceFailedError, NotFiniteError } from "../errors.ts";
+import { type DeviceFailedError, NotFiniteError, RequestError } from "../errors.ts";
 import { type ByteSources, type GgufFile, readGguf } from "../gguf/mod.ts";
 import {
   assemble,
@@ -55,6 +55,7 @@ import type {
   RunResult,
   ScoreRequest,
   TextToken,
+  TokenizeRequest,
   TokenScore,
 } from "../types/mod.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
@@ -327,16 +328,29 @@ export class LocalModel implements Model {
     return Promise.try(() => countTokensWithImages(withWindow(this.#context, request), request));
   }
 
-  tokenize(text: string): Promise<TextToken[]> {
+  tokenize(asked: string | TokenizeRequest): Promise<TextToken[]> {
     return Promise.try(() => {
       const { tokenizer } = this.#context;
-      const tokens = tokenizer.encode(text, { special: true });
+      const { text, around = false, special = true }: TokenizeRequest = typeof asked === "string"
+        ? { text: asked }
+        : asked;
+      const tokens = tokenizer.encode(text, { special, bos: around, eos: around });
       return Array.from(tokens, (id) => textToken(id, tokenizer));
     });
   }
 
   score(request: ScoreRequest): Promise<TokenScore[][]> {
     return Promise.try(() => score(withWindow(this.#context, request), request));
+  }
+
+  detokenize(tokens: readonly number[]): Promise<string> {
+    return Promise.try(() => {
+      const { tokenizer } = this.#context;
+      const wrong = tokens.find((id) => !(id >= 0 && id < tokenizer.vocabularySize));
+      if (wrong === undefined) return tokenizer.decode(tokens, { special: true });
+      const range = `the vocabulary has 0 to ${tokenizer.vocabularySize - 1}`;
+      throw new RequestError(`Cannot tell the text of token ${wrong}: ${range}`);
+    });
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

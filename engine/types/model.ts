@@ -12,6 +12,7 @@ import type {
   EmbedResult,
   GenerateRequest,
   ScoreRequest,
+  TokenizeRequest,
 } from "./requests.ts";
 
 /** The embeddings of an image. */
@@ -117,15 +118,15 @@ export interface ChatModel extends AsyncDisposable {
   /** The number of the prompt's tokens, as in `chat`'s promptTokens. Errors: those of `chat`. */
   countTokens(request: ChatRequest): Promise<number>;
   /**
-   * The tokens of a text as in a prompt, without special tokens around it. Errors: RequestError.
-   */
-  tokenize(text: string): Promise<TextToken[]>;
-  /**
    * The tokens of each input, from its first scored one on, with their probabilities. Nothing is
    * sampled: options of sampling do not change them. Errors: ContextLengthError, RequestError,
    * UnsupportedModelError, NotFiniteError.
    */
   score(request: ScoreRequest): Promise<TokenScore[][]>;
+  /** The tokens of a text as in a prompt. Errors: RequestError. */
+  tokenize(text: string | TokenizeRequest): Promise<TextToken[]>;
+  /** The text of tokens, control tokens by their pieces. Errors: RequestError. */
+  detokenize(tokens: readonly number[]): Promise<string>;
   /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Embeddings with the number of tokens. Errors: those of `embed`. */

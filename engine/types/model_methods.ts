@@ -36,6 +36,7 @@ export const MODEL_METHODS: { readonly [M in ModelMethod]: CallOf<M> } = {
   countTokens: { takes: "request", gives: "value" },
   tokenize: { takes: "value", gives: "pieces" },
   score: { takes: "request", gives: "pieces" },
+  detokenize: { takes: "value", gives: "value" },
   embedWithUsage: { takes: "request", gives: "value" },
   run: { takes: "request", gives: "value" },
   embedImage: { takes: "value", gives: "value" },

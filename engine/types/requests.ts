@@ -266,6 +266,16 @@ export interface ScoreRequest extends WindowOptions {
   signal?: AbortSignal;
 }
 
+/** A text to split into tokens. */
+export interface TokenizeRequest {
+  /** The text. */
+  text: string;
+  /** Whether BOS and EOS come around it where the vocabulary wants them. Default false. */
+  around?: boolean;
+  /** Whether control tokens in the text become tokens. Default true. */
+  special?: boolean;
+}
+
 /** An input to embed: text (the special tokens of the model are added) or token ids as they are. */
 export type EmbedInput = string | readonly number[];
 

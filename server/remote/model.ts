@@ -21,6 +21,9 @@ import {
 import type { RemoteCall, RemoteDialect } from "./dialect.ts";
 import type { RemoteServer } from "./server.ts";
 
+/** Why nothing is known of its tokens. */
+const ELSEWHERE = "the model runs on another server, which does not tell its tokens";
+
 type Ask<T> = (dialect: RemoteDialect, call: RemoteCall) => T;
 
 const UNSCORED = "it runs on another server, which does not tell the probabilities of given tokens";
@@ -74,10 +77,12 @@ export class RemoteModel implements ChatModel {
 
   /** @throws {RequestError} always: other servers tell numbers of tokens at most */
   tokenize(): Promise<TextToken[]> {
-    const where = "it runs on another server, which does not tell its tokens";
-    return Promise.reject(
-      new RequestError(`Cannot split a text into tokens of this model: ${where}`),
-    );
+    return Promise.reject(new RequestError(`Cannot split a text into tokens: ${ELSEWHERE}`));
+  }
+
+  /** @throws {RequestError} always, likewise */
+  detokenize(): Promise<string> {
+    return Promise.reject(new RequestError(`Cannot tell the text of tokens: ${ELSEWHERE}`));
   }
 
   /** @throws {RequestError} always: other servers do not tell the probabilities of a given text */

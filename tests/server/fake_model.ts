@@ -17,6 +17,7 @@ import type {
   ModelInfo,
   RunResult,
   TextToken,
+  TokenizeRequest,
   TokenScore,
 } from "../../engine/types/mod.ts";
 
@@ -149,8 +150,9 @@ export class FakeModel implements ChatModel {
     return (await this.renderChat(request)).length;
   }
 
-  tokenize(text: string): Promise<TextToken[]> {
+  tokenize(asked: string | TokenizeRequest): Promise<TextToken[]> {
     const encoder = new TextEncoder();
+    const text = typeof asked === "string" ? asked : asked.text;
     return Promise.resolve(
       Array.from(text, (text, id) => ({ id, text, bytes: [...encoder.encode(text)] })),
     );
@@ -158,6 +160,10 @@ export class FakeModel implements ChatModel {
 
   score(): Promise<TokenScore[][]> {
     return Promise.reject(new UnsupportedModelError("Cannot score texts: the test has no model"));
+  }
+
+  detokenize(tokens: readonly number[]): Promise<string> {
+    return Promise.resolve(String.fromCodePoint(...tokens));
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

@@ -10,6 +10,8 @@ import { captureOperations } from "./capture/operations.ts";
 import { captureRoutes } from "./capture/route.ts";
 import { embedOperations } from "./embed/operations.ts";
 import { embedRoutes } from "./embed/route.ts";
+import { llamaServerOperations } from "./llama_server/operations.ts";
+import { llamaServerRoutes } from "./llama_server/route.ts";
 import { blobRoutes } from "./models/blobs.ts";
 import { copyDeleteRoutes, createRoutes, transferRoutes } from "./models/changes.ts";
 import { modelListRoutes, modelRoutes } from "./models/lists.ts";
@@ -52,6 +54,7 @@ const GROUPS: readonly RouteGroup[] = [
     ],
     operations: modelOperations,
   },
+  { routes: [llamaServerRoutes], operations: llamaServerOperations },
   { routes: [openAiRoutes], operations: openAiOperations },
   { routes: [responseRoutes], operations: responseOperations },
   { routes: [anthropicRoutes], operations: anthropicOperations },
@@ -62,6 +65,7 @@ const TAGS: OpenApiDocument["tags"] = [
   { name: "Operations", description: "For those who run the server." },
   { name: "Ollama", description: "Ollama's API, the native one." },
   { name: "OpenAI", description: "OpenAI's API." },
+  { name: "llama-server", description: "What llama-server has besides OpenAI's API." },
   { name: "Anthropic", description: "Anthropic's Messages API." },
   {
     name: "OpenAI and Anthropic",

@@ -168,7 +168,9 @@ Deno.test("every example of a body is answered as the document says", async () =
   for (const { method, path, body } of uses) {
     const text = JSON.stringify(body!.example).replaceAll("quern:tiny", "tiny");
     const isEmbedding = path.includes("embed");
-    const { app, manager } = createTestApp({ info: { isEmbeddingModel: isEmbedding } });
+    const { app, manager } = createTestApp({
+      info: { isEmbeddingModel: isEmbedding, fillsInMiddle: true },
+    });
     const memory = { weights: 3, keyValueCache: 2, scratch: 1 };
     manager.estimate = () =>
       Promise.resolve({ memory, contextLength: 9, isShrunk: false, total: 9 });
