@@ -21,13 +21,14 @@ interface Addressed {
   header(name: string): string | undefined;
 }
 
-/** llama-server's own paths: its errors are OpenAI's. */
-const LLAMA_SERVER = /^\/(?:props|slots|tokenize|detokenize|apply-template|completion|infill)\/?$/;
+/** Paths of llama-server and LM Studio, whose errors are OpenAI's. */
+const LIKE_OPENAI =
+  /^\/(?:api\/v1\/.*|(?:props|slots|tokenize|detokenize|apply-template|completion|infill)\/?)$/;
 
 /** The dialect of a request: by its path, and where two vendors share one, by Anthropic's header. */
 export function dialectOf(request: Addressed): Dialect {
   const { path } = request;
-  if (LLAMA_SERVER.test(path)) return "openai";
+  if (LIKE_OPENAI.test(path)) return "openai";
   if (!path.startsWith("/v1/")) return "ollama";
   const isMessages = path === "/v1/messages" || path.startsWith("/v1/messages/");
   const isShared = path === "/v1/models" || path.startsWith("/v1/models/");

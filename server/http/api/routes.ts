@@ -12,6 +12,8 @@ import { embedOperations } from "./embed/operations.ts";
 import { embedRoutes } from "./embed/route.ts";
 import { llamaServerOperations } from "./llama_server/operations.ts";
 import { llamaServerRoutes } from "./llama_server/route.ts";
+import { lmStudioOperations } from "./lm_studio/operations.ts";
+import { lmStudioRoutes } from "./lm_studio/route.ts";
 import { blobRoutes } from "./models/blobs.ts";
 import { copyDeleteRoutes, createRoutes, transferRoutes } from "./models/changes.ts";
 import { modelListRoutes, modelRoutes } from "./models/lists.ts";
@@ -55,6 +57,7 @@ const GROUPS: readonly RouteGroup[] = [
     operations: modelOperations,
   },
   { routes: [llamaServerRoutes], operations: llamaServerOperations },
+  { routes: [lmStudioRoutes], operations: lmStudioOperations },
   { routes: [openAiRoutes], operations: openAiOperations },
   { routes: [responseRoutes], operations: responseOperations },
   { routes: [anthropicRoutes], operations: anthropicOperations },
@@ -66,6 +69,7 @@ const TAGS: OpenApiDocument["tags"] = [
   { name: "Ollama", description: "Ollama's API, the native one." },
   { name: "OpenAI", description: "OpenAI's API." },
   { name: "llama-server", description: "What llama-server has besides OpenAI's API." },
+  { name: "LM Studio", description: "LM Studio's API about models." },
   { name: "Anthropic", description: "Anthropic's Messages API." },
   {
     name: "OpenAI and Anthropic",

@@ -196,7 +196,7 @@ function toAnthropicModel({ entry, id, window }: Listed): AnthropicModel {
 }
 
 /** A line about a model: "llama, 5.18M weights in Q8_0: completion, tools". */
-function descriptionOf(entry: StoreEntry): string {
+export function descriptionOf(entry: StoreEntry): string {
   const { family, parameter_size, quantization_level } = toDetails(entry);
   const abilities = capabilitiesOf(entry.info).join(", ");
   return `${family}, ${parameter_size} weights in ${quantization_level}: ${abilities}`;

@@ -105,6 +105,11 @@ const PARTS: Record<string, Omit<Parameter, "name" | "in">> = {
     schema: { type: "string" },
     example: `resp_${"0".repeat(48)}`,
   },
+  job_id: {
+    description: "Id of a download.",
+    schema: { type: "string" },
+    example: "job_0123456789ab",
+  },
   digest: {
     description: "SHA-256 of the file.",
     schema: { type: "string", pattern: "^sha256[:-][0-9a-fA-F]{64}$" },
@@ -336,6 +341,11 @@ const OF_NEEDS: Record<Failure, FailureStatus> = {
     status: 404,
     description: "No such request is running.",
     message: 'no request "my-request-1" is running',
+  },
+  job: {
+    status: 404,
+    description: "There is no such download.",
+    message: 'job_id: there is no download "job_1"',
   },
   file: { status: 404, description: "There is no such file.", message: "404 page not found" },
   blob: { status: 404, description: "The blob is not there.", message: "not found" },

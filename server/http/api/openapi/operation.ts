@@ -33,6 +33,7 @@ export type Failure =
   | "model"
   | "request"
   | "response"
+  | "job"
   | "blob"
   | "busy"
   | "disk"

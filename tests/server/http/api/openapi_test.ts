@@ -34,6 +34,7 @@ const MODEL_STORE = [
   "/api/delete",
   "/api/pull",
   "/api/push",
+  "/api/v1/models/download",
 ];
 
 /** What compiles the schemas of a document by their names. */
