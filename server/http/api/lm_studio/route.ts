@@ -34,6 +34,8 @@ export function lmStudioRoutes(dependencies: AppDependencies): Hono<AppEnvironme
   const { store, manager, registry } = dependencies;
   const app = new Hono<AppEnvironment>();
   const downloads = new Downloads();
+  // It never aborts: downloads go on when their client has gone.
+  const { signal } = new AbortController();
 
   app.get("/api/v1/models", async () => {
     const running = new Map(
@@ -85,7 +87,9 @@ export function lmStudioRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     context.set("model", name);
     const isThere = await store.find(name).then(() => true, () => false);
     if (isThere) return json<LmDownloading>({ status: "already_downloaded" });
-    return json<LmDownloading>(downloads.begin(name, () => registry.pull(store, name, {})));
+    return json<LmDownloading>(
+      downloads.begin(name, () => registry.pull(store, name, { signal })),
+    );
   });
 
   app.get("/api/v1/models/download/status/:job_id", (context) => {
