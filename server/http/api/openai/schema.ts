@@ -168,7 +168,12 @@ const inputItem = closed({
   name: text,
   namespace: text,
   arguments: text,
+  input: { ...text, description: "What a custom tool was called with." },
   output: content,
+  encrypted_content: {
+    ...text,
+    description: "Of a compaction, the summary that replaces what was answered before it.",
+  },
 });
 
 export type InputItem = BodyOf<typeof inputItem>;
@@ -177,6 +182,11 @@ const responseToolMembers = {
   ...unreadInTools,
   type: { type: "string" },
   ...functionMembers,
+  format: optional(closed({
+    type: { ...text, description: '"text", or "grammar" for a custom tool whose input has one.' },
+    syntax: { ...text, description: '"regex" or "lark".' },
+    definition: { ...text, description: "The expression or the grammar." },
+  })),
   external_web_access: flag,
   search_context_size: harmless("nothing is searched"),
   search_content_types: harmless("nothing is searched"),

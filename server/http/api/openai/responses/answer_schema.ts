@@ -47,6 +47,24 @@ const functionCall = record({
   arguments: { ...text, description: "JSON text." },
 }, { namespace: text });
 
+const customCall = record({
+  type: { const: "custom_tool_call" },
+  id: text,
+  status,
+  call_id: text,
+  name: text,
+  input: { ...text, description: "What the tool is called with." },
+}, { namespace: text });
+
+const compaction = record({
+  type: { const: "compaction" },
+  id: text,
+  encrypted_content: {
+    ...text,
+    description: "The summary that stands for what was answered before, in base64.",
+  },
+});
+
 const outputItem = anyOf(
   record({
     type: { const: "message" },
@@ -57,6 +75,8 @@ const outputItem = anyOf(
   }),
   record({ type: { const: "reasoning" }, id: text, status, summary: list(summaryText) }),
   functionCall,
+  customCall,
+  compaction,
 );
 
 /** One thing of an answer. */
@@ -78,13 +98,29 @@ const responseFunction = record({
   strict: flag,
 });
 
+const responseCustom = record({
+  type: { const: "custom" },
+  name: text,
+  description: textOrNull,
+  format: {
+    type: "object",
+    required: ["type"],
+    properties: { type: text },
+    description: "What its input is: a text, or one with a grammar.",
+  },
+});
+
+/** A custom tool as a response repeats it. */
+export type ToldCustom = BodyOf<typeof responseCustom>;
+
 const responseTool = anyOf(
   responseFunction,
+  responseCustom,
   record({
     type: { const: "namespace" },
     name: text,
     description: textOrNull,
-    tools: list(responseFunction),
+    tools: list(anyOf(responseFunction, responseCustom)),
   }),
   record({ type: { const: "web_search" }, external_web_access: { const: false } }),
 );
@@ -138,6 +174,39 @@ export const responseSchema = record({
 
 export type WholeResponse = BodyOf<typeof responseSchema>;
 
+const keptPart = anyOf(
+  record({ type: { enum: ["input_text", "summary_text", "reasoning_text"] }, text }),
+  outputText,
+  record({ type: { const: "refusal" }, refusal: text }),
+  record({ type: { const: "input_image" }, image_url: text, detail: { const: "auto" } }),
+);
+
+/** A part of a kept item's content. */
+export type KeptPart = BodyOf<typeof keptPart>;
+
+const keptMessage = record({
+  type: { const: "message" },
+  id: text,
+  status,
+  role: { enum: ["system", "developer", "user", "assistant"] },
+  content: list(keptPart),
+});
+
+/** Answer of POST /v1/responses/compact. */
+export const compactedSchema = record({
+  id: text,
+  object: { const: "response.compaction" },
+  created_at: count,
+  output: {
+    type: "array",
+    items: anyOf(keptMessage, compaction),
+    description: "What the user said, and the summary of the rest: the input to go on with.",
+  },
+  usage: anyOf(responseUsage, nothing),
+}, deviations);
+
+export type Compacted = BodyOf<typeof compactedSchema>;
+
 /** Answer of POST /v1/responses/input_tokens. */
 export const inputTokensSchema = record({
   object: { const: "response.input_tokens" },
@@ -155,31 +224,17 @@ export const deletedResponseSchema = record({
 
 export type DeletedResponse = BodyOf<typeof deletedResponseSchema>;
 
-const keptPart = anyOf(
-  record({ type: { enum: ["input_text", "summary_text", "reasoning_text"] }, text }),
-  outputText,
-  record({ type: { const: "refusal" }, refusal: text }),
-  record({ type: { const: "input_image" }, image_url: text, detail: { const: "auto" } }),
-);
-
-/** A part of a kept item's content. */
-export type KeptPart = BodyOf<typeof keptPart>;
-
 const keptItem = anyOf(
-  record({
-    type: { const: "message" },
-    id: text,
-    status,
-    role: { enum: ["system", "developer", "user", "assistant"] },
-    content: list(keptPart),
-  }),
+  keptMessage,
   record({ type: { const: "reasoning" }, id: text, summary: list(keptPart) }, {
     status,
     content: list(keptPart),
   }),
   functionCall,
+  customCall,
+  compaction,
   record({
-    type: { const: "function_call_output" },
+    type: { enum: ["function_call_output", "custom_tool_call_output"] },
     id: text,
     status,
     call_id: text,
@@ -231,6 +286,11 @@ export const responseEventSchema = anyOf(
   }),
   responseEvent(["reasoning_summary_text.delta"], { ...inSummary, delta: text }),
   responseEvent(["reasoning_summary_text.done"], { ...inSummary, text }),
+  responseEvent(["custom_tool_call_input.delta"], { ...inItem, delta: text }),
+  responseEvent(["custom_tool_call_input.done"], {
+    ...inItem,
+    input: { ...text, description: "What the tool is called with." },
+  }),
   responseEvent(["function_call_arguments.delta"], { ...inItem, delta: text }),
   responseEvent(["function_call_arguments.done"], { ...inItem, name: text, arguments: text }),
 );

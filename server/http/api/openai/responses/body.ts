@@ -1,7 +1,12 @@
 // POST /v1/responses: the body, and what came before it, -> the engine's request. Pure.
 // Format: https://platform.openai.com/docs/api-reference/responses/create
 
-import { type ChatMessage, type ModelInfo, ValueBudget } from "../../../../../engine/mod.ts";
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type ModelInfo,
+  ValueBudget,
+} from "../../../../../engine/mod.ts";
 import type { ChatTranslation } from "../../count.ts";
 import { imageReader, type ReadImage } from "../../images.ts";
 import { readTools } from "../../tool_choice.ts";
@@ -9,7 +14,8 @@ import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../errors.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
 import { readCommon } from "../translation.ts";
-import { engineName, functionsOf } from "./tools.ts";
+import { compacted, compacting, isCompaction } from "./compaction.ts";
+import { engineName, functionsOf, unheldFormats } from "./tools.ts";
 
 /** Members that need more than responses to be kept, and what to do instead. */
 const NOT_KEPT = {
@@ -21,23 +27,30 @@ const NOT_KEPT = {
  * Translates the body.
  *
  * @param earlier what was said before its input
+ * @param skipped what was left out of the body, a sentence each
  * @throws {HttpError} 400 for what cannot be done
  */
 export function translateResponse(
   body: ResponsesBody,
   earlier: readonly InputItem[],
   info: ModelInfo,
+  skipped: readonly string[] = [],
 ): ChatTranslation {
   refuse(body, info);
   const { engine, think, around } = readCommon(body, info, { "text.format": body.text?.format });
-  const request = {
+  const request: ChatRequest = {
     messages: readInput(body, earlier, info),
     ...engine,
     ...think,
     ...readTools(functionsOf(body), body, info),
     truncate: body.truncation === "auto",
   };
-  return { ...around, request };
+  const warnings = [...around.warnings ?? [], ...skipped, ...unheldFormats(body)];
+  return {
+    ...around,
+    request: isCompaction(body) ? compacting(request) : request,
+    ...(warnings.length > 0 && { warnings }),
+  };
 }
 
 function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
@@ -80,12 +93,17 @@ function readInput(
   if (instructions) reader.messages.push({ role: "system", content: instructions });
   for (const item of earlier) reader.add(item, "previous_response_id");
   if (typeof input === "string") reader.messages.push({ role: "user", content: input });
-  else for (const [index, item] of input.entries()) reader.add(item, `input[${index}]`);
+  else {
+    const items = isCompaction(body) ? input.slice(0, -1) : input;
+    for (const [index, item] of items.entries()) reader.add(item, `input[${index}]`);
+    const isEmpty = reader.messages.every(({ role }) => role === "system");
+    if (isCompaction(body) && isEmpty) throw refusal("input is required", "input");
+  }
   return reader.messages;
 }
 
 class InputReader {
-  readonly messages: ChatMessage[] = [];
+  messages: ChatMessage[] = [];
   readonly #readImage: ReadImage;
   readonly #budget = new ValueBudget();
   /** Names of the tools that were called, by the call's id. */
@@ -105,8 +123,19 @@ class InputReader {
         return this.#addReasoning(item, path);
       case "function_call":
         return this.#addCall(item, path);
+      case "custom_tool_call":
+        return this.#addCall(
+          { ...item, arguments: JSON.stringify({ input: item.input ?? "" }) },
+          path,
+        );
       case "function_call_output":
+      case "custom_tool_call_output":
         return this.#addOutput(item, path);
+      case "compaction":
+        this.messages = compacted(this.messages, item, path);
+        return;
+      case "compaction_trigger":
+        throw refusal(`${path}: a compaction_trigger is the last item of the input`, path);
       default:
         throw refusal(`${path}: items of type "${type}" are not supported`, path);
     }

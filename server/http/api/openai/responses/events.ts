@@ -16,8 +16,16 @@ import type {
   WholeResponse,
 } from "./answer_schema.ts";
 import { toResponseId } from "./kept_items.ts";
-import { CallItem, type GrowingItem, MessageItem, ReasoningItem } from "./items.ts";
-import { type CalledFunction, namespacedFunctions, toolsTold } from "./tools.ts";
+import { isCompaction } from "./compaction.ts";
+import {
+  CallItem,
+  CompactionItem,
+  CustomCallItem,
+  type GrowingItem,
+  MessageItem,
+  ReasoningItem,
+} from "./items.ts";
+import { type CalledFunction, calledFunctions, toolsTold } from "./tools.ts";
 import type { ResponsesBody } from "../schema.ts";
 
 /** The parts of a stream. */
@@ -28,7 +36,9 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   readonly #head: AnswerHead;
   readonly #created: number;
   readonly #settings: Settings;
-  readonly #namespaced: Map<string, CalledFunction>;
+  readonly #called: Map<string, CalledFunction>;
+  /** Whether the answer is a summary. */
+  readonly #compacts: boolean;
   readonly #output: OutputItem[] = [];
   #item: GrowingItem | undefined;
   #sequence = 0;
@@ -39,7 +49,8 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
     this.#head = head;
     this.#created = toSeconds(head.now());
     this.#settings = settingsOf(body);
-    this.#namespaced = namespacedFunctions(body);
+    this.#called = calledFunctions(body);
+    this.#compacts = isCompaction(body);
   }
 
   add(event: ChoiceEvent): ServerSentEvent<ResponseEvent>[] {
@@ -72,32 +83,39 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
       case "progress":
         return [];
       case "text":
-        return this.#grow("message", event.text);
+        return this.#grow(this.#compacts ? CompactionItem : MessageItem, event.text);
       case "thinking":
-        return this.#grow("reasoning", event.text);
-      case "callStart":
-        return this.#open(
-          new CallItem(...this.#nextPlace(), { ...event, ...this.#namespaced.get(event.name) }),
-        );
+        return this.#compacts ? [] : this.#grow(ReasoningItem, event.text);
+      case "callStart": {
+        const called = this.#called.get(event.name);
+        const Item = called?.isCustom ? CustomCallItem : CallItem;
+        return this.#open(new Item(...this.#nextPlace(), { ...event, ...called }));
+      }
       case "callArguments":
-        return [this.#item!.grow(event.json)];
+        return this.#item!.grow(event.json);
       case "callEnd":
-        return this.#endCall(this.#item as CallItem, event.arguments);
+        return this.#endCall(this.#item as CallItem | CustomCallItem, event.arguments);
       case "done":
         return this.#end(event);
     }
   }
 
-  #grow(kind: "message" | "reasoning", text: string): UnnumberedEvent[] {
-    if (this.#item?.kind === kind) return [this.#item.grow(text)];
-    const Item = kind === "message" ? MessageItem : ReasoningItem;
+  #grow(
+    Item: typeof MessageItem | typeof ReasoningItem | typeof CompactionItem,
+    text: string,
+  ): UnnumberedEvent[] {
+    if (this.#item instanceof Item) return this.#item.grow(text);
     const item = new Item(...this.#nextPlace());
-    return [...this.#open(item), item.grow(text)];
+    return [...this.#open(item), ...item.grow(text)];
   }
 
-  #endCall(call: CallItem, values: Record<string, unknown>): UnnumberedEvent[] {
+  #endCall(call: CallItem | CustomCallItem, values: Record<string, unknown>): UnnumberedEvent[] {
+    if (call instanceof CustomCallItem) {
+      call.take(values);
+      return this.#close("completed");
+    }
     // The arguments of a call that came as a whole were not told in pieces.
-    const pieces = call.isEmpty ? [call.grow(JSON.stringify(values))] : [];
+    const pieces = call.isEmpty ? call.grow(JSON.stringify(values)) : [];
     return [...pieces, ...this.#close("completed")];
   }
 
@@ -124,7 +142,8 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   #end(done: DoneEvent): UnnumberedEvent[] {
     const status = done.reason === "stop" ? "completed" : "incomplete";
     // A client must not run a call that was cut short.
-    if (this.#item instanceof CallItem) this.#item = undefined;
+    const isCall = this.#item instanceof CallItem || this.#item instanceof CustomCallItem;
+    if (isCall) this.#item = undefined;
     const closed = this.#close(status);
     const response = this.#response(status, {
       completed_at: status === "completed" ? toSeconds(this.#head.now()) : null,

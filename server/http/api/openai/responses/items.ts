@@ -2,6 +2,7 @@
 // growth and
 // its end. Pure. Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
+import { sealSummary } from "./compaction.ts";
 import type { CalledFunction } from "./tools.ts";
 import type {
   ItemStatus,
@@ -17,7 +18,7 @@ export interface GrowingItem {
   /** Events of its beginning. */
   begin(): UnnumberedEvent[];
   /** Takes more of it. */
-  grow(piece: string): UnnumberedEvent;
+  grow(piece: string): UnnumberedEvent[];
   /** Events of its end. */
   end(status: ItemStatus): UnnumberedEvent[];
   /** The item as far as it exists. */
@@ -48,7 +49,7 @@ abstract class BaseItem implements GrowingItem {
     return [{ type: "response.output_item.added", output_index, item }, ...this.beginPart()];
   }
 
-  grow(piece: string): UnnumberedEvent {
+  grow(piece: string): UnnumberedEvent[] {
     this.text += piece;
     return this.delta(piece);
   }
@@ -61,7 +62,7 @@ abstract class BaseItem implements GrowingItem {
 
   abstract item(status: ItemStatus, isEmpty?: boolean): OutputItem;
   protected abstract beginPart(): UnnumberedEvent[];
-  protected abstract delta(piece: string): UnnumberedEvent;
+  protected abstract delta(piece: string): UnnumberedEvent[];
   protected abstract endPart(): UnnumberedEvent[];
 }
 
@@ -82,8 +83,8 @@ export class MessageItem extends BaseItem {
     return [{ type: "response.content_part.added", ...this.#address, part: this.#part() }];
   }
 
-  protected override delta(piece: string): UnnumberedEvent {
-    return { type: "response.output_text.delta", ...this.#address, delta: piece, logprobs: [] };
+  protected override delta(piece: string): UnnumberedEvent[] {
+    return [{ type: "response.output_text.delta", ...this.#address, delta: piece, logprobs: [] }];
   }
 
   protected override endPart(): UnnumberedEvent[] {
@@ -123,8 +124,8 @@ export class ReasoningItem extends BaseItem {
     }];
   }
 
-  protected override delta(piece: string): UnnumberedEvent {
-    return { type: "response.reasoning_summary_text.delta", ...this.#address, delta: piece };
+  protected override delta(piece: string): UnnumberedEvent[] {
+    return [{ type: "response.reasoning_summary_text.delta", ...this.#address, delta: piece }];
   }
 
   protected override endPart(): UnnumberedEvent[] {
@@ -167,13 +168,76 @@ export class CallItem extends BaseItem {
     return [];
   }
 
-  protected override delta(piece: string): UnnumberedEvent {
-    return { type: "response.function_call_arguments.delta", ...this.address, delta: piece };
+  protected override delta(piece: string): UnnumberedEvent[] {
+    return [{ type: "response.function_call_arguments.delta", ...this.address, delta: piece }];
   }
 
   protected override endPart(): UnnumberedEvent[] {
     const { name } = this.#call;
     const members = { name, arguments: this.text };
     return [{ type: "response.function_call_arguments.done", ...this.address, ...members }];
+  }
+}
+
+/** A call of a custom tool. Its input comes as a whole: it stands in JSON until then. */
+export class CustomCallItem extends BaseItem {
+  override readonly kind = "custom_tool_call";
+  readonly #call: Pick<CalledFunction, "name" | "namespace"> & { call_id: string };
+  #input = "";
+
+  constructor(id: string, index: number, call: CalledFunction & { id: string }) {
+    super("ctc", id, index);
+    const { id: call_id, name, namespace } = call;
+    this.#call = { call_id, name, ...(namespace && { namespace }) };
+  }
+
+  /** Takes the arguments of the call, of which the input is one. */
+  take({ input }: Record<string, unknown>): void {
+    this.#input = typeof input === "string" ? input : "";
+  }
+
+  override item(status: ItemStatus): OutputItem {
+    return { type: "custom_tool_call", id: this.id, status, ...this.#call, input: this.#input };
+  }
+
+  protected override beginPart(): UnnumberedEvent[] {
+    return [];
+  }
+
+  protected override delta(): UnnumberedEvent[] {
+    return [];
+  }
+
+  protected override endPart(): UnnumberedEvent[] {
+    const input = this.#input;
+    return [
+      { type: "response.custom_tool_call_input.delta", ...this.address, delta: input },
+      { type: "response.custom_tool_call_input.done", ...this.address, input },
+    ];
+  }
+}
+
+/** The summary of a conversation, which comes as a whole. */
+export class CompactionItem extends BaseItem {
+  override readonly kind = "compaction";
+
+  constructor(id: string, index: number) {
+    super("cmp", id, index);
+  }
+
+  override item(_status: ItemStatus): OutputItem {
+    return { type: "compaction", id: this.id, encrypted_content: sealSummary(this.text) };
+  }
+
+  protected override beginPart(): UnnumberedEvent[] {
+    return [];
+  }
+
+  protected override delta(): UnnumberedEvent[] {
+    return [];
+  }
+
+  protected override endPart(): UnnumberedEvent[] {
+    return [];
   }
 }

@@ -23,6 +23,9 @@ const PREFIXES: Record<string, string> = {
   reasoning: "rs",
   function_call: "fc",
   function_call_output: "fco",
+  custom_tool_call: "ctc",
+  custom_tool_call_output: "ctco",
+  compaction: "cmp",
 };
 
 type Role = (KeptItem & { type: "message" })["role"];
@@ -64,7 +67,8 @@ export function toKeptItems(
   id: string,
   earlier: readonly KeptItem[],
 ): KeptItem[] {
-  const items = typeof input === "string" ? [{ role: "user", content: input }] : input ?? [];
+  const given = typeof input === "string" ? [{ role: "user", content: input }] : input ?? [];
+  const items = given.filter(({ type }: InputItem) => type !== "compaction_trigger");
   const taken = new Set(earlier.map((item) => item.id));
   return items.map((item: InputItem, index) => {
     const type = item.type ?? "message";
@@ -96,7 +100,20 @@ function toKeptItem(item: InputItem, type: string, id: string): KeptItem {
         ...(namespace && { namespace }),
         arguments: item.arguments ?? "",
       };
+    case "custom_tool_call":
+      return {
+        id,
+        type,
+        status,
+        call_id: call_id ?? "",
+        name: name ?? "",
+        ...(namespace && { namespace }),
+        input: item.input ?? "",
+      };
+    case "compaction":
+      return { id, type, encrypted_content: item.encrypted_content ?? "" };
     case "function_call_output":
+    case "custom_tool_call_output":
       return {
         id,
         type,

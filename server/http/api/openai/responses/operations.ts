@@ -4,6 +4,7 @@ import { named, type Operation, type Parameter } from "../../openapi/operation.t
 import { openAiErrors, openAiPost, wholeOrEvents } from "../operations.ts";
 import { openAiResponsesSchema } from "../schema.ts";
 import {
+  compactedSchema,
   deletedResponseSchema,
   inputItemsSchema,
   inputTokensSchema,
@@ -95,6 +96,21 @@ export const responseOperations: Operation[] = [
       response,
       named("ResponseEvent", responseEventSchema, textEvent),
     ),
+  }),
+  openAiPost({
+    id: "compactResponse",
+    path: "/v1/responses/compact",
+    summary: "Have the model sum a conversation up, to go on with less of it.",
+    body: request,
+    answers: {
+      "application/json": named("Compacted", compactedSchema, {
+        id: RESPONSE_ID,
+        object: "response.compaction",
+        created_at: created,
+        output: [{ type: "compaction", id: `cmp_${ID}0`, encrypted_content: "quern:U2hvcnQu" }],
+        usage: null,
+      }),
+    },
   }),
   openAiPost({
     id: "countInputTokens",

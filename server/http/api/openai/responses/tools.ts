@@ -1,10 +1,11 @@
-// The tools of POST /v1/responses: functions, alone or in namespaces, which group those of one origin.
+// The tools of POST /v1/responses: functions, and custom tools, which are called with a text, alone or
+// in namespaces, which group those of one origin. Others run on OpenAI's servers: they are skipped.
 // The engine knows no namespaces: a function in one has the name namespace__name there, and calls of it
 // are told with both parts. Pure. Format: https://platform.openai.com/docs/api-reference/responses/create
 
 import type { Given } from "../../../body/schema.ts";
 import { refusal } from "../errors.ts";
-import type { ToldFunction, ToldTool } from "./answer_schema.ts";
+import type { ToldCustom, ToldFunction, ToldTool } from "./answer_schema.ts";
 import type { ResponsesBody, ResponseTool } from "../schema.ts";
 import type { WireFunction } from "../../tools.ts";
 import { refuseOtherTools } from "../../tool_choice.ts";
@@ -13,6 +14,54 @@ import { refuseOtherTools } from "../../tool_choice.ts";
 export interface CalledFunction {
   name: string;
   namespace?: string;
+  /** Whether it is a custom tool, whose only argument is its input. */
+  isCustom?: boolean;
+}
+
+/** The types of tools that a model is told of. */
+const TYPES = ["function", "custom", "namespace"];
+
+/** The types of skipped tools, and the body without them. */
+export interface Skipped {
+  body: unknown;
+  warnings: string[];
+}
+
+/**
+ * A body without the tools of other types, whose members are not known either, and a sentence about
+ * each. Clients such as Codex offer all tools that OpenAI has.
+ */
+export function withoutOtherTools(body: unknown): Skipped {
+  const warnings: string[] = [];
+  const keep = (tools: readonly unknown[], path: string): unknown[] =>
+    tools.flatMap((tool, index) => {
+      const at = `${path}[${index}]`;
+      const { type, tools: inner } = (tool ?? {}) as ResponseTool;
+      if (typeof type !== "string" || asksNothingOfTheWeb(tool as ResponseTool)) return [tool];
+      if (!TYPES.includes(type)) {
+        warnings.push(`${at}: tools of type "${type}" do not run here, so the model has none`);
+        return [];
+      }
+      return [
+        Array.isArray(inner) ? { ...tool as object, tools: keep(inner, `${at}.tools`) } : tool,
+      ];
+    });
+  const { tools } = (body ?? {}) as { tools?: unknown };
+  if (!Array.isArray(tools)) return { body, warnings };
+  return { body: { ...body as object, tools: keep(tools, "tools") }, warnings };
+}
+
+/** What is said of formats of custom tools that no mask holds, a sentence each. */
+export function unheldFormats({ tools }: ResponsesBody): string[] {
+  return allTools(tools ?? []).flatMap(({ type, name, format }) =>
+    type === "custom" && format?.syntax === "lark"
+      ? [`tool "${name}": its Lark grammar is told to the model, and not enforced`]
+      : []
+  );
+}
+
+function allTools(tools: readonly ResponseTool[]): ResponseTool[] {
+  return tools.flatMap((tool) => tool.type === "namespace" ? tool.tools ?? [] : [tool]);
 }
 
 /** The name of a function as the engine has it. */
@@ -44,13 +93,16 @@ export function functionsOf({ tools }: ResponsesBody): WireFunction[] {
   });
 }
 
-/** How calls of the functions in namespaces are told, by the engine's names. */
-export function namespacedFunctions({ tools }: ResponsesBody): Map<string, CalledFunction> {
+/** How calls of functions in namespaces and of custom tools are told, by the engine's names. */
+export function calledFunctions({ tools }: ResponsesBody): Map<string, CalledFunction> {
   const called = new Map<string, CalledFunction>();
-  for (const { type, name: namespace, tools: inner } of tools ?? []) {
-    if (type !== "namespace" || !namespace) continue;
-    for (const { name } of inner ?? []) {
-      if (name) called.set(engineName(name, namespace), { name, namespace });
+  for (const tool of tools ?? []) {
+    const namespace = tool.type === "namespace" ? tool.name : undefined;
+    for (const { name, type } of namespace ? tool.tools ?? [] : [tool]) {
+      const isCustom = type === "custom";
+      if (!name || !namespace && !isCustom) continue;
+      const how = { name, ...(namespace && { namespace }), ...(isCustom && { isCustom }) };
+      called.set(engineName(name, namespace), how);
     }
   }
   return called;
@@ -66,8 +118,12 @@ export function toolsTold({ tools }: ResponsesBody): ToldTool[] {
           type,
           name,
           description: description ?? null,
-          tools: (inner ?? []).map(toldFunction),
+          tools: (inner ?? []).map((tool) =>
+            tool.type === "custom" ? toldCustom(tool) : toldFunction(tool)
+          ),
         };
+      case "custom":
+        return toldCustom(tool);
       case "web_search":
         return { type, external_web_access: false };
       default:
@@ -85,10 +141,40 @@ function asksNothingOfTheWeb({ type, external_web_access }: ResponseTool): boole
 }
 
 function toFunction(tool: ResponseTool, path: string): WireFunction {
-  refuseOtherTools(tool.type, path);
-  const { name } = tool;
+  const { name, type } = tool;
   if (!name) throw refusal(`${path} lacks "name"`, "tools");
+  if (type === "custom") return { ...customFunction(tool), name };
+  refuseOtherTools(type, path);
   return { ...tool, name };
+}
+
+/** A custom tool as a function of its input. */
+function customFunction(
+  { description, format }: ResponseTool,
+): Pick<WireFunction, "description" | "parameters"> {
+  const { syntax, definition } = format ?? {};
+  const grammar = syntax === "lark" && definition
+    ? `The input has this grammar:\n${definition}`
+    : "";
+  const pattern = syntax === "regex" && definition ? { pattern: `^(?:${definition})$` } : {};
+  return {
+    description: [description, grammar].filter(Boolean).join("\n"),
+    parameters: {
+      type: "object",
+      properties: { input: { type: "string", ...pattern } },
+      required: ["input"],
+      additionalProperties: false,
+    },
+  };
+}
+
+function toldCustom({ name = "", description, format }: ResponseTool): ToldCustom {
+  return {
+    type: "custom",
+    name,
+    description: description ?? null,
+    format: { ...format, type: format?.type ?? "text" },
+  };
 }
 
 function toldFunction({ name = "", description, parameters, strict }: ResponseTool): ToldFunction {
