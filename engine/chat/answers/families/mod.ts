@@ -1,34 +1,46 @@
 // The families of answers, in the order in which they are tried: those whose marks other families'
-// templates contain, too, come last. A family is one constant in a file of its own, and one entry
-// of this list.
+// templates contain, too, come last. A family is one constant, in a file of its own or beside
+// those that write calls alike, and one entry of this list.
 
 import type { AnswerFamily } from "../types.ts";
-import { APERTUS } from "./apertus.ts";
-import { APRIEL } from "./apriel.ts";
-import { COMMAND_R, COMMAND_R7B } from "./command_r.ts";
-import { DEEPSEEK_V3, DEEPSEEK_V3_1, DEEPSEEK_V3_2, DEEPSEEK_V4 } from "./deepseek.ts";
-import { FUNCTIONARY_3_1, FUNCTIONARY_3_2 } from "./functionary.ts";
+import {
+  APERTUS,
+  APRIEL,
+  COMMAND_R,
+  COMMAND_R7B,
+  FUNCTOOLS,
+  GIGACHAT_3,
+  GIGACHAT_3_1,
+  GRANITE_3,
+  HERMES,
+  NEMOTRON_NANO,
+  PHI_4,
+} from "./json_families.ts";
+import {
+  DEEPSEEK_V3,
+  DEEPSEEK_V3_1,
+  DEEPSEEK_V3_2,
+  DEEPSEEK_V4,
+  GLM,
+  GLM_LINES,
+  HUNYUAN,
+  KIMI_K2,
+  KIMI_K3,
+  LING,
+  MINICPM,
+  MINIMAX_M1,
+  MINIMAX_M2,
+  MIRO_THINKER,
+  SEED,
+  SOLAR,
+} from "./tagged_families.ts";
+import { FUNCTIONARY_3_1, FUNCTIONARY_3_2, HARMONY, MUSE } from "./message_families.ts";
 import { FUNCTION_GEMMA, GEMMA_4 } from "./gemma.ts";
-import { GIGACHAT_3, GIGACHAT_3_1 } from "./gigachat.ts";
-import { GLM, GLM_LINES, HUNYUAN, LING } from "./glm.ts";
-import { GRANITE_3 } from "./granite.ts";
-import { HARMONY } from "./harmony.ts";
-import { HERMES } from "./hermes.ts";
-import { KIMI_K2, KIMI_K3 } from "./kimi.ts";
-import { LFM2 } from "./lfm2.ts";
+import { LFM2, OLMO } from "./python_call.ts";
 import { LLAMA3 } from "./llama3.ts";
-import { MINICPM } from "./minicpm.ts";
-import { MINIMAX_M1, MINIMAX_M2 } from "./minimax.ts";
 import { MINIMAX_M3 } from "./minimax_m3.ts";
-import { MIRO_THINKER } from "./miro_thinker.ts";
 import { MISTRAL, MISTRAL_ARGUMENTS, MISTRAL_CALL_ID } from "./mistral.ts";
-import { MUSE } from "./muse.ts";
-import { NEMOTRON_NANO } from "./nemotron.ts";
-import { OLMO } from "./olmo.ts";
-import { FUNCTOOLS, PHI_4 } from "./phi.ts";
 import { QWEN_CODER } from "./qwen_coder.ts";
-import { SEED } from "./seed.ts";
-import { SOLAR } from "./solar.ts";
 
 /** The first family that recognises a template determines its calls. */
 export const ANSWER_FAMILIES: readonly AnswerFamily[] = [

@@ -9,9 +9,10 @@ import {
   sequence,
   textWithout,
 } from "../../../grammar/mod.ts";
-import type { CallableTool, ReadCall } from "../types.ts";
+import type { AnswerFamily, CallableTool, ReadCall } from "../types.ts";
+import { readJsonCalls } from "./json_calls.ts";
 import { LiteralReader } from "./literals.ts";
-import { ordered } from "./ordered.ts";
+import { ordered, separated } from "./ordered.ts";
 import {
   argumentsOf,
   othersOf,
@@ -21,6 +22,7 @@ import {
   typesOf,
 } from "./tool_schema.ts";
 import { stringGrammar } from "./typed_text.ts";
+import { unheldOfObject } from "./unheld.ts";
 
 const NAME = /[^\s()[\]{},='"]+/y;
 
@@ -85,3 +87,43 @@ function anyArguments(schema: Schema): Grammar {
   );
   return optional(sequence(one, repeat(sequence(literal(", "), one))));
 }
+
+/** OLMo 3 of Ai2: calls in Python's syntax, one per line. */
+export const OLMO: AnswerFamily = {
+  name: "olmo",
+  recognises: (template) => template.includes("<function_calls>"),
+  calls: {
+    openings: ["<function_calls>"],
+    closing: "</function_calls>",
+    read: readPythonCalls,
+    grammar: (tools, { parallel }) =>
+      sequence(
+        literal("<function_calls>"),
+        separated(pythonCall(tools), "\n", parallel),
+        literal("</function_calls>"),
+      ),
+    unheld: (tool) => unheldOfObject(argumentsOf(tool)),
+  },
+};
+
+// LFM2 of Liquid AI: calls in Python's syntax. Some of its templates contain tools and no calls.
+
+const MARKS = ["<|tool_call_start|>", "<|tool_list_start|>", '"List of tools: ["'];
+
+export const LFM2: AnswerFamily = {
+  name: "lfm2",
+  recognises: (template) => MARKS.some((mark) => template.includes(mark)),
+  calls: {
+    openings: ["<|tool_call_start|>"],
+    closing: "<|tool_call_end|>",
+    // The models write JSON if the system message asks for it.
+    read: (body) => readPythonCalls(body) ?? readJsonCalls(body),
+    grammar: (tools, { parallel }) =>
+      sequence(
+        literal("<|tool_call_start|>["),
+        separated(pythonCall(tools), ", ", parallel),
+        literal("]<|tool_call_end|>"),
+      ),
+    unheld: (tool) => unheldOfObject(argumentsOf(tool)),
+  },
+};
