@@ -43,7 +43,7 @@ export * from "./ops/linear.ts";
 export * from "./ops/matrix.ts";
 export * from "./ops/mix.ts";
 export * from "./ops/norm.ts";
-export * from "./ops/recurrent/mod.ts";
+export * from "./ops/recurrent.ts";
 export * from "./ops/rope_tables.ts";
 export * from "./ops/rotate.ts";
 export {

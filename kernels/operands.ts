@@ -37,7 +37,7 @@ import type {
   ScanShape,
   ScanWeights,
   StepSegments,
-} from "./ops/recurrent/mod.ts";
+} from "./ops/recurrent.ts";
 import { headNorms, type RotateOptions, type RotateRowsOptions } from "./ops/rotate.ts";
 import type { Buffer, Operation, Work } from "./operation.ts";
 import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./work.ts";

@@ -1,7 +1,7 @@
 // Packed records: a few values in words of 32 bits, one record after another in a buffer that the
 // host writes and kernels read. A record is described once, by its fields in order. From that
 // follow packing and reading in TypeScript, offsets for kernels in WebAssembly, and the struct for
-// kernels in WGSL (webgpu/structs.ts).
+// kernels in WGSL (webgpu/snippets.ts).
 
 /** The type of a field: one word, or two for "u64". */
 export type FieldType = "u32" | "f32" | "u64";

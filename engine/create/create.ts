@@ -8,9 +8,8 @@ import { type Layer, MEDIA, type ModelConfig, ModelName, type ModelStore } from 
 import { type Base, baseOf } from "./base.ts";
 import { encodeConfig, readRemoteHost, readVersion, withInfo } from "./config.ts";
 import { putLayer, withOwnLayers } from "./layers.ts";
-import { streamProgress } from "./progress.ts";
+import { type CreateProgress, type CreateRequest, type Pull, streamProgress } from "./types.ts";
 import { parseQuantization } from "./quantize/mod.ts";
-import type { CreateProgress, CreateRequest, Pull } from "./types.ts";
 import type { CreateContext } from "./weights.ts";
 
 /** The options of createModel(). */

@@ -8,7 +8,7 @@ import { canonicalDigest, isFilePath, MEDIA } from "../store/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
 import { doFileWork } from "./file_work.ts";
 import type { MadeLayer } from "./layers.ts";
-import { paced } from "./progress.ts";
+import { paced } from "./types.ts";
 import { withNamedFiles, withTemporaryFile } from "./staging.ts";
 import { type CreateContext, type StoredWeights, storeWeights } from "./weights.ts";
 

@@ -2,8 +2,13 @@
 
 export { readRemoteHost, remoteConfig } from "./config.ts";
 export { createModel, type CreateOptions } from "./create.ts";
-export { formatModelfile, formatParameters } from "./format_modelfile.ts";
-export { type Modelfile, type ModelMessage, parseModelfile } from "./modelfile.ts";
+export {
+  formatModelfile,
+  formatParameters,
+  type Modelfile,
+  type ModelMessage,
+  parseModelfile,
+} from "./modelfile.ts";
 export { isParameterValue, type Parameters } from "./parameters.ts";
 export { parseQuantization, type QuantizationName, quantizeModel } from "./quantize/mod.ts";
 export { convertSafetensors } from "./safetensors/mod.ts";

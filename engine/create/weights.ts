@@ -9,10 +9,9 @@ import { MEDIA, type ModelStore } from "../store/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
 import { doFileWork } from "./file_work.ts";
 import type { MadeLayer } from "./layers.ts";
-import { paced } from "./progress.ts";
+import { paced, type Report } from "./types.ts";
 import type { QuantizationName } from "./quantize/mod.ts";
 import { withTemporaryFile } from "./staging.ts";
-import type { Report } from "./types.ts";
 
 /** The context in which a model is made. */
 export interface CreateContext {

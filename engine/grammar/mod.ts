@@ -25,6 +25,7 @@ export {
   type StringGrammar,
   textWithout,
 } from "./grammar.ts";
+export { forcedTokens } from "./jump_forward.ts";
 export {
   CONSTRAINTS,
   DanglingReferenceError,
@@ -32,6 +33,5 @@ export {
   type SchemaWarning,
   warningText,
 } from "./schema/mod.ts";
-export { forcedTokens } from "./jump_forward.ts";
 export { DeadEndError } from "./machine/mod.ts";
 export { type OpenDocument, openDocument, schemaRules, TextRules } from "./in_force/mod.ts";

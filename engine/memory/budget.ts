@@ -4,8 +4,7 @@
 
 import type { DeviceProfile } from "../../kernels/mod.ts";
 import { formatSize } from "./estimate.ts";
-import { gpuProfile } from "./devices.ts";
-import { type Machine, thisMachine } from "./machine.ts";
+import { gpuProfile, type Machine, thisMachine } from "./devices.ts";
 
 /** The memory for models. */
 export interface MemoryBudget {

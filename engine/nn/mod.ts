@@ -1,6 +1,12 @@
 // The building blocks that architectures share.
 
-export { loadAltUp, loadAltUpWeights, loadLaurel } from "./altup.ts";
+export {
+  loadAltUp,
+  loadAltUpWeights,
+  loadLaurel,
+  perLayerInputs,
+  perLayerUpdate,
+} from "./altup.ts";
 export { attend, type AttentionConfig, rotate } from "./attention.ts";
 export { ModelBuilder, type OutputConfig } from "./builder.ts";
 export { checkLayers, Config, type Heads } from "./config.ts";
@@ -10,10 +16,8 @@ export type { SizeSource } from "./layer_weights.ts";
 export type { LayerState, StepMemory } from "./memory.ts";
 export { type Input, Network } from "./network.ts";
 export type { NetworkOptions, OutputKind } from "./operation_list.ts";
-export { perLayerInputs, perLayerUpdate } from "./per_layer_inputs.ts";
-export { poolingOf } from "./pooling.ts";
+export { poolingOf, RowReadback } from "./row_readback.ts";
 export type { Rope } from "./rope.ts";
-export { RowReadback } from "./row_readback.ts";
 export { loadSparseFeedForward } from "./feed_forward.ts";
 export {
   allocateStep,

@@ -2,6 +2,7 @@
 // not. The caller submits the recorded copies, and a read waits only for the last submit.
 
 import type { Device, FloatRows, Readback, Recorder } from "../../kernels/mod.ts";
+import type { Config } from "./config.ts";
 
 /** A staging buffer for rows. One read at a time. */
 export class RowReadback {
@@ -42,4 +43,26 @@ export class RowReadback {
     }
     return values;
   }
+}
+
+// How the embedding of a text follows from the states of its tokens: `<architecture>.pooling_type`,
+// numbered as in llama.h. model/embed.ts does the pooling.
+
+/** The mean of all states, the state of the first token, or that of the last. */
+export type Pooling = "mean" | "first" | "last";
+
+/**
+ * Poolings by their number. A model without pooling gives the last state, a rank model that of CLS.
+ */
+const POOLING: readonly Pooling[] = ["last", "mean", "first", "last", "first"];
+
+/** -1, read as unsigned: unspecified. */
+const UNSAID = 2 ** 32 - 1;
+
+/** The pooling of a model's file. Errors: GgufError for an unknown number. */
+export function poolingOf(config: Config): Pooling {
+  const number = config.numberOr("pooling_type", 0);
+  const pooling = number === -1 || number === UNSAID ? POOLING[0] : POOLING[number];
+  if (pooling) return pooling;
+  throw config.error("pooling_type", `${number} is no pooling that is known here`);
 }

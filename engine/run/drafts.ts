@@ -2,8 +2,7 @@
 // are, and which of their tokens count. A draft is fed as rows of a step, which samples after each of
 // them (steps.ts). So drafts change how fast an answer comes, never what it says.
 
-import { DraftCost } from "./draft_cost.ts";
-import { DraftLength } from "./draft_length.ts";
+import { DraftCost, DraftLength } from "./draft_length.ts";
 import type { Drafter } from "./drafter.ts";
 import type { Chunk } from "./planner.ts";
 import type { Sequence, SequenceEnd, TokenConstraint } from "./sequence.ts";

@@ -7,13 +7,13 @@
 
 import { NO_TOKEN } from "../../kernels/mod.ts";
 import type { Drafter, DraftingTime } from "./drafter.ts";
+import { MOST_REPEATS, type Sampled } from "./step_plan.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { byRows, type Chunk } from "./planner.ts";
 import { type ConstraintFork, Sequence } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
 import type { StateFeed } from "./state_feed.ts";
 import type { StepExecutor } from "./step_executor.ts";
-import { MOST_REPEATS, type Sampled } from "./step_plan.ts";
 
 /** Most unread tokens of a copy with which the time of a draft counts as the time of drafting. */
 const FEW_TOKENS = 16;

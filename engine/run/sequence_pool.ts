@@ -3,10 +3,9 @@
 // sequence begins with the blocks of the prefix cache that hold its first tokens. Recurrent states
 // cannot be truncated: such a model begins, or is truncated, at a position where they were copied.
 
-import { BlockPool } from "./block_pool.ts";
+import { BlockPool, PrefixCache } from "./block_pool.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import { type BlockTiers, Offload, type Restorable } from "./offload.ts";
-import { PrefixCache } from "./prefix_cache.ts";
 import type { TokenKey } from "../prompt/mod.ts";
 import { type HeldMemory, NO_MEMORY, type RestoredTokens, type Sequence } from "./sequence.ts";
 import type { SequenceMemory, StepExecutor } from "./step_executor.ts";

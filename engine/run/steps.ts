@@ -6,12 +6,12 @@
 import { NO_TOKEN } from "../../kernels/mod.ts";
 import { NotFiniteError, TapError } from "../errors.ts";
 import type { Drafts } from "./drafts.ts";
+import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { chooseChunks, type Chunk } from "./planner.ts";
 import type { PromptPace } from "./prompt_pace.ts";
 import type { Sequence, SequenceEnd, SequenceRequest, TokenConstraint } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
-import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
 import type { StepExecutor } from "./step_executor.ts";
 import { type SubmitAlarm, type TimedSubmit } from "./submit_alarm.ts";
 

@@ -1,9 +1,8 @@
 // Vision: what files tell about a model's image encoder, how it is loaded, and how a picture
 // becomes rows of embeddings in a prompt.
 
-export { viewAsDecoder } from "./files/decoder_file.ts";
+export { type EncoderHeader, readEncoderHeader, viewAsDecoder } from "./files/encoder_file.ts";
 export { ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./encoder.ts";
-export { type EncoderHeader, readEncoderHeader } from "./files/encoder_file.ts";
 export { ImageError } from "./image/mod.ts";
 export { type Between, ImageReader } from "./reader/image_reader.ts";
 export { hasBidirectionalImages } from "./families/mod.ts";
@@ -12,8 +11,8 @@ export {
   findEncoder,
   type LoadedVision,
   loadVision,
+  provedEncoder,
   usableProjector,
   visionWarnings,
 } from "./load_vision.ts";
-export { provedEncoder } from "./proved_encoder.ts";
 export { readVision, type Vision, visionFault } from "./vision.ts";

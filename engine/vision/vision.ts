@@ -4,9 +4,8 @@
 import { GgufError, UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, MetadataReader } from "../gguf/mod.ts";
 import { Config } from "../nn/mod.ts";
-import { viewAsDecoder } from "./files/decoder_file.ts";
+import { readEncoderHeader, viewAsDecoder } from "./files/encoder_file.ts";
 import type { VisionFamily } from "./network/family.ts";
-import { readEncoderHeader } from "./files/encoder_file.ts";
 import {
   mostPatches,
   type PreprocessingConfig,

@@ -25,8 +25,9 @@ import { NO_WORK } from "../work.ts";
 import { mostTileRows } from "./attention/bind.ts";
 import { CpuCore } from "./core.ts";
 import { probeDotProduct } from "./dot_product.ts";
-import { type CpuExpertPairs, expertPairs, pairsBytes } from "./experts/expert_pairs.ts";
+import { type CpuExpertPairs, expertPairs, pairsBytes } from "./experts/route.ts";
 import { type CpuOptions, cpuProfile, readBandwidth } from "./machine.ts";
+import { ProductOptimizer } from "./optimize.ts";
 import {
   affineFloats,
   type CpuMatrix,
@@ -46,7 +47,6 @@ import {
   partOf,
   takeBuffer,
 } from "./memory.ts";
-import { ProductOptimizer } from "./optimize.ts";
 import { createSampler } from "./sampling/sampler.ts";
 import { boundOperation, type Call, cpuOperations } from "./operations.ts";
 import { defaultThreads } from "./threads.ts";

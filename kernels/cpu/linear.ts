@@ -10,7 +10,7 @@ import { activationBytes } from "./quantize/kernel.ts";
 import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./linear/bands.ts";
 import type { BoundKernel, CpuCore, KernelCall } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./activate/kernel.ts";
-import type { CpuExpertPairs } from "./experts/expert_pairs.ts";
+import type { CpuExpertPairs } from "./experts/route.ts";
 import { BAND, blockColumns, type CpuFormat } from "./formats/mod.ts";
 import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";

@@ -2,7 +2,7 @@
 
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import type { Norm, NormOptions } from "../ops/norm.ts";
-import type { ColumnRange, GatedNormOptions } from "../ops/recurrent/mod.ts";
+import type { ColumnRange, GatedNormOptions } from "../ops/recurrent.ts";
 import { type CpuCore, floatBits } from "./core.ts";
 import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";

@@ -24,9 +24,7 @@ import { elementwise } from "./columns/elementwise.ts";
 import { matchMagnitude, mix, sparsify } from "./columns/mix.ts";
 import type { CpuCore } from "./core.ts";
 import { embed } from "./embed.ts";
-import { combine } from "./experts/combine.ts";
-import type { CpuExpertPairs } from "./experts/expert_pairs.ts";
-import { route } from "./experts/route.ts";
+import { combine, type CpuExpertPairs, route } from "./experts/route.ts";
 import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import { expertLinear, linear, stackedLinear } from "./linear.ts";
@@ -36,8 +34,7 @@ import { gatedNorm, norm } from "./norm.ts";
 import { convolution } from "./recurrent/convolution.ts";
 import { deltaRule } from "./recurrent/delta.ts";
 import { scan } from "./recurrent/scan.ts";
-import { rotate } from "./rotate/bind.ts";
-import { rotateRows } from "./rotate/rotate_rows.ts";
+import { rotate, rotateRows } from "./rotate/kernel.ts";
 
 /** A recorded pass: the calls to make when it is submitted. */
 export type Call = () => void;

@@ -1,5 +1,5 @@
 // The activation functions of feed-forward blocks, one chosen by constant; see
-// activation_function.ts. `gate` is how a gated block joins its two projections (Shazeer 2020).
+// snippets.ts. `gate` is how a gated block joins its two projections (Shazeer 2020).
 // Bounds are applied by comparisons: of NaN, max() and min() may give the bound, and hide it.
 fn activate(x: f32) -> f32 {
   #if SILU

@@ -30,7 +30,7 @@ import {
 import { QUERY_TILE, STEP_ROW } from "../ops/step_records.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
-import { structs } from "./structs.ts";
+import { structs } from "./snippets.ts";
 import { type AttentionWay, attentionWays } from "./candidates.ts";
 import type { AttentionShape } from "./choices.ts";
 import { chunkOf, POSITIONS, shares, SOFTMAX_PARTS, UNROLLS } from "./attention_shares.ts";

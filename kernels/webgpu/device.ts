@@ -1,5 +1,5 @@
 // The device interface on WebGPU: Deno's own, a browser's, or any other implementation. For each
-// operation there is one class of this folder, in the table below.
+// operation there is a function that binds it, in the table below.
 
 import type {
   Commands,
@@ -11,13 +11,7 @@ import type {
   Recorder,
   Sampler,
 } from "../device.ts";
-import {
-  describe,
-  type OperationMakers,
-  operationMakers,
-  type OperationName,
-  type OwnOperands,
-} from "../makers.ts";
+import { describe, type OperationMakers, operationMakers, type OperationName } from "../makers.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import type { FloatRows } from "../ops/activation.ts";
 import type { ExpertPairsOptions, Routing } from "../ops/experts.ts";
@@ -26,34 +20,23 @@ import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
 import type { Tuner } from "../tuning.ts";
-import { Activate } from "./activate.ts";
 import { Attention } from "./attention.ts";
 import { mostTileRows } from "./attention_shares.ts";
+import { type Binders, type Bound } from "./bound.ts";
 import { usualSplit } from "./candidates.ts";
-import { Combine } from "./combine.ts";
-import { Elementwise } from "./elementwise.ts";
-import { Embed } from "./embed.ts";
+import { columnBinders } from "./columns.ts";
 import { GpuExpertPairs } from "./expert_pairs.ts";
 import { ExpertLinear } from "./experts.ts";
 import { Gpu, type GpuProfile } from "./gpu.ts";
 import { Linear, mostFusedNormRows } from "./linear.ts";
-import { MatchMagnitude } from "./match_magnitude.ts";
 import { allocateMatrix, canPair, type GpuMatrix, GpuMatrixWriter, setAffine } from "./matrix.ts";
-import { Mix } from "./mix.ts";
-import { Normalize } from "./norm.ts";
 import { implementation } from "./platform.ts";
-import { Quantize } from "./quantize.ts";
 import { readBandwidth } from "./read_bandwidth.ts";
 import { GpuReadback } from "./readback.ts";
-import { CausalConvolution } from "./recurrent/convolution.ts";
-import { GatedDeltaRule } from "./recurrent/delta.ts";
-import { GatedNorm } from "./recurrent/gated_norm.ts";
-import { SelectiveScan } from "./recurrent/scan.ts";
-import { Rotate } from "./rotate.ts";
-import { RotateRows } from "./rotate_rows.ts";
-import { Route } from "./route.ts";
+import { recurrentBinders } from "./recurrent.ts";
+import { rotate } from "./rotate.ts";
+import { rowBinders } from "./rows.ts";
 import { GpuSampler } from "./sampling/sampler.ts";
-import { Sparsify } from "./sparsify.ts";
 import { StackedLinear } from "./stacked_linear.ts";
 import { timePasses } from "./time_passes.ts";
 import { GpuTuner } from "./tuning/tuner.ts";
@@ -67,43 +50,15 @@ const F32 = 0;
  */
 const FIRST_DISPATCHES = 24;
 
-/** A bound operation of this folder. */
-interface Encodable {
-  prepare?(...most: number[]): void;
-  encode(pass: GPUComputePassEncoder, ...counts: number[]): void;
-}
-
-/** The class that binds an operation: its constructor takes the GPU and the operands. */
-type KernelClass<Operands extends readonly unknown[]> = new (
-  device: Gpu,
-  ...operands: Operands
-) => Encodable;
-
-const KERNELS: {
-  readonly [Name in OperationName]: KernelClass<
-    OwnOperands<Name, { matrix: GpuMatrix; pairs: GpuExpertPairs }>
-  >;
-} = {
-  embed: Embed,
-  norm: Normalize,
-  quantize: Quantize,
-  linear: Linear,
-  stackedLinear: StackedLinear,
-  activate: Activate,
-  elementwise: Elementwise,
-  rotate: Rotate,
-  rotateRows: RotateRows,
-  attention: Attention,
-  route: Route,
-  expertLinear: ExpertLinear,
-  combine: Combine,
-  mix: Mix,
-  matchMagnitude: MatchMagnitude,
-  sparsify: Sparsify,
-  convolution: CausalConvolution,
-  scan: SelectiveScan,
-  deltaRule: GatedDeltaRule,
-  gatedNorm: GatedNorm,
+const BINDERS: Binders<OperationName> = {
+  ...columnBinders,
+  ...recurrentBinders,
+  ...rowBinders,
+  attention: (...operands) => new Attention(...operands),
+  expertLinear: (...operands) => new ExpertLinear(...operands),
+  linear: (...operands) => new Linear(...operands),
+  rotate,
+  stackedLinear: (...operands) => new StackedLinear(...operands),
 };
 
 /** The methods that make operations, from the table. */
@@ -122,8 +77,8 @@ export class WebGpuDevice extends Gpu implements Device {
       this,
       operationMakers((name, operands): Operation => {
         // Matrices and pairs that a device is given are those that it made.
-        const Kernel = KERNELS[name] as KernelClass<readonly unknown[]>;
-        const kernel = new Kernel(this, ...operands);
+        const bind = BINDERS[name] as (device: Gpu, ...operands: readonly unknown[]) => Bound;
+        const kernel = bind(this, ...operands);
         return {
           ...describe(name, operands),
           prepare: (...most) => kernel.prepare?.(...most),

@@ -7,11 +7,10 @@ import type { ExpertLinearOptions } from "../ops/experts.ts";
 import type { GpuExpertPairs } from "./expert_pairs.ts";
 import type { Gpu } from "./gpu.ts";
 import type { Dispatch } from "./kernel.ts";
-import type { ExpertsShape } from "./choices.ts";
+import { type ExpertsShape, Variants } from "./choices.ts";
 import { bindProduct, encodeTiles, type Product, shapeOf } from "./linear.ts";
 import type { GpuMatrix, MatrixPart } from "./matrix.ts";
 import { columnsOf, rowsOf, type Tile } from "./tile.ts";
-import { Variants } from "./variants.ts";
 
 /** How pairs read x, and the options of the product. */
 export interface GpuExpertOptions extends ExpertLinearOptions {

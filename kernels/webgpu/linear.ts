@@ -15,7 +15,7 @@ import { GpuError } from "../errors.ts";
 import { type Activation, bufferOf, GROUP, isQuantized } from "../ops/activation.ts";
 import type { ActivationFunction } from "../ops/activation_function.ts";
 import type { FusedNorm, LinearOptions } from "../ops/linear.ts";
-import { activationFunction } from "./activation_function.ts";
+import { activationFunction } from "./snippets.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch, type KernelSource, type Resource } from "./kernel.ts";
 import { bindWeights, type GpuMatrix, type MatrixPart } from "./matrix.ts";
@@ -36,8 +36,7 @@ import {
   type TileUse,
   usesSubgroups,
 } from "./tile.ts";
-import type { ProductShape } from "./choices.ts";
-import { Variants } from "./variants.ts";
+import { type ProductShape, Variants } from "./choices.ts";
 import { weightBuffers, weightConstants, weightReading, weightSnippets } from "./weight_code.ts";
 
 /** The parts of linear.wgsl. */

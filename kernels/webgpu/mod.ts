@@ -1,35 +1,20 @@
 // The device on WebGPU, and its parts for tests and benchmarks.
 
-export * from "./activate.ts";
 export * from "./adapter_facts.ts";
 export * from "./adapters.ts";
 export * from "./attention.ts";
 export { mostTileRows } from "./attention_shares.ts";
-export * from "./combine.ts";
 export * from "./device.ts";
-export * from "./elementwise.ts";
-export * from "./embed.ts";
 export * from "./expert_pairs.ts";
 export * from "./experts.ts";
 export * from "./gpu.ts";
 export * from "./kernel.ts";
 export * from "./linear.ts";
-export * from "./match_magnitude.ts";
 export * from "./matrix.ts";
-export * from "./mix.ts";
-export * from "./norm.ts";
 export * from "./platform.ts";
-export * from "./quantize.ts";
 export * from "./readback.ts";
-export * from "./recurrent/convolution.ts";
-export * from "./recurrent/delta.ts";
-export * from "./recurrent/gated_norm.ts";
-export * from "./recurrent/scan.ts";
-export * from "./rotate.ts";
-export * from "./rotate_rows.ts";
-export * from "./route.ts";
+export { rowBinders } from "./rows.ts";
 export * from "./sampling/sampler.ts";
-export * from "./sparsify.ts";
 export * from "./stacked_linear.ts";
 export * from "./subgroup_matrices.ts";
 export * from "./template.ts";

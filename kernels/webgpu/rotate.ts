@@ -5,41 +5,15 @@
 import codesSource from "./cache_codes.wgsl" with { type: "text" };
 import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import rotateSource from "./rotate.wgsl" with { type: "text" };
-import type { FloatRows } from "../ops/activation.ts";
-import {
-  type AttentionState,
-  BLOCK,
-  cacheGroups,
-  type CacheType,
-  cellBytes,
-  isCoded,
-  type LayerCache,
-} from "../ops/kv_cache.ts";
-import type { RotateOptions } from "../ops/rotate.ts";
+import { BLOCK, cacheGroups, type CacheType, cellBytes, isCoded } from "../ops/kv_cache.ts";
 import { STEP_ROW } from "../ops/step_records.ts";
-import type { Gpu } from "./gpu.ts";
-import { type Dispatch, encodeDispatch } from "./kernel.ts";
-import { structs } from "./structs.ts";
-import { reduction } from "./workgroup.ts";
+import { type Binders, bound } from "./bound.ts";
+import { reduction, structs } from "./snippets.ts";
 
 const WORKGROUP = 32;
 
-/** RoPE on queries and keys. Keys and values go into the cache. */
-export class Rotate {
-  readonly #dispatch: Dispatch | undefined;
-  readonly #workgroups: number;
-
-  /**
-   * @param qkv [rows, q, k and v heads]: q is rotated in place
-   * @param cache not needed with `kvHeads: 0`
-   */
-  constructor(
-    device: Gpu,
-    qkv: FloatRows,
-    cache: LayerCache | undefined,
-    state: AttentionState,
-    options: RotateOptions,
-  ) {
+export const { rotate }: Binders<"rotate"> = {
+  rotate(device, qkv, cache, state, options) {
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
     const { rotary, rotaryStart = 0, halfPairs, angles, first = 0, norms = {} } = options;
     const { sections: [time, height, width, other] = [], interleaved = false } = options.sections ??
@@ -58,11 +32,11 @@ export class Rotate {
     const values = VALUE_BITS === 0
       ? kvHeads
       : Math.ceil(kvHeads * cacheGroups(valueDim) / reduced!.constants.WORKGROUP);
-    this.#workgroups = BY_HEAD
+    const workgroups = BY_HEAD
       ? heads + kvHeads + (VALUES ? values : 0)
       : Math.ceil(elements / 4 / WORKGROUP);
-    if (rotary === 0 && !NORMED && !CACHED) return;
-    this.#dispatch = device.kernel({
+    if (rotary === 0 && !NORMED && !CACHED) return { encode() {} };
+    return bound(device, {
       name: "rotate",
       source: rotateSource,
       constants: {
@@ -98,7 +72,7 @@ export class Rotate {
         ...(CODED ? [codesSource] : []),
         ...(reduced ? [reduced.snippet] : []),
       ],
-    }).bind({
+    }, {
       rows: state.rows,
       qkv: qkv.floats,
       ...(rotary > 0 ? { angles: angles! } : {}),
@@ -122,14 +96,9 @@ export class Rotate {
       key_epsilon: keyNorm?.epsilon ?? 0,
       query_weight_step: queryNorm?.weightPerVector ? headDim : 0,
       key_weight_step: keyNorm?.weightPerVector ? headDim : 0,
-    });
-  }
-
-  /** Records the first `rows` rows. */
-  encode(pass: GPUComputePassEncoder, rows: number): void {
-    if (this.#dispatch) encodeDispatch(pass, this.#dispatch, [this.#workgroups, rows]);
-  }
-}
+    }, (rows) => [workgroups, rows]);
+  },
+};
 
 /** Bits of an element that is a code; 0 for floats. */
 function codeBits(type: CacheType): number {

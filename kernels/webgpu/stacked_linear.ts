@@ -21,7 +21,7 @@ import {
 import type { GpuMatrix } from "./matrix.ts";
 import { renamedName } from "./template.ts";
 import { columnsOf, MOST_COLS, rowsOf, type Tile } from "./tile.ts";
-import { Variants } from "./variants.ts";
+import { Variants } from "./choices.ts";
 import { weightBuffers } from "./weight_code.ts";
 
 /** The options of stacked products. */

@@ -14,7 +14,7 @@ import {
   ExpertLinear,
   type GpuExpertOptions,
   GpuExpertPairs,
-  Quantize,
+  rowBinders,
   setAffine,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
@@ -90,7 +90,7 @@ export async function assertExperts(device: WebGpuDevice, shape: Case): Promise<
   const options = { share, ...(shape.tile ? { tile: shape.tile } : {}) };
   const experted = new ExpertLinear(device, matrix, chosen, x, y, options);
   submit(device, (pass) => {
-    if (isQuantized(x)) new Quantize(device, floats, x).encode(pass, pairs / share);
+    if (isQuantized(x)) rowBinders.quantize(device, floats, x).encode(pass, pairs / share);
     chosen.encode(pass, tokens);
     experted.encode(pass, tokens);
   });

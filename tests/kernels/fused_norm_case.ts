@@ -22,8 +22,7 @@ import {
   GpuExpertPairs,
   Linear,
   mostFusedNormRows,
-  Normalize,
-  Quantize,
+  rowBinders,
   setAffine,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
@@ -122,11 +121,11 @@ export async function assertFusedNorm(device: WebGpuDevice, shape: FusedNormCase
     : new Linear(device, reader.matrix, read, result);
   const isFused = tokens <= mostFusedNormRows(matrix);
   submit(device, (pass) => {
-    if (isQuantized(x)) new Quantize(device, floats, x).encode(pass, tokens);
+    if (isQuantized(x)) rowBinders.quantize(device, floats, x).encode(pass, tokens);
     product.encode(pass, tokens);
-    if (!isFused) new Normalize(device, y, normed, norm).encode(pass, tokens);
+    if (!isFused) rowBinders.norm(device, y, normed, norm).encode(pass, tokens);
     if (read !== normed) {
-      new Quantize(device, normed as FloatRows, read as QuantizedRows).encode(pass, tokens);
+      rowBinders.quantize(device, normed as FloatRows, read as QuantizedRows).encode(pass, tokens);
     }
     chosen.encode(pass, tokens);
     reading.encode(pass, tokens);

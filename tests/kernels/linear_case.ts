@@ -5,7 +5,7 @@ import { isQuantized, linearReference, quantizedRows } from "../../kernels/mod.t
 import {
   type GpuLinearOptions,
   Linear,
-  Quantize,
+  rowBinders,
   setAffine,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
@@ -57,7 +57,7 @@ export async function assertLinear(device: WebGpuDevice, shape: Case): Promise<v
   const before = randomFloats(tokens * width, 10);
   if (!isQuantized(y)) writeRows(device, y, before);
   submit(device, (pass) => {
-    if (isQuantized(x)) new Quantize(device, floats, x).encode(pass, tokens);
+    if (isQuantized(x)) rowBinders.quantize(device, floats, x).encode(pass, tokens);
     new Linear(device, matrix, x, y, options).encode(pass, tokens);
   });
 

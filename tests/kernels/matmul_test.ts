@@ -8,7 +8,7 @@ import {
   GpuMatrixWriter,
   Linear,
   type LinearTile,
-  Quantize,
+  rowBinders,
   setAffine,
   STAGED,
   type WebGpuDevice,
@@ -57,7 +57,7 @@ async function outputs(device: WebGpuDevice, shape: Case, tile: LinearTile | typ
     : floatRows(device, "y", TOKENS, ROWS);
   const linear = new Linear(device, matrix, x, y, { tile, accumulate: sides === 1 });
   submit(device, (pass) => {
-    if (isQuantized(x)) new Quantize(device, floats, x).encode(pass, TOKENS);
+    if (isQuantized(x)) rowBinders.quantize(device, floats, x).encode(pass, TOKENS);
     linear.encode(pass, TOKENS);
     if (sides === 1) linear.encode(pass, TOKENS); // adds
   });

@@ -15,12 +15,10 @@ import {
   routeReference,
 } from "../../kernels/mod.ts";
 import {
-  Combine,
   ExpertLinear,
   GpuExpertPairs,
   Linear,
-  Quantize,
-  Route,
+  rowBinders,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, readFloats, submit, write } from "../gpu.ts";
@@ -108,14 +106,14 @@ async function mixtureError(device: WebGpuDevice, name: string, shape: Shape): P
 
   const routing = allocateRouting(device, most, { experts, topK });
   const chosen = new GpuExpertPairs(device, routing, most);
-  const quantize = isQuantized(x) ? new Quantize(device, floats, x) : undefined;
+  const quantize = isQuantized(x) ? rowBinders.quantize(device, floats, x) : undefined;
   const operations = [
     new Linear(device, router.matrix, floats, logits),
-    new Route(device, logits, routing, ROUTE),
+    rowBinders.route(device, logits, routing, ROUTE),
     chosen,
     new ExpertLinear(device, gateUp.matrix, chosen, x, hidden, { share: topK }),
     new ExpertLinear(device, down.matrix, chosen, hidden, outputs, { share: 1 }),
-    new Combine(device, routing, outputs, y, { accumulate: true }),
+    rowBinders.combine(device, routing, outputs, y, { accumulate: true }),
   ];
   let worst = 0;
   for (const tokens of [33, 5, 1]) {
@@ -172,7 +170,7 @@ gpuTest("Combine sums the outputs of each row, weighted or as they are", async (
       for (const accumulate of [false, true]) {
         const y = floatRows(device, "y", rows, columns);
         writeRows(device, y, before);
-        const combine = new Combine(device, routing, x, y, { accumulate, weighted });
+        const combine = rowBinders.combine(device, routing, x, y, { accumulate, weighted });
         submit(device, (pass) => combine.encode(pass, rows));
         const expected = sums.map((sum, i) => accumulate ? before[i] + sum : sum);
         await assertRows(

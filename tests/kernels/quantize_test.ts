@@ -3,7 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { GROUP, isQuantized, quantizeReference } from "../../kernels/mod.ts";
-import { Quantize } from "../../kernels/webgpu/mod.ts";
+import { rowBinders } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, submit } from "../gpu.ts";
 import { randomFloats } from "../numbers.ts";
 import { assertRows, outputRows, readGroups, relative, uploadRows } from "./close.ts";
@@ -15,7 +15,7 @@ gpuTest("Quantize matches the rounded values for 1, 33 and 1100 columns", async 
     const x = uploadRows(device, values, columns);
     const y = outputRows(device, 3, columns, true);
     assert(isQuantized(y));
-    submit(device, (pass) => new Quantize(device, x, y).encode(pass, 3));
+    submit(device, (pass) => rowBinders.quantize(device, x, y).encode(pass, 3));
     await assertRows(device, y, values, relative(values, 0)); // its input is exact
   }
 });
@@ -27,7 +27,7 @@ gpuTest("Quantize gives the codes of quantizeReference()", async (device) => {
   const x = uploadRows(device, values, GROUP);
   const y = outputRows(device, 1, GROUP, true);
   assert(isQuantized(y));
-  submit(device, (pass) => new Quantize(device, x, y).encode(pass, 1));
+  submit(device, (pass) => rowBinders.quantize(device, x, y).encode(pass, 1));
   const [{ codes }] = await readGroups(device, y, 1);
   assertEquals(codes, quantizeReference(values).codes);
 });
@@ -41,7 +41,7 @@ gpuTest(
     const x = uploadRows(device, values, values.length);
     const y = outputRows(device, 1, values.length, true);
     assert(isQuantized(y));
-    submit(device, (pass) => new Quantize(device, x, y).encode(pass, 1));
+    submit(device, (pass) => rowBinders.quantize(device, x, y).encode(pass, 1));
     const scales = (await readGroups(device, y, 6)).map(({ scales: [scale] }) => scale);
     assertEquals(scales.map(Number.isFinite), [false, false, false, false, true, true]);
   },

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as records from "../../kernels/ops/step_records.ts";
 import { type Fields, RecordLayout, type RecordOf } from "../../kernels/record.ts";
-import { structs } from "../../kernels/webgpu/structs.ts";
+import { structs } from "../../kernels/webgpu/snippets.ts";
 import { encodeDispatch } from "../../kernels/webgpu/kernel.ts";
 import { gpuTest, readWords, submit, upload } from "../gpu.ts";
 import { unpacked } from "../records.ts";

@@ -1,7 +1,7 @@
 // A GGUF file of a sentence-transformers folder with a BERT: its weights in F32 under GGUF's names, its
 // WordPiece vocabulary in GGUF's spelling, in which a piece that begins a word has U+2581 before it.
 
-import { readSafetensors } from "../../engine/create/safetensors/safetensors_file.ts";
+import { readSafetensors } from "../../engine/create/safetensors/stored_model.ts";
 import { fileTypeByName, type WritableTensor, writeGguf } from "../../engine/gguf/mod.ts";
 
 const TOP: Record<string, string> = {

@@ -19,8 +19,7 @@ import {
 import { nextTask } from "../../async.ts";
 import { encoderOf } from "./encoder.ts";
 import { FLOAT_BYTES, type FloatType, isFloatType, readFloats } from "./floats.ts";
-import type { QuantizationName } from "./quantization.ts";
-import { chooseFormats } from "./tensor_formats.ts";
+import { chooseFormats, type QuantizationName } from "./tensor_formats.ts";
 
 /** The options of {@linkcode quantizeModel}. */
 export interface QuantizeOptions {

@@ -1,7 +1,7 @@
-// Chooses the format of each tensor in a mix, as llama.cpp's quantizer does, so that files are like
-// those that people know. Most matrices get the format of the mix; those that suffer most from
-// errors get more bits; small tensors and those that are not matrices are not quantized.
+// The mixes of formats to which models can be quantized, by the names of llama.cpp and Ollama.
+// tensor_formats.ts chooses the format of each tensor.
 
+import { RequestError } from "../../errors.ts";
 import {
   type GgufFile,
   MetadataReader,
@@ -9,7 +9,38 @@ import {
   tensorTypeByName,
 } from "../../gguf/mod.ts";
 import { isFloatType } from "./floats.ts";
-import { BASE_FORMATS, type QuantizationName } from "./quantization.ts";
+
+/** For each mix, the format of most of its tensors. */
+export const BASE_FORMATS = {
+  F32: "F32",
+  F16: "F16",
+  BF16: "BF16",
+  Q8_0: "Q8_0",
+  Q4_0: "Q4_0",
+  Q4_K_S: "Q4_K",
+  Q4_K_M: "Q4_K",
+} as const;
+
+/** Name of a mix. */
+export type QuantizationName = keyof typeof BASE_FORMATS;
+
+/** For names without a size, the mix that is meant. */
+const ALIASES: Readonly<Record<string, QuantizationName>> = { Q4_K: "Q4_K_M" };
+
+/** The mix of that name, in any case. Errors: RequestError listing the names. */
+export function parseQuantization(text: string): QuantizationName {
+  const name = text.trim().toUpperCase();
+  if (Object.hasOwn(BASE_FORMATS, name)) return name as QuantizationName;
+  if (Object.hasOwn(ALIASES, name)) return ALIASES[name];
+  const supported = Object.keys(BASE_FORMATS).join(", ");
+  throw new RequestError(
+    `unsupported quantization type ${text} - supported types are ${supported}`,
+  );
+}
+
+// Chooses the format of each tensor in a mix, as llama.cpp's quantizer does, so that files are like
+// those that people know. Most matrices get the format of the mix; those that suffer most from
+// errors get more bits; small tensors and those that are not matrices are not quantized.
 
 /** Tensors that are not quantized, because they are small or control others. */
 const KEPT = new RegExp([

@@ -12,13 +12,9 @@ import {
   writeGguf,
 } from "../../gguf/mod.ts";
 import { FLOAT_BYTES, isFloatType, readFloats } from "../quantize/floats.ts";
-import { type Architecture, architectureOf } from "./architecture.ts";
-import { type HeadSizes, headSizes, modelMetadata } from "./hyperparameters.ts";
-import { frequencyFactors } from "./rope.ts";
-import type { StoredTensor } from "./safetensors_file.ts";
-import { Settings } from "./settings.ts";
-import { StoredModel } from "./stored_model.ts";
-import { ggufName, isSuperfluous } from "./tensor_names.ts";
+import { type Architecture, architectureOf, Settings } from "./settings.ts";
+import { frequencyFactors, type HeadSizes, headSizes, modelMetadata } from "./hyperparameters.ts";
+import { ggufName, isSuperfluous, StoredModel, type StoredTensor } from "./stored_model.ts";
 import { tokenizerMetadata } from "./tokenizer.ts";
 
 /** The options of {@linkcode convertSafetensors}. */

@@ -2,5 +2,5 @@
 
 export { ConversionError } from "../../errors.ts";
 export { type ConvertOptions, convertSafetensors } from "./convert_safetensors.ts";
-export { storedName } from "./tensor_names.ts";
+export { storedName } from "./stored_model.ts";
 export { PieceKind } from "./vocabulary.ts";

@@ -4,9 +4,8 @@
 
 import { ConversionError, UnsupportedModelError } from "../../errors.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
-import { readMerges } from "./byte_level.ts";
+import { type Piece, PieceKind, readMerges, type Vocabulary } from "./vocabulary.ts";
 import type { Settings } from "./settings.ts";
-import { type Piece, PieceKind, type Vocabulary } from "./vocabulary.ts";
 
 /**
  * Reads the pieces of a tokenizer.model into a vocabulary.

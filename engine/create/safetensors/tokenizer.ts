@@ -3,8 +3,7 @@
 import { fileSystem, isSystemError, join } from "../../../host/mod.ts";
 import { ConversionError, UnsupportedModelError } from "../../errors.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
-import { readByteLevel } from "./byte_level.ts";
-import { isByteLevel } from "./pretokenizer_name.ts";
+import { addListedTokens, isByteLevel, readByteLevel, Vocabulary } from "./vocabulary.ts";
 import { readMarkedBpe, readSentencePieceModel } from "./sentencepiece.ts";
 import type { Settings } from "./settings.ts";
 import {
@@ -13,7 +12,6 @@ import {
   specialTokenMetadata,
   type TokenizerFiles,
 } from "./special_tokens.ts";
-import { addListedTokens, Vocabulary } from "./vocabulary.ts";
 
 const SENTENCEPIECE_FILE = "tokenizer.model";
 

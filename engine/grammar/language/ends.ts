@@ -2,12 +2,11 @@
 // this for each state. Exceeding a limit is no error here: such a distance counts as infinite.
 
 import type { Derivatives } from "./derivatives.ts";
-import type { Distances } from "./distances.ts";
+import type { Distances, OpenEnds } from "./distances.ts";
 import { inTime } from "./errors.ts";
 import type { Expression } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import type { Writing } from "./json_escapes.ts";
-import type { OpenEnds } from "./open_ends.ts";
 
 /** What answers questions about languages. */
 export interface LanguageTools {

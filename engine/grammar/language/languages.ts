@@ -3,7 +3,7 @@
 
 import { ANY_CHARACTER, characterSet, invertSet } from "./character_set.ts";
 import { Derivatives } from "./derivatives.ts";
-import { Distances } from "./distances.ts";
+import { Distances, OpenEnds } from "./distances.ts";
 import { Flag } from "./expression_store.ts";
 import type { LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
@@ -17,7 +17,6 @@ import {
   withoutCount,
 } from "./members.ts";
 import { patternLanguage } from "./pattern_language.ts";
-import { OpenEnds } from "./open_ends.ts";
 import { END, sequenceNode, START } from "./pattern_node.ts";
 import { parsePattern } from "./pattern_parser.ts";
 import { StringAutomaton } from "./string_automaton.ts";

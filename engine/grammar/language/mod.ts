@@ -1,8 +1,14 @@
 // Regular languages for constrained strings: what a schema's patterns, formats and enumerations allow,
 // as automata over bytes. See languages.ts.
 
-export { hasCharacter } from "./character_set.ts";
-export { BEYOND_ASCII, classesOf, classOf, EVERY_CLASS, ROUGH } from "./character_classes.ts";
+export {
+  BEYOND_ASCII,
+  classesOf,
+  classOf,
+  EVERY_CLASS,
+  hasCharacter,
+  ROUGH,
+} from "./character_set.ts";
 export { LanguageError, PatternError } from "./errors.ts";
 export { type LanguageId, Languages } from "./languages.ts";
 export type { CountedLanguage, Lengths } from "./members.ts";

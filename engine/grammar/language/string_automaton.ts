@@ -32,7 +32,7 @@ export class StringAutomaton {
   }
 
   /**
-   * The classes of characters that all lead from a state back to it (character_classes.ts). Errors:
+   * The classes of characters that all lead from a state back to it (character_set.ts). Errors:
    * OutOfWork.
    */
   loops(state: number): number {

@@ -3,7 +3,7 @@
 // different languages are one state. Every state except 0 can reach acceptance: a text whose
 // shortest end takes too long to find is not continued.
 
-import { classesBetween, EVERY_CLASS } from "./character_classes.ts";
+import { classesBetween, EVERY_CLASS } from "./character_set.ts";
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";

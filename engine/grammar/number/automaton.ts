@@ -6,9 +6,8 @@
 import type { Decimal } from "../json/mod.ts";
 import { Work } from "../language/mod.ts";
 import { NumberError } from "./multiples.ts";
-import type { Reading } from "./exponent.ts";
+import { Mantissa, type Reading } from "./mantissa.ts";
 import { HalfLine } from "./half_line.ts";
-import { Mantissa } from "./mantissa.ts";
 import { complement, exactly, intersect, isEmptyNumbers, type NumberSet } from "./number_set.ts";
 import { readable, Written, writtenMembers } from "./written.ts";
 

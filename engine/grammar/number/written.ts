@@ -3,7 +3,7 @@
 // doubles take for members as well.
 
 import { Decimal } from "../json/mod.ts";
-import type { Reading } from "./exponent.ts";
+import type { Reading } from "./mantissa.ts";
 import { Multiples } from "./multiples.ts";
 import {
   exactly,

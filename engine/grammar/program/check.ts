@@ -8,7 +8,7 @@ import {
   type Program,
   weighPositions,
 } from "../machine/rules/program.ts";
-import type { Emitted } from "./emit.ts";
+import type { Emitted } from "./part.ts";
 
 /**
  * The program without the paths that do not end.

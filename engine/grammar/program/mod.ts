@@ -3,7 +3,7 @@
 import type { GrammarRules } from "../grammar.ts";
 import type { Program } from "../machine/rules/program.ts";
 import { checkProgram } from "./check.ts";
-import { emitProgram } from "./emit.ts";
+import { emitProgram } from "./part.ts";
 import { Simplifier, type Surroundings } from "./simplify.ts";
 
 export { Documents } from "./documents.ts";

@@ -11,8 +11,7 @@ import {
 import type { LanguageId, Languages } from "../language/mod.ts";
 import type { TokenTable } from "../machine/token_table.ts";
 import type { TypeId } from "../types.ts";
-import { splitControls } from "./control_tokens.ts";
-import { type Part, Parts } from "./part.ts";
+import { type Part, Parts, splitControls } from "./part.ts";
 
 /** What a grammar refers to. */
 export interface Surroundings {

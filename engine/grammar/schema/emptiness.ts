@@ -5,7 +5,7 @@ import { pollCancellation } from "../../cancellation.ts";
 import type { LanguageId, Languages } from "../language/mod.ts";
 import { canDiffer } from "../matching.ts";
 import type { TypeId } from "../types.ts";
-import { fewScalars, type FewValues } from "./canonical.ts";
+import { fewScalars, type FewValues } from "./schema_input.ts";
 import { childrenOf, type ClosedShape, type SplitArray } from "./collect.ts";
 import { undeclared } from "./objects.ts";
 import { AlgebraError } from "./schema_error.ts";

@@ -6,11 +6,10 @@ import { type Languages, PatternError } from "../language/mod.ts";
 import * as numbers from "../number/mod.ts";
 import { NumberError } from "../number/mod.ts";
 import type { StringType } from "../types.ts";
-import { canonical } from "./canonical.ts";
+import { canonical, type SchemaOptions } from "./schema_input.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
 import { BITS } from "./mentioned.ts";
 import { SchemaError, type SchemaWarning } from "./schema_error.ts";
-import type { SchemaOptions } from "./schema_input.ts";
 import type { JsonTypes } from "./shape.ts";
 import { stringType } from "./strings.ts";
 

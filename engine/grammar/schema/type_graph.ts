@@ -4,7 +4,7 @@
 import { pollCancellation } from "../../cancellation.ts";
 import type { Languages } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
-import { fewScalars, type FewValues } from "./canonical.ts";
+import { fewScalars, type FewValues } from "./schema_input.ts";
 import { intersectShapes, subtractShapes, uniteShapes } from "./algebra.ts";
 import { onlyOne } from "./one_of.ts";
 import { AlgebraError, isLimit, SchemaError } from "./schema_error.ts";

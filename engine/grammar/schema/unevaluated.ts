@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
 import type { DynamicScope, SchemaDocument } from "./document.ts";
 import { type KeywordReader, textList } from "./keyword_reader.ts";
-import { arrayItems } from "./read_arrays.ts";
+import { arrayItems } from "./read_objects.ts";
 import { readKeyPattern } from "./read_values.ts";
 import { ANY, ANY_ARRAY, anyObject, anyShape } from "./shape.ts";
 import { literals } from "./strings.ts";

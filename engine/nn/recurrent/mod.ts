@@ -2,5 +2,5 @@
 
 export * from "./delta.ts";
 export * from "./mamba.ts";
-export * from "./mamba2.ts";
-export * from "./short_convolution.ts";
+export * from "./mamba.ts";
+export * from "./operations.ts";

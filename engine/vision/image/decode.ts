@@ -4,7 +4,7 @@
 import { type CancelFlag, cancellable, pollCancellation } from "../../cancellation.ts";
 import { checkFormat } from "./formats.ts";
 import { type Image, ImageError, type Size } from "./image.ts";
-import { decodeJpeg } from "./jpeg/mod.ts";
+import { decodeJpeg } from "./jpeg/decode.ts";
 import { turnUpright } from "./orientation.ts";
 import { decodePng } from "./png.ts";
 

@@ -3,7 +3,7 @@
 
 import { ByteReader } from "./byte_reader.ts";
 import { checkSize, ImageError, MAX_PLATFORM_PIXELS, type Size } from "./image.ts";
-import { Marker, readSegments, startsWith } from "./jpeg/mod.ts";
+import { Marker, readSegments, startsWith } from "./jpeg/frame.ts";
 import { readOrientation, UPRIGHT, uprightSize } from "./orientation.ts";
 
 /** The result of a format's check. */

@@ -17,8 +17,7 @@ import { layerOf, OF_TILES, type Placement, type Stack, wholeOn } from "../../we
 import { type ImageAttentionConfig, loadImageAttention, type Rotations } from "./attention.ts";
 import type { VisionConfig } from "./config.ts";
 import { loadImageFeedForward } from "./feed_forward.ts";
-import { CHANNELS, type PatchGrid } from "./patch_grid.ts";
-import { type GridRope, gridRotations } from "./rotary.ts";
+import { CHANNELS, type GridRope, gridRotations, type PatchGrid } from "./patch_grid.ts";
 import type { VisionWeights } from "./weights.ts";
 import { Windows, type WindowSizes } from "./windows.ts";
 

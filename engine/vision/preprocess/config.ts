@@ -5,8 +5,7 @@
 import { RequestError, UnsupportedModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../gguf/mod.ts";
 import type { Size } from "../image/mod.ts";
-import { BLACK, type Color } from "./canvas.ts";
-import type { Filter } from "./resample.ts";
+import { BLACK, type Color, type Filter } from "./resample.ts";
 
 /** Limits on the tokens of a picture, for models that leave a choice. */
 export interface TokenLimits {

@@ -2,9 +2,8 @@
 // was trained. Pixels stay bytes until they are normalized.
 
 import { type Image, ImageError, type Size } from "../image/mod.ts";
-import { cutTiles, fit, fitScale, MAX_ASPECT_RATIO } from "./canvas.ts";
+import { cutTiles, fit, fitScale, MAX_ASPECT_RATIO, resample } from "./resample.ts";
 import type { Method, PreprocessingConfig } from "./config.ts";
-import { resample } from "./resample.ts";
 
 /** A picture that the encoder takes as it is. */
 export interface PreparedImage extends Image {

@@ -1,10 +1,11 @@
-// Elementwise operations in WebAssembly. One item is a vector of a row.
+// What operations on the vectors of rows share.
 
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../../ops/elementwise.ts";
-import { type CpuCore, floatBits } from "../core.ts";
 import { activate, exponential, sigmoidTimes } from "../activate/kernel.ts";
+import { type CpuCore, floatBits } from "../core.ts";
 import { lanes } from "../formats/scales.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
+import { cpu } from "../memory.ts";
 import { workModule } from "../modules.ts";
 import { forFours } from "../vectors.ts";
 import {
@@ -16,8 +17,23 @@ import {
   type Memory,
   type ModuleBuilder,
   type V128,
+  v128,
 } from "../wasm/mod.ts";
-import { placeOf, widthOf, ZERO } from "./columns.ts";
+
+/** Four zeros. */
+export const ZERO = v128.const(new Uint8Array(16));
+
+/** The arguments for columns: the address of the first vector; strides of rows and vectors in bytes. */
+export function placeOf({ rows, first = 0, step = 0 }: Columns) {
+  return { address: cpu(rows.floats).address + 4 * first, stride: 4 * rows.stride, step: 4 * step };
+}
+
+/** Columns of a vector. */
+export function widthOf({ rows, first = 0, columns }: Columns): number {
+  return columns ?? rows.columns - first;
+}
+
+// Elementwise operations in WebAssembly. One item is a vector of a row.
 
 const ELEMENTWISE_ARGUMENTS = [
   "x",

@@ -10,7 +10,7 @@ import { cpu } from "../memory.ts";
 import { workModule } from "../modules.ts";
 import { forFours, sumOfLanes } from "../vectors.ts";
 import { f32, f32x4, i32, type Memory, type ModuleBuilder } from "../wasm/mod.ts";
-import { placeOf, widthOf, ZERO } from "./columns.ts";
+import { placeOf, widthOf, ZERO } from "./elementwise.ts";
 
 const MIX_ARGUMENTS = [
   "weights",

@@ -1,14 +1,23 @@
 // The choice of experts and their weights, in WebAssembly; see kernels/ops/experts.ts. One item is
 // a row, whose probabilities and scores are kept in the thread's memory.
 
+import type { Buffer } from "../../operation.ts";
 import type { FloatRows } from "../../ops/activation.ts";
-import { type Gating, ONE_GROUP, type RouteOptions, type Routing } from "../../ops/experts.ts";
-import { type CpuCore, floatBits } from "../core.ts";
+import {
+  type CombineOptions,
+  type ExpertPairs,
+  type Gating,
+  ONE_GROUP,
+  type RouteOptions,
+  type Routing,
+} from "../../ops/experts.ts";
 import { exponential } from "../activate/kernel.ts";
+import { type CpuCore, floatBits } from "../core.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
-import { cpu } from "../memory.ts";
-import { panelModule } from "../modules.ts";
+import { PAIRS_ENTRY } from "../linear/bands.ts";
 import { PANEL_BYTES } from "../linear/kernel.ts";
+import { cpu } from "../memory.ts";
+import { panelModule, workModule } from "../modules.ts";
 import { forFours, sumOfLanes } from "../vectors.ts";
 import {
   f32,
@@ -226,4 +235,152 @@ export function route(core: CpuCore, logits: FloatRows, routing: Routing, option
     const words = inOrder(ROUTE_ARGUMENTS, { ...given, rows });
     core.run([{ kernels, name: "route", arguments: words, items: rows }]);
   };
+}
+
+// The pairs of a step grouped by expert, so that a product reads an expert's rows once for all tokens
+// that it was chosen for. A counting sort by one thread: pairs keep their order, whatever the timing.
+//
+//     words: experts that have pairs
+//            of each possible one: its number, the address of its pairs, how many there are
+//            pairs, expert after expert
+//            a counter for each expert
+
+/** Pairs on a CPU device. */
+export interface CpuExpertPairs extends ExpertPairs {
+  readonly buffer: Buffer;
+}
+
+/** Bytes for a number of pairs. */
+export function pairsBytes(experts: number, pairs: number): number {
+  return 4 + PAIRS_ENTRY * experts + 4 * pairs + 4 * experts;
+}
+
+const PAIRS_ARGUMENTS = ["ids", "entries", "pairs", "order", "counters", "experts"] as const;
+
+/** Adds `expert_pairs(record, first, last)`, of one item. */
+function addExpertPairs(module: ModuleBuilder, work: Memory): void {
+  addKernel(module, work, { name: "expert_pairs", takes: PAIRS_ARGUMENTS }, (f, given) => {
+    const { ids, entries, pairs, order, counters, experts } = given;
+    const end = f.let(i32.add(counters, i32.mul(experts, 4)));
+    const counter = f.let(counters);
+    f.forUpTo(counter, end, 4, () => f.do(work.i32.store(counter, 0)));
+    const pair = f.let(i32.const(0));
+    const expertOf = i32.add(
+      counters,
+      i32.mul(work.i32.load(i32.add(ids, i32.mul(pair, 4))), 4),
+    );
+    const own = f.local("i32");
+    f.forUpTo(pair, pairs, 1, () => {
+      f.set(own, expertOf);
+      f.do(work.i32.store(own, i32.add(work.i32.load(own), 1)));
+    });
+    // Counters become the addresses of each expert's next pair.
+    const active = f.let(i32.const(0));
+    const place = f.let(order);
+    const entry = f.let(entries);
+    f.set(counter, counters);
+    f.forUpTo(counter, end, 4, () => {
+      const count = f.let(work.i32.load(counter));
+      f.do(work.i32.store(counter, place));
+      f.if(count, () => {
+        f.do(
+          work.i32.store(entry, i32.shr_u(i32.sub(counter, counters), 2), 4),
+          work.i32.store(entry, place, 8),
+          work.i32.store(entry, count, 12),
+        );
+        f.increase(entry, PAIRS_ENTRY);
+        f.increase(active, 1);
+        f.increase(place, i32.mul(count, 4));
+      });
+    });
+    f.do(work.i32.store(entries, active));
+    f.set(pair, 0);
+    f.forUpTo(pair, pairs, 1, () => {
+      f.set(own, expertOf);
+      const to = f.let(work.i32.load(own));
+      f.do(work.i32.store(to, pair), work.i32.store(own, i32.add(to, 4)));
+    });
+  });
+}
+
+/** Groups the pairs of a number of rows. */
+export function expertPairs(core: CpuCore, { ids, experts, topK }: Routing, buffer: Buffer) {
+  const kernels = core.kernels("expert pairs", () => workModule(addExpertPairs));
+  const entries = cpu(buffer).address;
+  return (rows: number) => {
+    const pairs = rows * topK;
+    const order = entries + 4 + PAIRS_ENTRY * experts;
+    const words = inOrder(PAIRS_ARGUMENTS, {
+      ...{ ids: cpu(ids).address, entries, pairs, order, experts },
+      counters: order + 4 * pairs,
+    });
+    core.run([{ kernels, name: "expert_pairs", arguments: words, items: 1 }]);
+  };
+}
+
+// The weighted sum of the outputs of a row's experts, in WebAssembly. One item is a row.
+
+/** The arguments of the sum of pairs; strides in bytes. */
+const COMBINE_ARGUMENTS = [
+  ...["x", "xStride", "weights", "y", "yStride", "columns", "topK"] as const,
+] as const;
+
+/** Adds `combine(record, first, last)` for rows `first` to `last`. */
+function addCombine(
+  module: ModuleBuilder,
+  work: Memory,
+  { accumulate, weighted }: { accumulate: boolean; weighted: boolean },
+): void {
+  addKernel(
+    module,
+    work,
+    { name: "combine", takes: COMBINE_ARGUMENTS },
+    (f, given, first, last) =>
+      forItems(f, first, last, (row) => {
+        const pair = f.let(i32.mul(row, given.topK));
+        const x = f.let(i32.add(given.x, i32.mul(pair, given.xStride)));
+        const end = f.let(i32.add(x, i32.mul(given.topK, given.xStride)));
+        const weights = f.let(i32.add(given.weights, i32.mul(pair, 4)));
+        const y = f.let(i32.add(given.y, i32.mul(row, given.yStride)));
+        const from = f.local("i32");
+        const weight = f.local("i32");
+        forFours(f, work, given.columns, (four) => {
+          const sum = f.let(v128.const(new Uint8Array(16)));
+          f.set(from, x);
+          f.set(weight, weights);
+          f.while(i32.lt_u(from, end), () => {
+            const value = four.load(from);
+            const own = weighted ? f32x4.mul(value, work.v128.load32_splat(weight)) : value;
+            f.set(sum, f32x4.add(sum, own));
+            f.increase(from, given.xStride);
+            f.increase(weight, 4);
+          });
+          four.store(y, accumulate ? f32x4.add(four.load(y), sum) : sum);
+        });
+      }),
+  );
+}
+
+/** y = the sum over a row's pairs of weight times x. */
+export function combine(
+  core: CpuCore,
+  { topK, weights }: Routing,
+  x: FloatRows,
+  y: FloatRows,
+  { accumulate = false, weighted = true }: CombineOptions = {},
+) {
+  const kernels = core.kernels(
+    `combine ${accumulate} ${weighted}`,
+    () => workModule((module, work) => addCombine(module, work, { accumulate, weighted })),
+  );
+  const words = inOrder(COMBINE_ARGUMENTS, {
+    x: cpu(x.floats).address,
+    xStride: 4 * x.stride,
+    weights: cpu(weights).address,
+    y: cpu(y.floats).address,
+    yStride: 4 * y.stride,
+    columns: x.stride,
+    topK,
+  });
+  return (rows: number) => core.run([{ kernels, name: "combine", arguments: words, items: rows }]);
 }

@@ -1,7 +1,7 @@
 // Norms in WebAssembly: RMSNorm and LayerNorm of rows or of the vectors within them, and the norm of a
 // recurrent layer's groups with its gate. One item is a vector.
 
-import type { GatedNormGate } from "../../ops/recurrent/mod.ts";
+import type { GatedNormGate } from "../../ops/recurrent.ts";
 import { sigmoidTimes } from "../activate/kernel.ts";
 import { addKernel, forItems } from "../kernel.ts";
 import { clear, forFours, type Four, sumOfLanes } from "../vectors.ts";

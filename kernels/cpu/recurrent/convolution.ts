@@ -2,7 +2,7 @@
 // state of a slot is its last inputs, [width - 1, channels].
 
 import type { FloatRows } from "../../ops/activation.ts";
-import type { ColumnRange, ConvolutionOptions, StepSegments } from "../../ops/recurrent/mod.ts";
+import type { ColumnRange, ConvolutionOptions, StepSegments } from "../../ops/recurrent.ts";
 import type { Buffer } from "../../operation.ts";
 import type { CpuCore } from "../core.ts";
 import { sigmoidTimes } from "../activate/kernel.ts";

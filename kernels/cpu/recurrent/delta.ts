@@ -2,12 +2,7 @@
 // state, [slots, heads, values, keys], which are independent of each other.
 
 import type { FloatRows } from "../../ops/activation.ts";
-import type {
-  DeltaInputs,
-  DeltaShape,
-  DeltaWeights,
-  StepSegments,
-} from "../../ops/recurrent/mod.ts";
+import type { DeltaInputs, DeltaShape, DeltaWeights, StepSegments } from "../../ops/recurrent.ts";
 import type { Buffer } from "../../operation.ts";
 import { type CpuCore, floatBits } from "../core.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";

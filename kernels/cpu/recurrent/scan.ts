@@ -4,7 +4,7 @@
 // block of rows.
 
 import type { FloatRows } from "../../ops/activation.ts";
-import type { ScanInputs, ScanShape, ScanWeights, StepSegments } from "../../ops/recurrent/mod.ts";
+import type { ScanInputs, ScanShape, ScanWeights, StepSegments } from "../../ops/recurrent.ts";
 import type { Buffer } from "../../operation.ts";
 import type { CpuCore } from "../core.ts";
 import { exponential } from "../activate/kernel.ts";

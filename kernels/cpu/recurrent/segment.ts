@@ -1,7 +1,7 @@
 // The segments of a step, which are the consecutive rows of one sequence each, and the functions of
 // gates.
 
-import type { StepSegments } from "../../ops/recurrent/mod.ts";
+import type { StepSegments } from "../../ops/recurrent.ts";
 import { STEP_ROW, STEP_SEGMENT } from "../../ops/step_records.ts";
 import { exponential } from "../activate/kernel.ts";
 import { logarithm } from "../activate/kernel.ts";

@@ -3,6 +3,25 @@
 // position = 256 * high + low, as kernels/ops/rope_tables.ts makes them. With M-RoPE (Wang et al.
 // 2024) the pairs of an image's row rotate by different components of its position.
 
+import type { Buffer } from "../../operation.ts";
+import type { FloatRows } from "../../ops/activation.ts";
+import { type AttentionState, BLOCK, type CacheType, type LayerCache } from "../../ops/kv_cache.ts";
+import { LOW_POSITIONS } from "../../ops/rope_tables.ts";
+import {
+  headNorms,
+  type RotarySections,
+  type RotateOptions,
+  type RotateRowsOptions,
+} from "../../ops/rotate.ts";
+import { STEP_ROW } from "../../ops/step_records.ts";
+import { type CachedMemories, cacheKernels } from "../attention/cache.ts";
+import { CachedHeads, floatsToHalves } from "../attention/cached_heads.ts";
+import type { CpuCore } from "../core.ts";
+import { addKernel, forItems, inOrder } from "../kernel.ts";
+import { cpu } from "../memory.ts";
+import { workModule } from "../modules.ts";
+import { norm } from "../norm.ts";
+import { forFours } from "../vectors.ts";
 import {
   f32x4,
   type FunctionBuilder,
@@ -14,12 +33,6 @@ import {
   shuffleLanes,
   type V128,
 } from "../wasm/mod.ts";
-import type { CachedMemories } from "../attention/cache.ts";
-import { CachedHeads, floatsToHalves } from "../attention/cached_heads.ts";
-import { addKernel, forItems } from "../kernel.ts";
-import { BLOCK, type CacheType } from "../../ops/kv_cache.ts";
-import { LOW_POSITIONS } from "../../ops/rope_tables.ts";
-import { STEP_ROW } from "../../ops/step_records.ts";
 
 /** The properties for which a kernel is made. */
 export interface RotationShape {
@@ -206,4 +219,133 @@ export function addRotation(
         f.increase(value, ofValues.blockBytes);
       });
     }));
+}
+
+// Rotation on the host's side: chooses the kernel, and passes it the addresses of its operands.
+
+/** RoPE on queries and keys. Keys and values go into the cache. */
+export function rotate(
+  core: CpuCore,
+  qkv: FloatRows,
+  cache: LayerCache | undefined,
+  state: AttentionState,
+  options: RotateOptions,
+) {
+  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
+  const { rotary, rotaryStart = 0, halfPairs, first = 0, sections } = options;
+  const cached = cache !== undefined && kvHeads > 0;
+  const parts = sections && rotary > 0 ? partsOf(rotary / 2, sections) : undefined;
+  const shape: RotationShape = {
+    headDim,
+    valueDim,
+    rotary,
+    rotaryStart,
+    halfPairs,
+    cached,
+    hasValues: cached && !sharedValues,
+    keyType: cached ? cache.types.keys : "f32",
+    valueType: cached ? cache.types.values : "f32",
+    parts,
+  };
+  const kernels = cacheKernels(
+    core,
+    `rotate ${Object.values(shape)}`,
+    cached ? cache : undefined,
+    (module, memories) => addRotation(module, memories, shape),
+  );
+  const angles = rotary > 0 ? cpu(options.angles!).address : 0;
+  const words = inOrder(ROTATION_ARGUMENTS, {
+    rows: cpu(state.rows).address,
+    qkv: cpu(qkv.floats).address,
+    stride: 4 * qkv.stride,
+    first: 4 * first,
+    low: angles,
+    high: angles + LOW_POSITIONS * 4 * rotary,
+    table: cpu(state.table).address,
+    maxBlocks: state.maxBlocks,
+    keys: cached ? cpu(cache.keys).address : 0,
+    values: shape.hasValues ? cpu(cache!.values!).address : 0,
+    // Without a cache, keys are rotated in place, as queries are.
+    heads: cached ? heads : heads + kvHeads,
+    kvHeads: cached ? kvHeads : 0,
+  });
+  const normed = headNorms(options).map(({ norm: own, vectors }) =>
+    norm(core, qkv, qkv, own, { vectors })
+  );
+  return (rows: number) => {
+    for (const run of normed) run(rows);
+    core.run([{ kernels, name: "rotate", arguments: words, items: rows }]);
+  };
+}
+
+/**
+ * The component of an M-RoPE position that rotates each pair; undefined if it is the position in
+ * the cache.
+ */
+function partsOf(
+  pairs: number,
+  { sections = [], interleaved = false }: RotarySections,
+): number[] | undefined {
+  if (sections.length === 0) return undefined;
+  const [time = 0, height = 0, width = 0, other = 0] = sections;
+  return Array.from({ length: pairs }, (_, pair) => {
+    const at = pair % (time + height + width + other);
+    return interleaved ? at % 3 : Number(at >= time) + Number(at >= time + height);
+  });
+}
+
+// Rotation of heads by angles of each row, as for images, in WebAssembly. One item is a row.
+
+const TAKES = ["x", "stride", "angles", "heads", "headDim", "distance"] as const;
+
+function addRotateRows(module: ModuleBuilder, work: Memory): void {
+  addKernel(
+    module,
+    work,
+    { name: "rotate_rows", takes: TAKES },
+    (f, given, first, last) =>
+      forItems(f, first, last, (row) => {
+        const { headDim, distance } = given;
+        const anglesOfRow = f.let(i32.add(given.angles, i32.mul(row, i32.mul(headDim, 4))));
+        const head = f.let(i32.add(given.x, i32.mul(row, given.stride)));
+        const end = f.let(i32.add(head, i32.mul(i32.mul(given.heads, headDim), 4)));
+        f.while(i32.lt_u(head, end), () => {
+          const angles = f.let(anglesOfRow);
+          const nextHead = f.let(i32.add(head, i32.mul(headDim, 4)));
+          f.while(i32.lt_u(head, nextHead), () => {
+            const other = f.let(i32.add(head, i32.mul(distance, 4)));
+            forFours(f, work, distance, (four) => {
+              // (cos, sin) of each pair, one after the other.
+              const pairs = f.let(i32.add(angles, i32.shl(four.at, 1)));
+              const [a, b] = [f.let(work.v128.load(pairs)), f.let(work.v128.load(pairs, 16))];
+              const cos = f.let(shuffleLanes(a, b, [0, 2, 4, 6]));
+              const sin = f.let(shuffleLanes(a, b, [1, 3, 5, 7]));
+              const [x, y] = [f.let(four.load(head)), f.let(four.load(other))];
+              four.store(head, f32x4.sub(f32x4.mul(x, cos), f32x4.mul(y, sin)));
+              four.store(other, f32x4.add(f32x4.mul(y, cos), f32x4.mul(x, sin)));
+            });
+            f.increase(angles, i32.mul(distance, 8));
+            f.increase(head, i32.mul(distance, 8));
+          });
+        });
+      }),
+  );
+}
+
+/** Rotates the heads of each row by the row's angles. */
+export function rotateRows(
+  core: CpuCore,
+  x: FloatRows,
+  angles: Buffer,
+  { heads, headDim, distance }: RotateRowsOptions,
+) {
+  const kernels = core.kernels("rotate rows", () => workModule(addRotateRows));
+  const words = inOrder(TAKES, {
+    x: cpu(x.floats).address,
+    stride: 4 * x.stride,
+    angles: cpu(angles).address,
+    ...{ heads, headDim, distance },
+  });
+  return (rows: number) =>
+    core.run([{ kernels, name: "rotate_rows", arguments: words, items: rows }]);
 }

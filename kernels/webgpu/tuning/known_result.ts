@@ -13,7 +13,7 @@ import { gateReference } from "../../ops/activation_function.ts";
 import { linearReference } from "../../ops/linear.ts";
 import type { QuantFormat } from "../../quants/mod.ts";
 import { type Gpu, GROUP_BYTES } from "../gpu.ts";
-import { Quantize } from "../quantize.ts";
+import { rowBinders } from "../rows.ts";
 import { GpuReadback } from "../readback.ts";
 import { randomBits } from "./random_matrix.ts";
 import { type Encode, faultIn } from "./trial.ts";
@@ -144,7 +144,7 @@ export function writeRows(device: Gpu, x: Activation, values: Float32Array<Array
     device.write(bufferOf(floats), row * floats.stride * 4, own);
   }
   if (!isQuantized(x)) return;
-  const quantize = new Quantize(device, floats, x as QuantizedRows);
+  const quantize = rowBinders.quantize(device, floats, x as QuantizedRows);
   const encoder = device.gpu.createCommandEncoder();
   const pass = encoder.beginComputePass();
   quantize.encode(pass, rows);

@@ -2,8 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { CreateRequest } from "../../../engine/create/mod.ts";
-import { formatModelfile } from "../../../engine/create/format_modelfile.ts";
-import { parseModelfile } from "../../../engine/create/modelfile.ts";
+import { formatModelfile, parseModelfile } from "../../../engine/create/modelfile.ts";
 import { withTemporaryFile } from "../../../engine/create/staging.ts";
 import { packError, unpackError } from "../../../engine/error_record.ts";
 import { RequestError } from "../../../engine/errors.ts";

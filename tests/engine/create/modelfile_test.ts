@@ -1,8 +1,11 @@
 // Modelfiles: what is read, what is refused with its line, and that what is written reads back.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { formatModelfile, formatParameters } from "../../../engine/create/format_modelfile.ts";
-import { parseModelfile } from "../../../engine/create/modelfile.ts";
+import {
+  formatModelfile,
+  formatParameters,
+  parseModelfile,
+} from "../../../engine/create/modelfile.ts";
 import { RequestError } from "../../../engine/errors.ts";
 import type { ModelDefaults, ModelSource, StoreEntry } from "../../../engine/store/mod.ts";
 import { fakeInfo } from "../../server/fake_model.ts";

@@ -10,7 +10,7 @@ import {
   SchemaError,
 } from "../../../engine/mod.ts";
 import { compileFormat, Constraint } from "../../../engine/generate/constraint.ts";
-import { UniqueItems } from "../../../engine/grammar/machine/frames/unique_items.ts";
+import { UniqueItems } from "../../../engine/grammar/machine/frames/scarce_items.ts";
 import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
 
 const schema = {

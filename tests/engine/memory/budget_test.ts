@@ -2,7 +2,7 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { type BudgetOptions, findBudget, type GpuIdentity } from "../../../engine/memory/budget.ts";
-import type { Machine } from "../../../engine/memory/machine.ts";
+import type { Machine } from "../../../engine/memory/devices.ts";
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;

@@ -1,7 +1,7 @@
 // What is read of this machine: something where it is there, undefined where it is not.
 
 import { assert, assertEquals } from "@std/assert";
-import { thisMachine } from "../../../engine/memory/machine.ts";
+import { thisMachine } from "../../../engine/memory/devices.ts";
 import { readMemoryBudget } from "../../../engine/memory/mod.ts";
 import { folder } from "../harness.ts";
 

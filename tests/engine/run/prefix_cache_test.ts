@@ -1,8 +1,7 @@
 // Blocks known by what they hold: which beginning is found, and which blocks go to make room.
 
 import { Checkpoints } from "../../../engine/run/checkpoints.ts";
-import { BlockPool } from "../../../engine/run/block_pool.ts";
-import { PrefixCache } from "../../../engine/run/prefix_cache.ts";
+import { BlockPool, PrefixCache } from "../../../engine/run/block_pool.ts";
 import { assertEquals } from "@std/assert";
 
 /** Takes blocks for tokens, makes them known and gives them back. */

@@ -4,8 +4,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { loadImageEncoder } from "../../../engine/vision/mod.ts";
-import { PatchGrid } from "../../../engine/vision/network/patch_grid.ts";
-import { gridRotations } from "../../../engine/vision/network/rotary.ts";
+import { gridRotations, PatchGrid } from "../../../engine/vision/network/patch_grid.ts";
 import {
   activateReference,
   attentionReference,

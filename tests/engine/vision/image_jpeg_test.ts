@@ -5,7 +5,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { decodeImage, ImageError } from "../../../engine/vision/image/mod.ts";
 import { readFrame } from "../../../engine/vision/image/jpeg/frame.ts";
-import { upsample } from "../../../engine/vision/image/jpeg/colors.ts";
+import { upsample } from "../../../engine/vision/image/jpeg/samples.ts";
 import { FILES } from "./image_files.ts";
 import { type JpegComponent, jpegOf, segment } from "./image_jpeg_files.ts";
 

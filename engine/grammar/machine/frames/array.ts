@@ -5,10 +5,9 @@ import { EMPTY_TEXT, NO_WORDS, UNKNOWN_TEXT } from "../collections.ts";
 import { type ArrayRules, IMPOSSIBLE } from "../rules/array_rules.ts";
 import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
 import { ARRAY, Phase, VALUE } from "./layouts.ts";
-import type { ScarceItems } from "./scarce_items.ts";
+import type { ScarceItems, UniqueItems } from "./scarce_items.ts";
 import { settledTop } from "./settling.ts";
 import { type Stack, UNRESOLVED_STACK } from "./stacks.ts";
-import type { UniqueItems } from "./unique_items.ts";
 import type { ValueFrames } from "./value.ts";
 
 const COMMA = 0x2c;

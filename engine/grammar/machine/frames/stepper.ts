@@ -30,10 +30,9 @@ import {
 } from "./layouts.ts";
 import { DeclaredKeyFrames, ObjectFrames, OtherKeyFrames } from "./object.ts";
 import { LiteralFrames, NumberFrames, StringFrames } from "./scalars.ts";
-import { ScarceItems } from "./scarce_items.ts";
+import { ScarceItems, UniqueItems } from "./scarce_items.ts";
 import type { StackUnions } from "./stack_unions.ts";
 import type { Stack, Stacks } from "./stacks.ts";
-import { UniqueItems } from "./unique_items.ts";
 import { ValueFrames } from "./value.ts";
 
 /** Steps stacks over bytes. */

@@ -8,8 +8,7 @@ import type { Machine, State } from "../machine.ts";
 import type { NumberAutomaton } from "../rules/rules.ts";
 import type { TextPosition } from "../texts/text_rules.ts";
 import type { TokenTable } from "../token_table.ts";
-import { type TextMask, TextWalk } from "./text_walk.ts";
-import type { TrieWalk } from "./trie_walk.ts";
+import { type TextMask, TextWalk, type TrieWalk } from "./text_walk.ts";
 
 /** The nodes where tokens leave a frame, and the state after it. */
 export interface Exits {

@@ -8,7 +8,7 @@ import type { Stack } from "../frames/stacks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "../machine.ts";
 import type { TokenTable } from "../token_table.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
-import { TrieWalk } from "./trie_walk.ts";
+import { TrieWalk } from "./text_walk.ts";
 
 /** Bytes of masks that are kept. */
 const MAX_BYTES = 32 << 20;

@@ -2,10 +2,12 @@
 // array that counts them. Input and output are plain data, without stacks and bytes. All of them
 // count their work, so that a mask can end them.
 
-export { type CountedItems, type ItemRun, remainingItems } from "./remaining_items.ts";
 export {
+  type CountedItems,
+  type ItemRun,
   type KeysSoFar,
   type KeyWeights,
+  remainingItems,
   type RemainingKeys,
   RemainingKeysSolver,
 } from "./remaining_keys.ts";

@@ -4,13 +4,20 @@
 
 import { ByteReader } from "../byte_reader.ts";
 import { type Image, ImageError } from "../image.ts";
-import { ZIGZAG } from "./block_coding.ts";
-import { greyImage, rgbImage, upsample, yccImage } from "./colors.ts";
-import { BLOCK_LENGTH, type Frame, readFrame } from "./frame.ts";
-import { type HuffmanTable, readHuffmanTable } from "./bit_reader.ts";
-import { inverseTransform } from "./inverse_dct.ts";
+import { ZIGZAG } from "./scan.ts";
+import { greyImage, rgbImage, upsample, yccImage } from "./samples.ts";
+import {
+  BLOCK_LENGTH,
+  type Frame,
+  Marker,
+  readFrame,
+  readSegments,
+  type Segment,
+  startsWith,
+} from "./frame.ts";
+import { type HuffmanTable, readHuffmanTable } from "./scan.ts";
+import { inverseTransform } from "./samples.ts";
 import { readScan } from "./scan.ts";
-import { Marker, readSegments, type Segment, startsWith } from "./segments.ts";
 
 /** Most scans of a file. Each goes through the whole picture, however short it is. */
 const MAX_SCANS = 100;

@@ -4,7 +4,7 @@
 import { Decimal, type JsonValue } from "../../../../engine/grammar/json/mod.ts";
 import type { Languages } from "../../../../engine/grammar/language/mod.ts";
 import { hasNumber } from "../../../../engine/grammar/number/mod.ts";
-import { canonical } from "../../../../engine/grammar/schema/canonical.ts";
+import { canonical } from "../../../../engine/grammar/schema/schema_input.ts";
 import type {
   ArrayType,
   ObjectType,

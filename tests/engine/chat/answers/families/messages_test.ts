@@ -1,6 +1,10 @@
 // Families whose answers are messages with headers: harmony (gpt-oss), Functionary 3.2 and Muse.
 
-import { FUNCTIONARY_3_2, HARMONY, MUSE } from "../../../../../engine/chat/answers/families/message_families.ts";
+import {
+  FUNCTIONARY_3_2,
+  HARMONY,
+  MUSE,
+} from "../../../../../engine/chat/answers/families/message_families.ts";
 import type { AnswerEvent } from "../../../../../engine/chat/answers/types.ts";
 import { matches } from "./grammar_match.ts";
 import { assertCutWhole, readAnswer, type WholeAnswer } from "./read_answer.ts";
