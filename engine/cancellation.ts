@@ -7,8 +7,6 @@ import { EngineError } from "./errors.ts";
 
 /** The error of work that was cancelled while it ran. */
 export class CancelledError extends EngineError {
-  /** Name of the class. */
-  override name = "CancelledError";
   /** Cancels the work. */
   constructor() {
     super("Cannot go on: the request was called off");

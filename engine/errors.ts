@@ -6,13 +6,11 @@ import { type GpuError, ResourceError } from "../kernels/mod.ts";
 /** The base of all engine errors, which distinguishes them from defects. */
 export class EngineError extends Error {
   /** Name of the class. */
-  override name = "EngineError";
+  override name: string = this.constructor.name;
 }
 
 /** A GGUF file does not match its header: bad magic, truncated, overflowing sizes or counts. */
 export class GgufError extends EngineError {
-  /** Name of the class. */
-  override name = "GgufError";
   /**
    * The message names the file and the field.
    *
@@ -26,15 +24,10 @@ export class GgufError extends EngineError {
 }
 
 /** The file is valid, but needs something that this version does not support. */
-export class UnsupportedModelError extends EngineError {
-  /** Name of the class. */
-  override name = "UnsupportedModelError";
-}
+export class UnsupportedModelError extends EngineError {}
 
 /** There is no model of that name in the store, and no such file. */
 export class ModelNotFoundError extends EngineError {
-  /** Name of the class. */
-  override name = "ModelNotFoundError";
   /** The message is in the words of Ollama. @param model the requested name */
   constructor(readonly model: string) {
     super(`model '${model}' not found`);
@@ -43,8 +36,6 @@ export class ModelNotFoundError extends EngineError {
 
 /** The prompt does not fit the context window. */
 export class ContextLengthError extends EngineError {
-  /** Name of the class. */
-  override name = "ContextLengthError";
   /** The message has both numbers, and says what can be done. */
   constructor(readonly promptTokens: number, readonly contextLength: number) {
     super(
@@ -56,15 +47,10 @@ export class ContextLengthError extends EngineError {
 }
 
 /** A request cannot be run as it is (an option out of range, a template that refuses it). */
-export class RequestError extends EngineError {
-  /** Name of the class. */
-  override name = "RequestError";
-}
+export class RequestError extends EngineError {}
 
 /** The model computed NaN or infinity. */
 export class NotFiniteError extends EngineError {
-  /** Name of the class. */
-  override name = "NotFiniteError";
   /**
    * The message names the value, and what makes values infinite.
    *
@@ -82,8 +68,6 @@ export class NotFiniteError extends EngineError {
  * A tap or a tracer of a model's steps failed, and was removed. Other requests go on without it.
  */
 export class TapError extends EngineError {
-  /** Name of the class. */
-  override name = "TapError";
   /**
    * The message is that of the cause, after the part's name.
    *
@@ -97,21 +81,13 @@ export class TapError extends EngineError {
 }
 
 /** The model or the GPU was closed while the request ran. */
-export class ModelClosedError extends EngineError {
-  /** Name of the class. */
-  override name = "ModelClosedError";
-}
+export class ModelClosedError extends EngineError {}
 
 /** A model ended by itself while nobody closed it. Loaded anew, it works again. */
-export class ModelLostError extends ModelClosedError {
-  /** Name of the class. */
-  override name = "ModelLostError";
-}
+export class ModelLostError extends ModelClosedError {}
 
 /** The device of a model failed while it ran: it was lost, or had no memory, or refused a command. */
 export class DeviceFailedError extends ModelLostError {
-  /** Name of the class. */
-  override name = "DeviceFailedError";
   /**
    * The message is that of the cause.
    *
@@ -124,8 +100,6 @@ export class DeviceFailedError extends ModelLostError {
 
 /** The worker or the process of a model ended by itself, for example because it was killed. */
 export class ModelCrashedError extends ModelLostError {
-  /** Name of the class. */
-  override name = "ModelCrashedError";
   /** @param state how it ended: the text of an uncaught error, or of a process's end */
   constructor(state: string) {
     super(`Cannot go on: the model's worker crashed: ${state}`);
@@ -134,8 +108,6 @@ export class ModelCrashedError extends ModelLostError {
 
 /** A LoRA adapter that does not fit the model. */
 export class AdapterError extends EngineError {
-  /** Name of the class. */
-  override name = "AdapterError";
   /**
    * The message names the file and the fault.
    *
@@ -149,8 +121,6 @@ export class AdapterError extends EngineError {
 
 /** A model does not fit into memory, even alone. */
 export class InsufficientMemoryError extends EngineError {
-  /** Name of the class. */
-  override name = "InsufficientMemoryError";
   /**
    * The message says how much it needs, how much there is, and what can be done.
    *
@@ -169,8 +139,6 @@ export class InsufficientMemoryError extends EngineError {
 
 /** The worker of a model does not answer, because it is running work without a pause. */
 export class WorkerBusyError extends EngineError {
-  /** Name of the class. */
-  override name = "WorkerBusyError";
   /**
    * The message names the time and what follows.
    *
@@ -205,8 +173,6 @@ export function crashOfWorker(attempt: string, state: string): Error {
 
 /** A file of a model's folder is missing, invalid, or has something that GGUF cannot express. */
 export class ConversionError extends RequestError {
-  /** Name of the class. */
-  override name = "ConversionError";
   /**
    * @param file path
    * @param field the key or tensor at fault

@@ -9,22 +9,17 @@ export class ResourceError extends Error {
 /** The base of all errors of devices: no adapter, a shader or a buffer that the device refuses. */
 export class GpuError extends Error {
   /** Name of the class. */
-  override name = "GpuError";
+  override name: string = this.constructor.name;
 }
 
 /**
  * The error of a lost device (driver reset, unplugged, destroyed), whose buffers are lost, too. A
  * new device has to be opened.
  */
-export class DeviceLostError extends GpuError {
-  /** Name of the class. */
-  override name = "DeviceLostError";
-}
+export class DeviceLostError extends GpuError {}
 
 /** The error of a device without enough memory for a buffer. */
 export class GpuMemoryError extends GpuError {
-  /** Name of the class. */
-  override name = "GpuMemoryError";
   /**
    * The message names the buffer, its size and the reason.
    *

@@ -125,8 +125,6 @@ export interface SourcePosition {
 
 /** A grammar that cannot be enforced. */
 export class GrammarError extends EngineError {
-  /** Name of the class. */
-  override name = "GrammarError";
   /** Line in the text of the grammar, from 1; undefined where it was given as data. */
   readonly line: number | undefined;
   /** Column in the line, from 1. */

@@ -7,15 +7,10 @@ import { EngineError } from "../errors.ts";
  * The store cannot do what was requested: a bad name, a missing blob, a folder that cannot be
  * written.
  */
-export class StoreError extends EngineError {
-  /** Name of the class. */
-  override name = "StoreError";
-}
+export class StoreError extends EngineError {}
 
 /** The content of a blob does not have its digest. */
 export class DigestError extends StoreError {
-  /** Name of the class. */
-  override name = "DigestError";
   /** The message has both digests, in the words of Ollama. */
   constructor(readonly expected: string, readonly actual: string) {
     super(`digest mismatch, expected "${expected}", got "${actual}"`);

@@ -27,7 +27,7 @@ import { RemoteError } from "../remote/mod.ts";
 
 /** An error that the HTTP layer itself finds, with its status. */
 export class HttpError extends Error {
-  override name = "HttpError";
+  override name: string = this.constructor.name;
   /**
    * @param param the member of the request at fault, for dialects that name it apart
    * @param code by which programs recognise the error, likewise

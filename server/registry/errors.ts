@@ -16,7 +16,7 @@ export interface RegistryErrorOptions extends ErrorOptions {
 /** A registry refused a request, or its answer was not what was asked for. */
 export class RegistryError extends Error {
   /** Name of the class. */
-  override name = "RegistryError";
+  override name: string = this.constructor.name;
   /** The HTTP status that the registry answered with, if it did. */
   readonly status?: number;
   /** Whether the same request may well succeed later. */
@@ -38,8 +38,6 @@ export class RegistryError extends Error {
 
 /** A blob that arrived does not have the digest of its name. */
 export class DigestMismatchError extends RegistryError {
-  /** Name of the class. */
-  override name = "DigestMismatchError";
   /** Says both digests. */
   constructor(readonly expected: string, readonly actual: string) {
     super(
@@ -51,8 +49,6 @@ export class DigestMismatchError extends RegistryError {
 
 /** The disk of the store has no room for what is to come. */
 export class DiskFullError extends RegistryError {
-  /** Name of the class. */
-  override name = "DiskFullError";
   /** Says how much is needed and free, both in bytes. */
   constructor(
     readonly needed: number,

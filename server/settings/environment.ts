@@ -60,353 +60,210 @@ const server = kind("an address such as https://ollama.com", readRemoteHost);
 const device = oneOf("auto", ...DEVICE_KINDS);
 
 /** What is off unless its variable is set. */
-const OFF = { kind: flag, default: "0", standard: "off" } as const;
+const OFF = { default: "0", standard: "off" };
+
+const forAll = settingOf("all");
+const forModels = settingOf("models");
+const forServer = settingOf("server");
+const forTerminal = settingOf("terminal");
 
 /** All settings, by their names in the program. */
 export const SETTINGS = {
   /** Where the server listens, and where commands find it. */
-  host: {
-    name: "OLLAMA_HOST",
-    kind: address,
-    default: "127.0.0.1:11434",
-    help: "where to serve and to ask",
-    reader: "all",
-  },
-  /** Key of requests. */
-  apiKey: {
-    name: "QUERN_API_KEY",
-    kind: text,
-    help: "key that the server asks for, and commands send",
+  host: forAll("OLLAMA_HOST", address, "where to serve and to ask", { default: "127.0.0.1:11434" }),
+  apiKey: forAll("QUERN_API_KEY", text, "key that the server asks for, and commands send", {
     more: "the page and health need none",
-    reader: "all",
     isSecret: true,
-  },
+  }),
   /** What computes. The device itself reads it. */
-  device: {
-    name: "QUERN_DEVICE",
-    kind: device,
+  device: forModels("QUERN_DEVICE", device, `what computes: ${device.is}`, {
     default: "auto",
-    help: `what computes: ${device.is}`,
     more: "[devices](#devices)",
-    reader: "models",
-  },
-  /** The GPU to use. The device itself reads it. */
-  gpu: {
-    name: "QUERN_GPU",
-    kind: text,
+  }),
+  gpu: forModels("QUERN_GPU", text, "the GPU to use, by a part of its name", {
     standard: "the fastest",
-    help: "the GPU to use, by a part of its name",
     more: "[devices](#devices)",
-    reader: "models",
-  },
+  }),
   /** Threads that compute. The device itself reads it. */
-  threads: {
-    name: "QUERN_THREADS",
-    kind: threads,
+  threads: forModels("QUERN_THREADS", threads, "threads that compute on the CPU", {
     standard: "physical cores",
-    help: "threads that compute on the CPU",
-    reader: "models",
-  },
-  /** Folder of the models. */
-  ollamaModels: {
-    name: "OLLAMA_MODELS",
-    kind: text,
+  }),
+  ollamaModels: forModels("OLLAMA_MODELS", text, "folder of the models", {
     standard: "~/.ollama/models",
-    help: "folder of the models",
-    reader: "models",
-  },
-  /** The folder of the models, which goes before OLLAMA_MODELS. */
-  models: {
-    name: "QUERN_MODELS",
-    kind: text,
-    help: "folder of the models, before OLLAMA_MODELS",
-    reader: "models",
-  },
+  }),
+  models: forModels("QUERN_MODELS", text, "folder of the models, before OLLAMA_MODELS"),
   /** How long an idle model stays in memory, in milliseconds. */
-  keepAlive: {
-    name: "OLLAMA_KEEP_ALIVE",
-    kind: duration,
-    default: "5m",
-    help: "how long an idle model stays; -1: for ever",
-    reader: "models",
-  },
+  keepAlive: forModels(
+    "OLLAMA_KEEP_ALIVE",
+    duration,
+    "how long an idle model stays; -1: for ever",
+    { default: "5m" },
+  ),
   /** How long a load may stand still, in milliseconds. */
-  loadTimeout: {
-    name: "OLLAMA_LOAD_TIMEOUT",
-    kind: orDefault(duration),
-    default: "5m",
-    help: "how long a load may stand still",
-    reader: "models",
-  },
+  loadTimeout: forModels(
+    "OLLAMA_LOAD_TIMEOUT",
+    orDefault(duration),
+    "how long a load may stand still",
+    { default: "5m" },
+  ),
   /** Most models in memory; 0: as many as fit. */
-  maxLoaded: {
-    name: "OLLAMA_MAX_LOADED_MODELS",
-    kind: count,
+  maxLoaded: forModels("OLLAMA_MAX_LOADED_MODELS", count, "models in memory at a time", {
     default: "0",
     standard: "as many as fit",
-    help: "models in memory at a time",
-    reader: "models",
-  },
-  /** Sequences of a model that run at the same time. */
-  maxSequences: {
-    name: "OLLAMA_NUM_PARALLEL",
-    kind: orDefault(count),
-    default: "4",
-    help: "requests that a model answers at a time",
-    reader: "models",
-  },
+  }),
+  maxSequences: forModels(
+    "OLLAMA_NUM_PARALLEL",
+    orDefault(count),
+    "requests that a model answers at a time",
+    { default: "4" },
+  ),
   /** Context window of a load whose request names none, in tokens. */
-  contextLength: {
-    name: "OLLAMA_CONTEXT_LENGTH",
-    kind: orDefault(count),
-    standard: "what fits",
-    help: "context window, if a request names none",
-    reader: "models",
-  },
+  contextLength: forModels(
+    "OLLAMA_CONTEXT_LENGTH",
+    orDefault(count),
+    "context window, if a request names none",
+    { standard: "what fits" },
+  ),
   /** Memory to leave free, in bytes. */
-  gpuOverhead: {
-    name: "OLLAMA_GPU_OVERHEAD",
-    kind: size,
+  gpuOverhead: forModels("OLLAMA_GPU_OVERHEAD", size, "memory to leave free, such as 512MiB", {
     default: "0",
-    help: "memory to leave free, such as 512MiB",
-    reader: "models",
-  },
+  }),
   /** Memory for models, in bytes. */
-  gpuMemory: {
-    name: "QUERN_GPU_MEMORY",
-    kind: orDefault(size),
+  gpuMemory: forModels("QUERN_GPU_MEMORY", orDefault(size), "memory for models, such as 24GB", {
     standard: "what is found",
-    help: "memory for models, such as 24GB",
-    reader: "models",
-  },
+  }),
   /** The types of keys and values in KV caches. */
-  cacheTypes: {
-    name: "OLLAMA_KV_CACHE_TYPE",
-    kind: cacheType,
-    standard: "f16",
-    help: "f16, q8_0, q4_0; keys/values: q8_0/q4_0",
-    more: "[what it costs](#the-type-of-the-kv-cache)",
-    reader: "models",
-  },
+  cacheTypes: forModels(
+    "OLLAMA_KV_CACHE_TYPE",
+    cacheType,
+    "f16, q8_0, q4_0; keys/values: q8_0/q4_0",
+    { standard: "f16", more: "[what it costs](#the-type-of-the-kv-cache)" },
+  ),
   /** Bytes of memory for what leaves the KV caches of models. */
-  cacheMemory: {
-    name: "QUERN_CACHE_RAM",
-    kind: size,
+  cacheMemory: forModels("QUERN_CACHE_RAM", size, "memory for idle KV blocks", {
     standard: "1/8 of free, to 8GiB",
-    help: "memory for idle KV blocks",
     more: "[below](#what-leaves-the-kv-cache)",
-    reader: "models",
-  },
+  }),
   /** A folder for it on disk, and bytes. */
-  cacheDisk: {
-    name: "QUERN_CACHE_DISK",
-    kind: folderSize,
-    help: "disk for idle KV blocks: /var/quern:20GiB",
-    more: "[below](#what-leaves-the-kv-cache)",
-    reader: "models",
-  },
-  /** Folder of caches, whose files may be lost. */
-  cache: {
-    name: "QUERN_CACHE",
-    kind: text,
+  cacheDisk: forModels(
+    "QUERN_CACHE_DISK",
+    folderSize,
+    "disk for idle KV blocks: /var/quern:20GiB",
+    { more: "[below](#what-leaves-the-kv-cache)" },
+  ),
+  cache: forModels("QUERN_CACHE", text, "folder of what may be lost", {
     standard: "~/.cache/quern",
-    help: "folder of what may be lost",
-    reader: "models",
-  },
-  /** Whether the model in the box is left out. */
-  noBox: {
-    name: "QUERN_NO_BOX",
-    ...OFF,
-    help: "leave quern:tiny out of the models",
-    reader: "models",
-  },
+  }),
+  noBox: forModels("QUERN_NO_BOX", flag, "leave quern:tiny out of the models", OFF),
   /** Whether GPUs are used without timing their kernels. */
-  noTuning: {
-    name: "QUERN_NO_TUNING",
-    ...OFF,
-    help: "do not time a GPU's kernels when idle",
-    reader: "models",
-  },
+  noTuning: forModels("QUERN_NO_TUNING", flag, "do not time a GPU's kernels when idle", OFF),
   /** Whether GPUs are used without being compared with the CPU first. */
-  noProof: {
-    name: "QUERN_NO_PROOF",
+  noProof: forModels("QUERN_NO_PROOF", flag, "use a GPU without comparing it with the CPU", {
     ...OFF,
-    help: "use a GPU without comparing it with the CPU",
     more: "[devices](#devices)",
-    reader: "models",
-  },
+  }),
   /** Address of the server of cloud models, with its scheme. */
-  cloudHost: {
-    name: "QUERN_CLOUD_HOST",
-    kind: server,
-    help: "server of the models whose names end in :cloud",
-    reader: "models",
-  },
-  /** The key that it wants. */
-  cloudKey: {
-    name: "QUERN_CLOUD_KEY",
-    kind: text,
-    help: "key for that server",
-    reader: "models",
-    isSecret: true,
-  },
-  /** The API that it has. */
-  cloudApi: {
-    name: "QUERN_CLOUD_API",
-    kind: oneOf("ollama", "openai"),
+  cloudHost: forModels(
+    "QUERN_CLOUD_HOST",
+    server,
+    "server of the models whose names end in :cloud",
+  ),
+  cloudKey: forModels("QUERN_CLOUD_KEY", text, "key for that server", { isSecret: true }),
+  cloudApi: forModels("QUERN_CLOUD_API", oneOf("ollama", "openai"), "its API: ollama or openai", {
     standard: "it is asked",
-    help: "its API: ollama or openai",
-    reader: "models",
-  },
+  }),
   /** Hosts that models may be on. If it is empty: all hosts with public addresses. */
-  remotes: {
-    name: "OLLAMA_REMOTES",
-    kind: list,
+  remotes: forModels("OLLAMA_REMOTES", list, "hosts of models with a remote_host", {
     default: "",
     standard: "all public ones",
-    help: "hosts of models with a remote_host",
     more: "with commas between",
-    reader: "models",
-  },
-  /** Whether the log has debug lines. */
-  debug: {
-    name: "OLLAMA_DEBUG",
-    ...OFF,
-    help: "debug lines in the log",
-    reader: "models",
-  },
-  /** The place where models run. */
-  isolation: {
-    name: "QUERN_ISOLATION",
-    kind: oneOf<Isolation>("auto", "worker", "process"),
-    default: "auto",
-    help: "where models run: auto, worker or process",
-    more: "[processes](#processes)",
-    reader: "models",
-  },
-  /** Whether files that no model uses are kept. */
-  keepUnused: {
-    name: "OLLAMA_NOPRUNE",
-    ...OFF,
-    help: "keep files that no model uses",
-    reader: "models",
-  },
+  }),
+  debug: forModels("OLLAMA_DEBUG", flag, "debug lines in the log", OFF),
+  isolation: forModels(
+    "QUERN_ISOLATION",
+    oneOf<Isolation>("auto", "worker", "process"),
+    "where models run: auto, worker or process",
+    { default: "auto", more: "[processes](#processes)" },
+  ),
+  keepUnused: forModels("OLLAMA_NOPRUNE", flag, "keep files that no model uses", OFF),
   /** Whether thinking ends after the budget of a request, or its level. */
-  thinkingBudget: {
-    name: "QUERN_THINKING_BUDGET",
-    kind: oneOf("enforce", "ignore"),
-    default: "ignore",
-    help: "enforce: thinking ends after its budget",
-    reader: "models",
-  },
+  thinkingBudget: forModels(
+    "QUERN_THINKING_BUDGET",
+    oneOf("enforce", "ignore"),
+    "enforce: thinking ends after its budget",
+    { default: "ignore" },
+  ),
   /** What POST /v1/completions does with a prompt that is a text. */
-  completions: {
-    name: "QUERN_COMPLETIONS",
-    kind: oneOf("raw", "chat"),
-    default: "raw",
-    help: "chat: /v1/completions answers prompts",
-    reader: "server",
-  },
+  completions: forServer(
+    "QUERN_COMPLETIONS",
+    oneOf("raw", "chat"),
+    "chat: /v1/completions answers prompts",
+    { default: "raw" },
+  ),
   /** Requests that may wait for their first token. */
-  maxQueue: {
-    name: "OLLAMA_MAX_QUEUE",
-    kind: orDefault(count),
-    default: "512",
-    help: "requests that may wait for their first token",
-    more: "then 503",
-    reader: "server",
-  },
-  /** Further origins of web pages. */
-  origins: {
-    name: "OLLAMA_ORIGINS",
-    kind: list,
+  maxQueue: forServer(
+    "OLLAMA_MAX_QUEUE",
+    orDefault(count),
+    "requests that may wait for their first token",
+    { default: "512", more: "then 503" },
+  ),
+  origins: forServer("OLLAMA_ORIGINS", list, "further origins of web pages, with commas between", {
     default: "",
-    help: "further origins of web pages, with commas between",
     more: "`*` is any text of a name or of a port",
-    reader: "server",
-  },
-  /** Names that Host may be, besides those of the machine. */
-  hosts: {
-    name: "QUERN_HOSTS",
-    kind: list,
+  }),
+  hosts: forServer("QUERN_HOSTS", list, "further names that Host may be, likewise", {
     default: "",
-    help: "further names that Host may be, likewise",
     more: "[who may ask](#who-may-ask-and-what-is-asked)",
-    reader: "server",
-  },
-  /** Most answers of /v1/responses that are kept. */
-  responseCount: {
-    name: "QUERN_RESPONSES",
-    kind: count,
+  }),
+  responseCount: forServer("QUERN_RESPONSES", count, "answers of /v1/responses that are kept", {
     default: "1000",
-    help: "answers of /v1/responses that are kept",
     more: "0: none",
-    reader: "server",
-  },
+  }),
   /** Most bytes of all of them. */
-  responseBytes: {
-    name: "QUERN_RESPONSES_SIZE",
-    kind: size,
+  responseBytes: forServer("QUERN_RESPONSES_SIZE", size, "bytes that they may take", {
     default: "512MiB",
-    help: "bytes that they may take",
     more: "the oldest go first",
-    reader: "server",
-  },
+  }),
   /** How long they are kept, in milliseconds. */
-  responseAge: {
-    name: "QUERN_RESPONSES_AGE",
-    kind: duration,
+  responseAge: forServer("QUERN_RESPONSES_AGE", duration, "how long they are kept; -1: for ever", {
     default: "720h",
-    help: "how long they are kept; -1: for ever",
-    reader: "server",
-  },
+  }),
   /** Whether streams of /v1/messages have Anthropic's error events. */
-  anthropicExact: {
-    name: "QUERN_ANTHROPIC_EXACT",
-    ...OFF,
-    help: "Anthropic's error events in streams",
-    reader: "server",
-  },
+  anthropicExact: forServer(
+    "QUERN_ANTHROPIC_EXACT",
+    flag,
+    "Anthropic's error events in streams",
+    OFF,
+  ),
   /** How long JSON may be silent before white space keeps it alive, in milliseconds; 0: for ever. */
-  whiteSpaceAfter: {
-    name: "QUERN_WHITE_SPACE_AFTER",
-    kind: duration,
-    default: "20s",
-    help: "keep slow JSON alive by white space; 0: do not",
-    more: "[slow answers](operations.md#answers-that-take-long)",
-    reader: "server",
-  },
-  /** How the log is written. */
-  logFormat: {
-    name: "QUERN_LOG",
-    kind: oneOf("plain", "json"),
-    default: "plain",
-    help: "json: the log as one JSON object per line",
-    reader: "server",
-  },
+  whiteSpaceAfter: forServer(
+    "QUERN_WHITE_SPACE_AFTER",
+    duration,
+    "keep slow JSON alive by white space; 0: do not",
+    { default: "20s", more: "[slow answers](operations.md#answers-that-take-long)" },
+  ),
+  logFormat: forServer(
+    "QUERN_LOG",
+    oneOf("plain", "json"),
+    "json: the log as one JSON object per line",
+    { default: "plain" },
+  ),
   /** How long requests have when the server stops, in milliseconds. */
-  shutdownTimeout: {
-    name: "QUERN_SHUTDOWN_TIMEOUT",
-    kind: duration,
-    default: "5s",
-    help: "how long requests have at the end",
-    reader: "server",
-  },
-  /** Whether no history is kept of what is typed. */
-  noHistory: {
-    name: "OLLAMA_NOHISTORY",
-    ...OFF,
-    help: "keep no history of what is typed in `run`",
-    reader: "terminal",
-  },
+  shutdownTimeout: forServer(
+    "QUERN_SHUTDOWN_TIMEOUT",
+    duration,
+    "how long requests have at the end",
+    { default: "5s" },
+  ),
+  noHistory: forTerminal(
+    "OLLAMA_NOHISTORY",
+    flag,
+    "keep no history of what is typed in `run`",
+    OFF,
+  ),
   /** Any text: nothing is bold or dim. */
-  noColor: {
-    name: "NO_COLOR",
-    kind: text,
-    help: "no bold and dim text",
-    reader: "terminal",
-  },
-} as const satisfies Record<string, Setting>;
+  noColor: forTerminal("NO_COLOR", text, "no bold and dim text"),
+};
 
 type Table = typeof SETTINGS;
 type Name = keyof Table;
@@ -488,6 +345,16 @@ function canRead({ read }: Kind<unknown>, value: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Makes settings that are read by this, from a name, a kind, the help, and what else there is. */
+function settingOf(reader: keyof typeof READERS) {
+  return <T, More extends Omit<Partial<Setting>, "name" | "kind" | "help" | "reader"> = object>(
+    name: string,
+    kind: Kind<T>,
+    help: string,
+    more: More = {} as More,
+  ) => ({ name, kind, help, reader, ...more });
 }
 
 function kind<T>(is: string, read: (text: string) => T): Kind<T> {

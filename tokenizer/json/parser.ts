@@ -34,14 +34,11 @@ export const JSON_BOUNDS: JsonBounds = {
 /** A text that is no JSON. */
 export class JsonSyntaxError extends SyntaxError {
   /** Name of the class. */
-  override name = "JsonSyntaxError";
+  override name: string = this.constructor.name;
 }
 
 /** A text of white space alone. */
-export class EmptyJsonError extends JsonSyntaxError {
-  /** Name of the class. */
-  override name = "EmptyJsonError";
-}
+export class EmptyJsonError extends JsonSyntaxError {}
 
 /** A text that exceeds a bound. */
 export class JsonBoundsError extends Error {

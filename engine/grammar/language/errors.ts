@@ -21,17 +21,14 @@ export class PatternError extends Error {
 /** A language that needs more states or steps than are allowed. */
 export class LanguageError extends Error {
   /** Name of the class. */
-  override name = "LanguageError";
+  override name: string = this.constructor.name;
 }
 
 /**
  * The limit of all languages of a schema together is reached. This says nothing about the language
  * that is being examined, so it must not be treated as empty.
  */
-export class LanguageLimitError extends LanguageError {
-  /** Name of the class. */
-  override name = "LanguageLimitError";
-}
+export class LanguageLimitError extends LanguageError {}
 
 /** The result of `find`, or a substitute if that exceeds the limits of one language. */
 export function inTime<T>(find: () => T, otherwise: () => T): T {

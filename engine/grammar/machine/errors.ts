@@ -7,7 +7,6 @@ export class MachineError extends Error {
 
 /** A document after which nothing may come although it is not complete: a fault of the machine. */
 export class DeadEndError extends MachineError {
-  override readonly name = "DeadEndError";
   constructor() {
     super("nothing may follow in the answer, which is not complete");
   }

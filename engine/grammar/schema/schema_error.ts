@@ -7,8 +7,6 @@ import { NumberError } from "../number/mod.ts";
 
 /** A JSON Schema that cannot be enforced. */
 export class SchemaError extends EngineError {
-  /** Name of the class. */
-  override name = "SchemaError";
   /**
    * An error that says where and why.
    *
@@ -53,10 +51,7 @@ export function warningText(
  * An algebraic step that exceeds a limit. A caller that knows the location turns it into a {@linkcode
  * SchemaError}.
  */
-export class AlgebraError extends EngineError {
-  /** Name of the class. */
-  override name = "AlgebraError";
-}
+export class AlgebraError extends EngineError {}
 
 /** Whether a caller that knows the location turns the error into a {@linkcode SchemaError}. */
 export function isLimit(error: unknown): error is Error {

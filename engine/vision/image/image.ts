@@ -60,8 +60,6 @@ function megapixels(pixels: number): number {
  * recognize it by the words "invalid image input".
  */
 export class ImageError extends RequestError {
-  /** Name of the class. */
-  override name = "ImageError";
   /**
    * The message names the picture and the reason.
    *
