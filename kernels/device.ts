@@ -25,7 +25,6 @@ export interface Commands {
 
 /** A recorder of commands. */
 export interface Recorder {
-  /** Records a pass. */
   pass(encode: (pass: Pass) => void): void;
   /**
    * Records a copy between two different buffers. All four numbers are bytes and multiples of four.

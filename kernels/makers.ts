@@ -8,7 +8,6 @@ import type { ExpertPairs } from "./ops/experts.ts";
 import type { StackedMatrix } from "./ops/linear.ts";
 import type { Matrix } from "./ops/matrix.ts";
 
-/** The name of an operation. */
 export type OperationName = keyof typeof operands;
 
 /** The operands of an operation, in order. */

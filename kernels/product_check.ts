@@ -10,7 +10,6 @@ import { quantFormats } from "./quants/mod.ts";
 
 /** A small product on the device, compared with the CPU's. */
 export interface ProductCheck {
-  /** Number of values. */
   values: number;
   /** Number of wrong values. */
   wrong: number;

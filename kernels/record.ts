@@ -6,7 +6,6 @@
 /** The type of a field: one word, or two for "u64". */
 export type FieldType = "u32" | "f32" | "u64";
 
-/** The value of a field. */
 export type FieldValue<Type extends FieldType> = Type extends "u64" ? bigint : number;
 
 /** Fields by name, in order. */
@@ -23,7 +22,6 @@ export class RecordLayout<Of extends Fields> {
   readonly byte: Readonly<Record<keyof Of, number>>;
   /** Words of a record: one, two, or a multiple of four, so that GPUs load it as vectors. */
   readonly words: number;
-  /** Bytes of a record. */
   readonly bytes: number;
   readonly #entries: readonly (readonly [name: string, type: FieldType, word: number])[];
   /** The names of fields if all are "u32", which can be written faster. */
@@ -70,7 +68,6 @@ export class RecordLayout<Of extends Fields> {
     return list.packed;
   }
 
-  /** Writes the record at an index. */
   write(words: Uint32Array, index: number, record: RecordOf<Of>): void {
     const first = index * this.words;
     const integers = this.#integers;
@@ -92,7 +89,6 @@ export class RecordLayout<Of extends Fields> {
     }
   }
 
-  /** Reads the record at an index. */
   read(words: Uint32Array, index: number): RecordOf<Of> {
     const entries = this.#entries.map(([field, type, word]) => {
       const at = index * this.words + word;
@@ -124,7 +120,6 @@ export class RecordList<Of extends Fields> {
     return this.#count;
   }
 
-  /** Adds a record. */
   add(record: RecordOf<Of>): void {
     const index = this.#count++;
     if (this.#count * this.#layout.words > this.#words.length) {

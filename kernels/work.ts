@@ -8,7 +8,6 @@ import type { AttentionOptions } from "./ops/attention.ts";
 import { BLOCK, type CacheTypes, layerCacheBytes } from "./ops/kv_cache.ts";
 import type { Matrix } from "./ops/matrix.ts";
 
-/** No work. */
 export const NO_WORK: Work = { bytesRead: 0, bytesWritten: 0, flops: 0 };
 
 /** The sum of several pieces of work. */

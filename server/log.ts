@@ -17,7 +17,6 @@ export interface Log {
 /** How entries are written. */
 export type LogFormat = "plain" | "json";
 
-/** The options of a log. */
 export interface LogOptions {
   /** Takes whole lines, line feed included. */
   write: (line: string) => void;

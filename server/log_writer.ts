@@ -11,7 +11,6 @@ const MAX_WAITING = 2 ** 20;
 /** How long the last lines may take at the end, in milliseconds. */
 const FLUSH_MILLISECONDS = 1000;
 
-/** The writer of a log. */
 export class LogWriter {
   readonly #write: ByteWriter;
   #waiting: string[] = [];

@@ -84,7 +84,6 @@ export function nameChunks(bundled: ReadonlyMap<string, string>): Asset[] {
     .sort(([a], [b]) => a < b ? -1 : 1);
 }
 
-/** Bundles entries into a folder. */
 async function bundle(folder: string, entries: string[], args: string[]): Promise<void> {
   const lock = join(ROOT, "tests/deno.lock");
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {

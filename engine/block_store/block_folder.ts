@@ -21,7 +21,6 @@ const KEPT_SHARE = 0.9;
 /** Milliseconds by which the clocks of machines that share a folder may differ. */
 const SKEW = 60_000;
 
-/** A file of a block. */
 export interface BlockFile {
   readonly path: string;
   readonly size: number;

@@ -27,7 +27,6 @@ export interface ChatReading {
 
 type AnsweredText = Extract<AnswerEvent, { text: string }>;
 
-/** The reader. */
 export class ChatReader implements AnswerReader<ChatEvent> {
   stopString: string | undefined;
   readonly #parser: AnswerParser;
@@ -168,7 +167,6 @@ function droppedOf(
   };
 }
 
-/** The events of a chat. */
 export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
   readonly #source: AsyncIterableIterator<ChatEvent>;
   readonly #facts: AnswerFacts;

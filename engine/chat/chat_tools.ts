@@ -189,7 +189,6 @@ export function bindResults(messages: readonly ChatMessage[]): ChatMessage[] {
   return bound;
 }
 
-/** The results of calls in the order of these. */
 function inCallOrder(results: readonly ChatMessage[], calls: readonly ToolCall[]): ChatMessage[] {
   const callOf: (number | undefined)[] = results.map(() => undefined);
   const free = new Set(calls.keys());

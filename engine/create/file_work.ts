@@ -14,7 +14,6 @@ export type FileWork =
   | { kind: "convert"; folder: string; to: string }
   | { kind: "join"; from: string; to: string };
 
-/** The options of work. */
 export interface FileWorkOptions {
   /** Receives the number of bytes of tensors that are done, and of all. */
   onProgress?(done: number, total: number): void;

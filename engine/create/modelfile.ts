@@ -217,7 +217,6 @@ export function formatParameters(parameters: Readonly<Record<string, unknown>>):
     .join("\n");
 }
 
-/** Lines of values, by name. */
 function parameterLines(
   parameters: Readonly<Record<string, unknown>>,
   toLine: (name: string, value: unknown) => string,

@@ -31,7 +31,6 @@ export interface WeightsFile {
   readonly isTemporary?: boolean;
 }
 
-/** Weights in the store. */
 export interface StoredWeights {
   readonly layer: MadeLayer;
   readonly info: ModelInfo;

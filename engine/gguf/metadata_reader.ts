@@ -4,7 +4,6 @@
 import { GgufError } from "../errors.ts";
 import type { MetadataValue } from "./value_types.ts";
 
-/** The source of the metadata. */
 export interface MetadataSource {
   /** Path of the file, for errors. */
   readonly path: string;
@@ -36,7 +35,6 @@ export class MetadataReader {
     return typeof this.#file.metadata[key] === "object";
   }
 
-  /** A number. */
   number(key: string): number {
     return this.#require(key, "a number", toNumber);
   }
@@ -56,7 +54,6 @@ export class MetadataReader {
     return this.#get(key, "a whole number", toCount) ?? fallback;
   }
 
-  /** A string. */
   string(key: string): string {
     return this.#require(key, "a string", toString);
   }
@@ -66,7 +63,6 @@ export class MetadataReader {
     return this.#get(key, "a string", toString) ?? fallback;
   }
 
-  /** A boolean. */
   boolean(key: string): boolean {
     return this.#require(key, "a boolean", toBoolean);
   }

@@ -39,7 +39,6 @@ export async function readGguf(
   return joinShards(file, readHeader);
 }
 
-/** Reads the header of one file. */
 async function readHeader(path: string, files: ByteSources): Promise<GgufFile> {
   using source = await files.open(path);
   const file = await inSlices(readSteps(new HeaderReader(source, path), path, source.size));

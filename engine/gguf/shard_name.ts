@@ -7,7 +7,6 @@ export interface ShardName {
   readonly base: string;
   /** Number of this shard, from 1. */
   readonly number: number;
-  /** Number of shards. */
   readonly count: number;
   /** The extension as it is written, such as ".gguf". */
   readonly extension: string;

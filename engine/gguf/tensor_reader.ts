@@ -7,7 +7,6 @@ import type { GgufFile } from "./gguf_file.ts";
 import type { TensorInfo } from "./tensor_table.ts";
 import { tensorTypeById } from "./tensor_types.ts";
 
-/** A chunk of a tensor. */
 export interface TensorChunk {
   /** Offset of its first byte in the tensor. */
   readonly offset: number;

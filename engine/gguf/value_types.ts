@@ -18,7 +18,6 @@ export const ValueType = {
   float64: 12,
 } as const;
 
-/** Name of a number type. */
 export type NumberTypeName =
   | "uint8"
   | "int8"

@@ -143,7 +143,6 @@ function formatFloat(value: number): string {
   return String(value);
 }
 
-/** The function html. */
 export function escapeHtml(text: Text): Text {
   const entities: Record<string, string> = {
     "&": "&amp;",

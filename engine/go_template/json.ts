@@ -19,7 +19,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\u2029": "\\u2029",
 };
 
-/** The value as JSON. */
 export function writeJson(value: GoValue): Text {
   countSteps();
   if (value instanceof Stringer) return writeJson(value.json);

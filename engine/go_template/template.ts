@@ -24,7 +24,6 @@ export interface GoTemplate {
   renderPrompt(values: GoTemplateValues): Text;
 }
 
-/** The options of a template. */
 export interface GoTemplateOptions {
   /** The clock of currentDate. Default: the current time. */
   clock?: () => Date;

@@ -80,12 +80,10 @@ export function literal(text: string): Grammar {
   return { type: "literal", text };
 }
 
-/** A sequence. */
 export function sequence(...parts: readonly Grammar[]): Grammar {
   return { type: "sequence", parts };
 }
 
-/** A choice. */
 export function choice(...options: readonly Grammar[]): Grammar {
   return { type: "choice", options };
 }
@@ -95,7 +93,6 @@ export function repeat(part: Grammar, min = 0, max = Infinity): Grammar {
   return { type: "repeat", part, min, max };
 }
 
-/** An optional part. */
 export function optional(part: Grammar): Grammar {
   return repeat(part, 0, 1);
 }

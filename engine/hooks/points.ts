@@ -9,7 +9,6 @@ interface PointKind {
   readonly help: string;
   /** Axes of the values at one position. */
   readonly axes: readonly Axis[];
-  /** Whether each layer has one. */
   readonly isOfLayer: boolean;
   readonly isChangeable: boolean;
 }

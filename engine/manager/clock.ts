@@ -13,7 +13,6 @@ export interface Clock {
   schedule(callback: () => void, milliseconds: number): () => void;
 }
 
-/** The clock of the system. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   schedule(callback, milliseconds) {

@@ -14,7 +14,6 @@ export interface OpenOptions extends LoadOptions {
   isolated?: boolean;
 }
 
-/** The options of a manager. */
 export interface ManagerOptions {
   /** The store of models. */
   store: { find(name: string): Promise<StoreEntry> };

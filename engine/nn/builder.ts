@@ -82,7 +82,6 @@ export class ModelBuilder {
     for (let i = 0; i < count; i++) yield this.layer(i);
   }
 
-  /** One layer. */
   layer(index: number): Layer {
     this.network.beginLayer(index);
     return new Layer(this.network, this.weights, this.config, index);

@@ -28,7 +28,6 @@ export interface MemoryOptions {
 /** The state of one recurrent layer: [slots, floats] f32. */
 export interface LayerState {
   readonly buffer: Buffer;
-  /** The device of the layer. */
   readonly device: Device;
   /** Floats per sequence. */
   readonly floats: number;

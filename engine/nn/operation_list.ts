@@ -27,7 +27,6 @@ import {
   type StepState,
 } from "./step.ts";
 
-/** The options of a network. */
 export interface NetworkOptions extends MemoryOptions {
   /** Whether activations are int8 where weights are quantized. */
   integer: boolean;

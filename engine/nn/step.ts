@@ -26,11 +26,9 @@ import {
 
 /** Row counts of a step; decode rows come first. */
 export interface StepShape {
-  /** All rows. */
   rows: number;
   /** Number of sequences that these rows belong to. */
   sequences: number;
-  /** Number of rows of images. */
   imageRows: number;
   /** Number of rows whose logits are wanted. */
   outputs: number;

@@ -41,7 +41,6 @@ export class ImageMarks {
     return [...unused].join("") + marked;
   }
 
-  /** Messages with marks for their images. */
   markMessages(messages: readonly ChatMessage[]): ChatMessage[] {
     return messages.map(({ images, ...message }) => ({
       ...message,

@@ -44,7 +44,6 @@ export class BlockTransfer implements DeviceBlocks {
     }
   }
 
-  /** Bytes of a block. */
   get blockBytes(): number {
     return sumOf(this.#cached);
   }

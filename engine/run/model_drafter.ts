@@ -276,7 +276,6 @@ export class ModelDrafter implements Drafter {
     return mask?.slice() ?? new Uint32Array(Math.ceil(this.#options.vocabulary / 32)).fill(-1);
   }
 
-  /** Takes a token of a draft. */
   #take(draft: Draft, token: number | undefined): void {
     const { follower: { target, copy }, fork, tokens, wanted } = draft;
     if (draft.isOver || tokens.length >= wanted) return;

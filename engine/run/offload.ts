@@ -86,7 +86,6 @@ export class Offload {
     this.#saving ??= this.#save();
   }
 
-  /** A block is evicted. */
   evicted(block: number): void {
     this.#names.delete(block);
     this.#unsaved.delete(block);

@@ -14,7 +14,6 @@ export class PlanCache {
     this.#tileRows = tileRows;
   }
 
-  /** The plan of a step. */
   layOut(chunks: readonly Chunk[]): StepPlan {
     const plan = layOut(chunks, this.#tileRows);
     if (!chunks.every(({ sequence, draft }) => sequence.decoding && draft.length === 0)) {

@@ -36,7 +36,6 @@ export interface Submit {
 export interface StepsOwner {
   /** Preempts a running sequence, because another one needs memory to go on. */
   preempt(): void;
-  /** Ends a sequence. */
   end(sequence: Sequence, reason: SequenceEnd): void;
 }
 

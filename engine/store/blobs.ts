@@ -34,7 +34,6 @@ export interface StoredBlob {
   existed: boolean;
 }
 
-/** The blobs of a store. */
 export class BlobStore {
   /** Path of the folder. */
   readonly folder: string;

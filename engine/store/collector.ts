@@ -35,7 +35,6 @@ const MANIFEST_LIST = /"application\/vnd\.ollama\.manifest\.list\./;
 /** Largest blob that may be a manifest, in bytes. */
 const MAX_MANIFEST = 2 ** 20;
 
-/** The result of a prune. */
 export interface PruneResult {
   /** Number of removed files. */
   removed: number;
@@ -60,7 +59,6 @@ interface References {
   readonly used: ReadonlySet<string>;
   /** Why there may be further references, as clauses. */
   readonly unknown: readonly string[];
-  /** Whether there are any manifests. */
   readonly hasManifests: boolean;
 }
 

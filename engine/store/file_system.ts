@@ -115,7 +115,6 @@ export async function removeIfThere(path: string): Promise<boolean> {
   }
 }
 
-/** Writes all of the bytes. */
 export async function writeAll(file: FsFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) done += await file.write(bytes.subarray(done));
 }

@@ -48,7 +48,6 @@ export class HeaderCache {
     this.#inspect = inspect;
   }
 
-  /** The header of a file. */
   async info(file: Stamped): Promise<ModelInfo> {
     const facts = this.#factsOf(file);
     facts.info ??= this.#read(file, facts);

@@ -114,7 +114,6 @@ export interface RemoteDirectory {
   complete(entry: StoreEntry): Promise<StoreEntry>;
 }
 
-/** The options of a store. */
 export interface StoreOptions {
   /** Folder of the models. If it is missing, there are none. */
   folder: string;

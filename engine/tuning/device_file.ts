@@ -13,7 +13,6 @@ export interface DeviceFileHead {
 /** The place of a file, and what it has. */
 export interface DeviceFileOptions<Contents extends DeviceFileHead> {
   readonly folder: string;
-  /** The identity of the device. */
   readonly identity: string;
   /** What comes after the digest of the identity in the file's name, such as ".json". */
   readonly ending: string;
@@ -38,7 +37,6 @@ export class DeviceFile<Contents extends DeviceFileHead> {
     this.#options = options;
   }
 
-  /** What the file has. */
   async read(): Promise<Contents> {
     const { nothing, check } = this.#options;
     let text: string;

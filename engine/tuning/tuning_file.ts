@@ -71,7 +71,6 @@ function check(contents: Record<string, unknown>): Kept {
   };
 }
 
-/** The kernels that there are. */
 const KERNELS: readonly unknown[] = [
   "product",
   "experts",

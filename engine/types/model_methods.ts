@@ -12,7 +12,6 @@ export type ModelMethod = Exclude<
   "close" | "embed" | typeof Symbol.asyncDispose
 >;
 
-/** The argument of a method. */
 export type ArgumentOf<M extends ModelMethod> = Parameters<ChatModel[M]>[0];
 
 /** The methods of a model that ask it. */

@@ -21,7 +21,6 @@ import { VisionWeights } from "./network/weights.ts";
 /** Patches of the first network, if images may have any size. */
 const FIRST_PATCHES = 1024;
 
-/** The options of an encoder. */
 export interface ImageEncoderOptions {
   /** Whether activations, keys and values are f32. Default true. */
   exact?: boolean;
@@ -209,7 +208,6 @@ export class ImageEncoder implements Disposable {
     return built.finish?.(embeddings, grid) ?? embeddings;
   }
 
-  /** Writes an image for the network that encodes it. */
   async #write(pixels: Float32Array, size: ImageSize): Promise<BuiltNetwork & { grid: PatchGrid }> {
     const { family } = this.#parts;
     const grid = new PatchGrid(size, this.layout);

@@ -24,7 +24,6 @@ export interface FoundEncoder extends Vision {
   readonly file: GgufFile;
 }
 
-/** The options of loadVision(). */
 export interface LoadVisionOptions extends Pick<ImageEncoderOptions, "openTensors" | "signal"> {
   readonly scheduler: Scheduler;
   /**

@@ -21,7 +21,6 @@ export interface LowRankPair {
   readonly up: Matrix;
 }
 
-/** The options of an adapter. */
 export interface AdapterOptions {
   /** A factor in addition to the adapter's own scale. */
   scale: number;

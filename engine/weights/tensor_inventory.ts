@@ -146,7 +146,6 @@ export class TensorInventory {
     return tensor;
   }
 
-  /** The name of a tensor in the file. */
   nameInFile(name: string): string {
     return this.#gguf.namesInFile?.get(name) ?? name;
   }

@@ -71,7 +71,6 @@ export class TensorSource {
     return this.#gguf.path;
   }
 
-  /** The device for a tensor. */
   deviceOf(name: string): Device {
     return this.placement.deviceOf(name);
   }

@@ -75,7 +75,6 @@ export interface HostedOptions {
 
 export interface HostedModel extends ModelMethods {}
 
-/** The model. */
 export class HostedModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;

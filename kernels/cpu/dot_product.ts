@@ -84,7 +84,6 @@ export function dotMethodOf(
 
 /** The operands of sums of products: some tokens by the rows of a band. */
 export interface DotOperands {
-  /** The activations of each token. */
   readonly tokens: readonly Activations[];
   /** Steps of the group, from `first` up to `end`. */
   readonly first: number;

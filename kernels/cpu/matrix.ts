@@ -38,7 +38,6 @@ export interface Packer {
   pack(format: CpuFormat, shape: PackShape, to: PackedSide, first: number, rows: Uint8Array): void;
 }
 
-/** What is packed. */
 export interface PackShape {
   readonly rows: number;
   /** Rows of a unit. */
@@ -50,7 +49,6 @@ export interface PackShape {
   readonly rowBytes: number;
 }
 
-/** A weight matrix. */
 export class WeightMatrix implements Matrix {
   readonly rows: number;
   readonly columns: number;

@@ -57,7 +57,6 @@ export class ThreadPool {
     return (this.#end - OPERATIONS) / OPERATION_WORDS;
   }
 
-  /** A pool of this number of threads. */
   static async open(threads: number): Promise<ThreadPool> {
     const pool = new ThreadPool();
     await pool.start(threads);

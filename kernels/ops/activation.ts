@@ -72,7 +72,6 @@ export function quantizedRows(
   return { columns, stride, groups: device.buffer(label, bytes, "scratch"), ...options };
 }
 
-/** The buffer of an activation. */
 export function bufferOf(activation: Activation): Buffer {
   return isQuantized(activation) ? activation.groups : activation.floats;
 }

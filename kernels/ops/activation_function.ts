@@ -13,7 +13,6 @@ export type ActivationFunction =
   | "relu_squared"
   | "clamped_swish";
 
-/** All functions. */
 export const ACTIVATION_FUNCTIONS: readonly ActivationFunction[] = [
   ...["silu", "gelu", "quick_gelu"] as const,
   ...["relu", "relu_squared", "clamped_swish"] as const,

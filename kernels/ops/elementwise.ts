@@ -20,7 +20,6 @@ const OPERATIONS = {
 /** The name of an operation. */
 export type ElementwiseOperation = keyof typeof OPERATIONS;
 
-/** All operations. */
 export const ELEMENTWISE_OPERATIONS = Object.keys(OPERATIONS) as readonly ElementwiseOperation[];
 
 /** Columns of an activation: one vector in each row, or several of the same width. */

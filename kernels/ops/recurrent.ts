@@ -33,7 +33,6 @@ export function sigmoid(x: number): number {
 
 // The causal convolution before a recurrence, or instead of one (LFM2), and its plain reference.
 
-/** The options of a convolution. */
 export interface ConvolutionOptions {
   /** Number of rows that an output depends on, including its own. */
   width: number;
@@ -256,7 +255,6 @@ export function selectiveScanReference(
 // RMSNorm by groups with the gate of a recurrent layer, and its plain reference. Unlike ../norm.ts
 // it takes columns from anywhere in wider rows.
 
-/** The options of a gated norm. */
 export interface GatedNormOptions {
   /** Groups of a row, each normalized by itself. */
   groups: number;

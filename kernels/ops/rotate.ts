@@ -48,7 +48,6 @@ export function headNorms(
 /** M-RoPE: which part of a row's position rotates which pair. */
 export type RotarySections = Pick<RopeOptions, "sections" | "interleaved">;
 
-/** The options of rotateRows(). */
 export interface RotateRowsOptions {
   /** Number of heads, from the beginning of each row on. */
   heads: number;

@@ -3,7 +3,6 @@
 
 import { operatingSystem } from "../../host/mod.ts";
 
-/** The facts of an adapter. */
 export interface AdapterFacts {
   /** Its name and that of its driver, for people. */
   readonly description: string;

@@ -40,7 +40,6 @@ export type ExpertsShape = Omit<ExpertsCase, "kernel" | "density" | "cols">;
 /** The properties of attention on which choices depend. */
 export type AttentionShape = Omit<AttentionCase, "kernel">;
 
-/** A shape that was bound. */
 interface BoundShape {
   readonly first: KernelCase;
   count: number;
@@ -253,7 +252,6 @@ export interface Variant {
 export interface VariantMaker {
   /** A version, which changes when choose() may give another result. Missing: it never does. */
   version?(): number;
-  /** The tile for a number of tokens. */
   choose(tokens: number): Tile;
   bind(tile: Tile): readonly Dispatch[];
 }
@@ -269,7 +267,6 @@ export class Variants {
     this.#maker = maker;
   }
 
-  /** The variant for a number of tokens. */
   for(tokens: number): Variant {
     const version = this.#maker.version?.();
     if (version !== this.#version) {

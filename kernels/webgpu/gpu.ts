@@ -24,7 +24,6 @@ export const GROUP_BYTES = 48;
 export interface GpuProfile extends DeviceProfile {
   readonly platform: Platform;
   readonly limits: GPUSupportedLimits;
-  /** Its subgroup matrices, if it has any. */
   readonly matrices?: SubgroupMatrices;
 }
 

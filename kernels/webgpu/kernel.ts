@@ -15,7 +15,6 @@ export interface KernelHost {
   write(buffer: GPUBuffer, offset: number, data: ArrayBuffer): void;
 }
 
-/** The source of a kernel. */
 export interface KernelSource {
   /** Name for errors and profiles. */
   readonly name: string;

@@ -25,7 +25,6 @@ export function structs(...layouts: readonly RecordLayout<Fields>[]): string {
   }).join("");
 }
 
-/** A name in snake_case. */
 export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -52,7 +52,6 @@ export interface TileUse {
 export interface TileDevice {
   readonly capabilities: Capabilities;
   readonly limits: GPUSupportedLimits;
-  /** Its subgroup matrices, if it has any. */
   readonly matrices?: SubgroupMatrices;
 }
 

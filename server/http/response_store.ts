@@ -37,7 +37,6 @@ export interface ResponseBounds {
   age: number;
 }
 
-/** The options of a store of responses. */
 export interface ResponseStoreOptions extends ResponseBounds {
   folder: string;
   /** Called with the reason when a response cannot be kept, or when a kept one is lost. */

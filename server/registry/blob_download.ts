@@ -26,7 +26,6 @@ export interface BlobDownloadOptions {
 /** The server ignored that a request was for a range. */
 class NoRangesError extends Error {}
 
-/** One download of one blob. */
 export class BlobDownload {
   readonly #options: BlobDownloadOptions;
   readonly #subject: string;

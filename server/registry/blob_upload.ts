@@ -21,7 +21,6 @@ export interface BlobUploadOptions {
   report: (completed: number) => void;
 }
 
-/** One upload of one blob. */
 export class BlobUpload {
   readonly #blob: Layer;
   readonly #options: BlobUploadOptions;

@@ -63,7 +63,6 @@ export async function readRecords(partialPath: string): Promise<PartRecord[]> {
   return records;
 }
 
-/** Writes the record of a part. */
 export async function writeRecord(partialPath: string, part: PartRecord): Promise<void> {
   const { N, Offset, Size, Completed } = part;
   const text = JSON.stringify({ N, Offset, Size, Completed }).padEnd(RECORD_BYTES - 1) + "\n";

@@ -4,7 +4,6 @@
 import { RegistryError } from "./errors.ts";
 import type { TransferTuning } from "./tuning.ts";
 
-/** The options of a retry. */
 export interface RetryOptions {
   tuning: TransferTuning;
   signal: AbortSignal;

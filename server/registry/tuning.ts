@@ -6,7 +6,6 @@ const MEBIBYTE = 2 ** 20;
 export interface TransferTuning {
   /** Streams of one pull, over all its blobs. */
   readonly streams: number;
-  /** Streams of one blob. */
   readonly streamsPerBlob: number;
   /** The approximate number of parts of a blob … */
   readonly parts: number;

@@ -25,7 +25,6 @@ export interface RemoteClientOptions {
   report?: (text: string) => void;
 }
 
-/** One request. */
 export interface RemoteRequest {
   /** Sent by POST as JSON; without it the request is a GET. */
   body?: unknown;

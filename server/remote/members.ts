@@ -33,7 +33,6 @@ export function base64Of(image: Uint8Array | string): string {
   return typeof image === "string" ? image : image.toBase64();
 }
 
-/** An image as a data URL. */
 export function dataUrlOf(image: Uint8Array | string): string {
   const base64 = base64Of(image);
   const [, type = "application/octet-stream"] = TYPES.find(([start]) => base64.startsWith(start)) ??

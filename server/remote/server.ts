@@ -39,7 +39,6 @@ interface Remembered<T> {
   value: Promise<T>;
 }
 
-/** A server. */
 export class RemoteServer {
   readonly client: RemoteClient;
   #api: Promise<RemoteApi> | undefined;

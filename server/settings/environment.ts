@@ -25,7 +25,6 @@ export const READERS = {
   terminal: "commands at a terminal",
 } as const;
 
-/** A setting. */
 export interface Setting<T = unknown> {
   /** Name of its variable. */
   readonly name: string;

@@ -12,7 +12,6 @@ export interface Settings extends Omit<SettingValues, "models" | "ollamaModels">
   models: string;
 }
 
-/** Reads the environment. */
 export function readSettings(environment: Environment): Settings {
   const { ollamaModels, models, ...values } = readValues(environment);
   const home = readVariable(environment, "HOME") || readVariable(environment, "USERPROFILE");

@@ -196,7 +196,6 @@ interface Replacement {
   length: number;
   /** Start of the replacement in `Charsmap.bytes`. */
   start: number;
-  /** End of the replacement. */
   end: number;
 }
 

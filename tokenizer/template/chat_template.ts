@@ -50,7 +50,6 @@ export interface ChatTemplate {
   renderText(input: ChatTemplateInput, budget?: RenderBudget): Text;
 }
 
-/** The options of a template. */
 export interface ChatTemplateOptions {
   /** The clock of strftime_now. Default: the current time. */
   clock?: () => Date;

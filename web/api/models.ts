@@ -30,7 +30,6 @@ export function canAnswer({ capabilities }: Model): boolean {
   return capabilities.includes("completion");
 }
 
-/** A loaded model of a name. */
 export function loadedOf(name: string): LoadedModel | undefined {
   return loadedModels.value.find((loaded) => loaded.name === name);
 }

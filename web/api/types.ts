@@ -29,7 +29,6 @@ export interface TokenMask {
   top_forbidden: TokenProbability[];
 }
 
-/** A call of a tool. */
 export interface ToolCall {
   id?: string;
   function: { name: string; arguments: Record<string, unknown> };

@@ -35,7 +35,6 @@ async function within<T>(
   });
 }
 
-/** All conversations. */
 export async function readAll(): Promise<Conversation[]> {
   return await within<Conversation[]>("readonly", (store) => store.getAll()) ?? [];
 }

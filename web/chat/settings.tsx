@@ -29,7 +29,6 @@ const SAMPLE_TOOLS = JSON.stringify(
   2,
 );
 
-/** The panel of settings. */
 export function SettingsPanel() {
   const { settings } = current.value;
   const { capabilities = [] } = chosenModel.value ?? {};

@@ -71,7 +71,6 @@ export async function forget(id: string): Promise<void> {
   await database.remove(id);
 }
 
-/** Takes conversations in. */
 export async function take(all: readonly Conversation[]): Promise<void> {
   for (const one of all) await database.write(one);
   await restore();

@@ -12,7 +12,6 @@ import {
 
 const FORMAT = "quern-conversations";
 
-/** Conversations as JSON. */
 export function toJson(conversations: readonly Conversation[]): string {
   return writeExact({ format: FORMAT, version: 1, conversations }, 1);
 }

@@ -31,7 +31,6 @@ export interface AnswerFacts {
   reason: string;
 }
 
-/** One message. */
 export interface MessageNode {
   id: string;
   parent: string | null;
@@ -58,7 +57,6 @@ export interface ChatSettings {
   options: Record<string, number | string[]>;
 }
 
-/** A conversation. */
 export interface Conversation {
   id: string;
   title: string;

@@ -13,7 +13,6 @@ import { areSettingsOpen, SettingsPanel } from "./settings.tsx";
 import { current } from "./store.ts";
 import { type MessageNode, pathOf } from "./tree.ts";
 
-/** The view. */
 export function ChatView() {
   const path = pathOf(current.value);
   const growing = growingAnswer.value;

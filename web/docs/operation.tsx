@@ -9,7 +9,6 @@ import { CopyButton, Field, Notice } from "../ui/controls.tsx";
 import { formatSeconds } from "../ui/format.ts";
 import { type Content, type Document, type Entry, resolved, type Schema } from "./types.ts";
 
-/** The operation. */
 export function OperationView({ document, entry }: { document: Document; entry: Entry }) {
   const { method, path, operation } = entry;
   const { requestBody, responses, parameters = [] } = operation;

@@ -21,7 +21,6 @@ export interface Schema {
 /** What a body may be, by content type. */
 export type Content = Record<string, { schema?: Schema; example?: unknown }>;
 
-/** An operation. */
 export interface Operation {
   operationId: string;
   summary: string;
@@ -37,7 +36,6 @@ export interface Operation {
   responses: Record<string, { description: string; content?: Content }>;
 }
 
-/** The document. */
 export interface Document {
   info: { title: string; version: string; description?: string };
   tags: { name: string; description: string }[];

@@ -43,7 +43,6 @@ interface PastRequest {
 
 type Line = [name: string, values: number[], format: (value: number) => string, limit?: number];
 
-/** The view. */
 export function MachineView() {
   const [samples, setSamples] = useState<Sample[]>([]);
   const [requests, setRequests] = useState<PastRequest[]>([]);

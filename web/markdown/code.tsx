@@ -18,7 +18,6 @@ function loadHighlighter(): Promise<Highlight> {
   return loading ??= import("./highlighter.ts").then((module) => highlight = module.highlight);
 }
 
-/** A block of code. */
 export function CodeBlock({ code, language }: { code: string; language?: string | undefined }) {
   const name = (language ?? "").trim().split(/\s/)[0]!.toLowerCase();
   return (

@@ -13,7 +13,6 @@ import { formatBytes, formatCount, formatSeconds } from "../ui/format.ts";
 import { ModelDetails } from "./details.tsx";
 import { NewModels } from "./new_models.tsx";
 
-/** The view. */
 export function ModelsView() {
   useEffect(() => void refreshModels(), []);
   const all = models.value;

@@ -22,7 +22,6 @@ const KINDS = [
   ["grammar", text.schema.kinds.grammar],
 ] as const;
 
-/** The view. */
 export function SchemaView() {
   const [{ kind, format, prompt }, setInput] = useState<Omit<Sample, "name">>(SAMPLES[0]!);
   const run = useRun();

@@ -25,7 +25,6 @@ export interface AnswerMarks {
   readonly text: readonly string[];
 }
 
-/** The options of a parser. */
 export interface ParserOptions {
   readonly prompt: string;
   readonly tools: readonly CallableTool[];

@@ -18,7 +18,6 @@ export const PieceKind = {
 /** A token. */
 export interface Piece {
   readonly text: string;
-  /** The kind, one of {@linkcode PieceKind}. */
   readonly kind: number;
   /** The score. Pieces with greater scores are joined first. */
   readonly score: number;

@@ -147,10 +147,8 @@ class Reader {
 /** A JSON value. Objects keep the order of their keys. */
 export type JsonValue = null | boolean | string | Decimal | JsonArray | JsonObject;
 
-/** A JSON array. */
 export type JsonArray = readonly JsonValue[];
 
-/** A JSON object. */
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
 /** Deepest nesting. Deeper values are refused, so that functions can recurse over values. */

@@ -132,7 +132,6 @@ export class Languages {
     return patterns && this.#expressions.and(patterns.map((source) => this.pattern(source, true)));
   }
 
-  /** The union of languages. */
   union(...languages: readonly LanguageId[]): LanguageId {
     return this.#expressions.or(languages, SHARED_BEGINNING);
   }
@@ -162,7 +161,6 @@ export class Languages {
     return this.#expressions.and(languages);
   }
 
-  /** The complement of a language. */
   complement(language: LanguageId): LanguageId {
     return this.#expressions.not(language);
   }

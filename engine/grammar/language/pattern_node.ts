@@ -17,7 +17,6 @@ interface Facts {
   readonly any?: PatternNode;
 }
 
-/** A node of a pattern. */
 export type PatternNode =
   & Facts
   & (
@@ -58,7 +57,6 @@ export function setNode(set: CharacterSet): PatternNode {
   return { kind: "set", set, min: 1, max: 1, asserts: false, looksBack: false };
 }
 
-/** A sequence. */
 export function sequenceNode(items: readonly PatternNode[]): PatternNode {
   let min = 0;
   let max = 0;
@@ -69,7 +67,6 @@ export function sequenceNode(items: readonly PatternNode[]): PatternNode {
   return { kind: "sequence", items, min, max, ...assertions(items) };
 }
 
-/** A choice. */
 export function choiceNode(items: readonly PatternNode[]): PatternNode {
   let min = Infinity;
   let max = 0;

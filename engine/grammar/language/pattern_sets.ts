@@ -72,7 +72,6 @@ const SETS: Readonly<Record<string, { readonly here: CharacterSet; readonly ther
   ".": { here: LINE_ENDS, there: { all: set("\n"), any: () => uniteSets(LINE_ENDS, set("\x85")) } },
 };
 
-/** How a set is read. */
 export interface SetReading {
   /** Whether the pattern is in another dialect than ECMA-262. */
   readonly isForeign: boolean;

@@ -25,7 +25,6 @@ export interface Piece {
 interface Segments {
   /** The first code point of each segment, from 0 on. */
   readonly starts: Int32Array;
-  /** The kind of each segment. */
   readonly kinds: Int32Array;
   /** For each kind, the indices of the sets that contain its segments. */
   readonly members: readonly (readonly number[])[];

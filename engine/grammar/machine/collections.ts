@@ -21,7 +21,6 @@ export class IntegerLists {
   #shift = 32 - FIRST_SIZE;
   #size = 0;
 
-  /** Number of lists. */
   get size(): number {
     return this.#size;
   }

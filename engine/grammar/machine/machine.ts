@@ -135,7 +135,6 @@ export class Machine {
     return state;
   }
 
-  /** The stacks of a state. */
   stacksOf(state: State): readonly Stack[] {
     return state < FIRST ? [] : this.#states.get(state - FIRST);
   }

@@ -50,7 +50,6 @@ const ENDING_FIRST: ReadonlySet<number> = new Set([
   ...Array(256).keys(),
 ]);
 
-/** Options of a mask. */
 export interface MaskOptions {
   /**
    * Number of tokens that can still come: the mask then has only those after which the document can

@@ -36,7 +36,6 @@ export interface GrammarMachine {
   tryOut(): void;
 }
 
-/** Options of a machine. */
 interface MachineOptions extends WritingOptions {
   readonly table: TokenTable;
   /** Whether integers have a single spelling, even if numbers may be spelled in any way. */

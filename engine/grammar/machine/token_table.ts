@@ -7,7 +7,6 @@ import { BEYOND_ASCII, classOf, ROUGH } from "../language/mod.ts";
 export interface TokenSource {
   /** Number of tokens, and the bound of their ids. */
   readonly size: number;
-  /** The bytes of a token. */
   readonly bytesOf: (token: number) => Uint8Array;
   /** Tokens that end an answer. */
   readonly endTokens: Iterable<number>;
@@ -36,7 +35,6 @@ export class TokenTable {
   readonly longest: number;
   /** Tokens sorted by their bytes. */
   readonly sorted: Int32Array;
-  /** Number of nodes. */
   readonly nodes: number;
   /** The last byte on the path to each node. */
   readonly bytes: Uint8Array;
@@ -121,7 +119,6 @@ export class TokenTable {
     this.characters = new TokenCharacters(this);
   }
 
-  /** The bytes of a token. */
   bytesOf(token: number): Uint8Array {
     return this.#bytesOf(token);
   }

@@ -49,7 +49,6 @@ export interface NumberAutomaton {
 const USUAL_DIGITS = 20;
 const USUAL_PERIOD = 10n;
 
-/** Options of {@linkcode numberAutomaton}. */
 export interface NumberAutomatonOptions {
   /**
    * Whether each member has only one spelling: without an exponent, a sign of 0, or zeros at the

@@ -55,7 +55,6 @@ export class Multiples {
     return this === Multiples.all || this === Multiples.none;
   }
 
-  /** The complement. */
   get complement(): Multiples {
     if (this.isUniform) return this === Multiples.all ? Multiples.none : Multiples.all;
     if (this.#complement === undefined) {

@@ -59,7 +59,6 @@ const all = new NumberSet([], [], [Multiples.all]);
 const empty = new NumberSet([], [], [Multiples.none]);
 const whole = new NumberSet([], [], [Multiples.of(Decimal.from(1))]);
 
-/** All numbers. */
 export function allNumbers(): NumberSet {
   return all;
 }

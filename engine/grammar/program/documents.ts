@@ -10,7 +10,6 @@ import {
 } from "../schema/mod.ts";
 import type { SchemaTypes, TypeId, ValueType } from "../types.ts";
 
-/** The member of a {@linkcode ValueType} for each type of JSON values. */
 const MEMBERS: Readonly<Record<JsonType, keyof ValueType>> = {
   null: "null",
   boolean: "booleans",

@@ -75,7 +75,6 @@ export class Parts {
     return part.type === "text" && part.language === this.#languages.literal("");
   }
 
-  /** A sequence. */
   sequence(parts: readonly Part[]): Part {
     const flat = parts.flatMap((part) => part.type === "sequence" ? part.parts : [part]);
     const joined: Part[] = [];
@@ -102,7 +101,6 @@ export class Parts {
     return this.text(language, size, skips, endSkips);
   }
 
-  /** A choice. */
   choice(options: readonly Part[]): Part {
     const flat = options.flatMap((part) => part.type === "choice" ? part.options : [part]);
     const others: Part[] = [];

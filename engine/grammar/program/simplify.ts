@@ -47,7 +47,6 @@ export class Simplifier {
     return this.#simplify(this.#grammar.root);
   }
 
-  /** The part of a rule. */
   rule(name: string): Part {
     let part = this.#rules.get(name);
     if (!part) {

@@ -78,7 +78,6 @@ export class SchemaDocument {
     return keys.reverse().map((key) => `/${key}`).join("");
   }
 
-  /** The keywords of a schema of the document. */
   keywords(schema: JsonObject): KeywordReader {
     const { draft } = this.#locations.get(schema)!.resource;
     return new KeywordReader(schema, () => this.pointer(schema), draft);
@@ -268,7 +267,6 @@ function decode(fragment: string): string | undefined {
   }
 }
 
-/** The value at a JSON pointer. */
 function follow(root: JsonValue, pointer: string): JsonValue | undefined {
   let value: JsonValue | undefined = root;
   for (const part of pointer.split("/").slice(1)) {

@@ -202,7 +202,6 @@ class FiniteValues {
   /** Lists values of these types. */
   constructor(readonly languages: Languages, readonly shapes: ReadonlyMap<TypeId, ClosedShape>) {}
 
-  /** The values of a type. */
   of(id: TypeId): FewValues {
     if (this.#known.has(id)) return this.#known.get(id);
     const shape = this.shapes.get(id);

@@ -26,7 +26,6 @@ export class ExactTypes {
   readonly #ids = new Map<string, TypeId>();
   #within = 0;
 
-  /** Exact types in a graph. */
   constructor(readonly graph: TypeGraph) {}
 
   /** The type of exactly these values. */

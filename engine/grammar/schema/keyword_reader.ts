@@ -80,7 +80,6 @@ export class KeywordReader {
     throw this.error(keyword, "it must be an object");
   }
 
-  /** An error at this schema. */
   error(keyword: string, reason: string): SchemaError {
     return new SchemaError(this.pointer, keyword, reason);
   }

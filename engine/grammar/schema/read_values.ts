@@ -193,7 +193,6 @@ function brief(value: JsonValue): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-/** The numbers of each format. */
 const NUMBER_FORMATS: ReadonlyMap<string, numbers.NumberSet> = new Map([
   ...["decimal", "decimal128", "double", "float", "time-delta"]
     .map((name) => [name, numbers.allNumbers()] as const),

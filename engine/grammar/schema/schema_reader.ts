@@ -94,7 +94,6 @@ export class SchemaReader {
     return [...this.#warnings.values()];
   }
 
-  /** The keywords of a type that is one schema. */
   keywordsOf(id: TypeId): KeywordReader | undefined {
     return this.#keywords.get(id);
   }

@@ -31,7 +31,6 @@ export class TypeExpressions {
   readonly #nodes: Node[] = [];
   readonly #ids = new Map<string, TypeId>();
 
-  /** The expression of a type. */
   node(id: TypeId): Node {
     return this.#nodes[id]!;
   }

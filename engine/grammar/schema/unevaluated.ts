@@ -21,7 +21,6 @@ const FEW_CASES = 8;
 /** Conditions, and what is at least evaluated in values that satisfy them. */
 interface Case {
   readonly conditions: readonly TypeId[];
-  /** The keys. */
   readonly keys: number;
   /** The items before this index. */
   readonly items: number;
@@ -42,7 +41,6 @@ interface Visit {
 export class UnevaluatedReader {
   readonly #open = new Set<JsonObject>();
 
-  /** A reader for the schemas of a document. */
   constructor(
     readonly graph: TypeGraph,
     readonly document: SchemaDocument,

@@ -103,7 +103,6 @@ export function gatedNorm(network: Network, x: FloatRows, options: GatedNormOpti
   return y;
 }
 
-/** An operation over the sequences of a step. */
 function overSequences(operation: Operation): StepOperation {
   return stepOperation(operation, (pass, step) => operation.encode(pass, step.sequences));
 }

@@ -54,7 +54,6 @@ export class ImageBuilder {
   readonly top: Layer;
   /** The pixels of the patches: [rows, 3 * patchSize^2]. */
   readonly pixels: FloatRows;
-  /** Patches of the images that it is for; undefined: of any number. */
   onlyPatches: number | undefined;
   readonly #whole: Windows;
   readonly #rows: number;
@@ -82,7 +81,6 @@ export class ImageBuilder {
     this.pixels = this.network.memory.floats("pixels", 3 * config.patchSize ** 2);
   }
 
-  /** Most tokens of an image. */
   get mostTokens(): number {
     return Math.ceil(this.options.patches / this.options.merge ** 2);
   }

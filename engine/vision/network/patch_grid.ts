@@ -57,12 +57,10 @@ export class PatchGrid {
     }
   }
 
-  /** Number of patches. */
   get patches(): number {
     return this.columns * this.rows;
   }
 
-  /** Number of tokens. */
   get tokens(): number {
     return this.patches / this.layout.merge ** 2;
   }

@@ -51,7 +51,6 @@ export interface QueryLayout {
   readonly correction: number;
   /** The results of the earlier parts, with their maximum and sum. */
   readonly earlier: { readonly results: number; readonly maximum: number; readonly sum: number };
-  /** Bytes of a query. */
   readonly bytes: number;
 }
 

@@ -250,7 +250,6 @@ export interface CpuExpertPairs extends ExpertPairs {
   readonly buffer: Buffer;
 }
 
-/** Bytes for a number of pairs. */
 export function pairsBytes(experts: number, pairs: number): number {
   return 4 + PAIRS_ENTRY * experts + 4 * pairs + 4 * experts;
 }

@@ -50,7 +50,6 @@ function read({ block: { memory, address }, group }: Row, size: 1 | 2, at: numbe
   return size === 1 ? memory.i32.load8_u(place, at) : memory.i32.load16_u(place, at);
 }
 
-/** Some bits of a number. */
 function bits(number: Integer, shift: number | Integer, mask: number): Integer {
   return i32.and(i32.shr_u(number, shift), mask);
 }

@@ -19,7 +19,6 @@ export function floatGroupBytes({ source }: FloatFormat): number {
   return BAND * GROUP * source.blockBytes;
 }
 
-/** All float formats. */
 export const floatFormats: readonly FloatFormat[] = [
   {
     source: float,

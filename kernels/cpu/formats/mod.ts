@@ -29,7 +29,6 @@ export function blockColumns(format: CpuFormat): number {
   return format.source.kind === "float" ? GROUP : format.source.blockSize;
 }
 
-/** Bytes of a band of this number of blocks. */
 export function bandBytes(format: CpuFormat, blocks: number): number {
   return blocks * ("load" in format ? floatGroupBytes(format) : blockBytes(format));
 }

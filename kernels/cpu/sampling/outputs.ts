@@ -44,7 +44,6 @@ export type Build = (
   last: Local<"i32">,
 ) => void;
 
-/** Adds a kernel of a sampler. */
 export function addSamplerKernel(
   module: ModuleBuilder,
   work: Memory,

@@ -7,7 +7,6 @@
  */
 export type Code = number | Uint8Array | readonly Code[];
 
-/** Types of values. */
 export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
 
 const TYPE_CODES: Record<ValueType, number> = {

@@ -24,7 +24,6 @@ export type F32 = Expression<"f32"> | number;
 /** An operand of vectors. */
 export type V128 = Expression<"v128">;
 
-/** The operand type of a value type. */
 export type Operand<T extends ValueType> = T extends "i32" ? I32 : T extends "f32" ? F32
 : Expression<T>;
 

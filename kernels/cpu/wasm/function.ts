@@ -127,7 +127,6 @@ export class FunctionBuilder {
   }
 }
 
-/** The local with a number. */
 export function localAt<T extends ValueType>(type: T, index: number): Local<T> {
   return { type, index, code: [0x20, unsigned(index)] };
 }

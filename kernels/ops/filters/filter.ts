@@ -5,7 +5,6 @@
 
 /** Numbers and conditions, as a device has them. */
 export interface Arithmetic<Value, Truth> {
-  /** A number. */
   constant(value: number): Value;
   /** An option of the sequence. */
   option(name: string): Value;
@@ -89,7 +88,6 @@ export interface FilterOption {
   readonly help: string;
 }
 
-/** A filter. */
 export interface Filter {
   /** Its options, by their names in the sampler. */
   readonly options: Readonly<Record<string, FilterOption>>;

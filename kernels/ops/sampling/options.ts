@@ -103,7 +103,6 @@ export interface SamplerBuffers {
   readonly slots: Buffer;
 }
 
-/** The options of a sampler. */
 export interface SamplerOptions {
   readonly buffers: SamplerBuffers;
   /** Tokens in the vocabulary. */

@@ -25,7 +25,6 @@ const TOLERANCE_WITH_MINIMUM = 4e-4;
 
 /** The right values of a row of the result. */
 export interface KnownRow {
-  /** Its number. */
   readonly row: number;
   readonly values: Float32Array;
   /** Greatest absolute error of each. */

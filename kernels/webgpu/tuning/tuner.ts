@@ -24,7 +24,6 @@ const PROMPT_DENSITY = 16;
 /** Bytes of a layer's cache that attention reads, by which it is ranked among the kernels. */
 const USUAL_CONTEXT = 2048;
 
-/** The tuner of a GPU. */
 export class GpuTuner implements Tuner {
   readonly identity: string;
   readonly software: boolean;

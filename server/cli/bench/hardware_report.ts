@@ -64,7 +64,6 @@ export interface HardwareReport {
   peer?: Peer;
 }
 
-/** The parts of a report. */
 export interface ReportParts {
   date: Date;
   program: HardwareReport["program"];

@@ -4,7 +4,6 @@
 import type { ModelProfile, OperationSum, PhaseProfile } from "../../../engine/mod.ts";
 import { formatBytes, formatTable } from "../terminal/mod.ts";
 
-/** A profile with what it is of. */
 export interface ProfileReport extends ModelProfile {
   model: string;
   /** The device that computes. */

@@ -15,7 +15,6 @@ import { type Api, ConnectionError, createApi } from "./api.ts";
 /** How long a server has to answer the first request, in milliseconds. */
 const CONNECT_MILLISECONDS = 10_000;
 
-/** How to connect. */
 export interface ConnectOptions {
   /**
    * Whether a server in this process will do. Default true; false for what makes sense only with

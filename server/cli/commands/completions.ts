@@ -23,7 +23,6 @@ interface Completion {
 /** Lists the names of the models, a line each. */
 const MODELS = "quern list 2>/dev/null | awk 'NR > 1 { print $1 }'";
 
-/** The script for a shell. */
 export function completionScript(program: Command, shell: string): string {
   const commands = program.commands.filter((command) => !isHidden(command)).map(toCompletion);
   switch (shell) {

@@ -154,7 +154,6 @@ interface Tool {
   title: string;
   /** Name of its program. */
   program: string;
-  /** How it is installed. */
   install: string;
   environment(target: Target): Record<string, string>;
   /** Arguments before those of the user. */

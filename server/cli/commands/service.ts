@@ -8,7 +8,6 @@ import type { CliDependencies } from "../dependencies.ts";
 import { VARIABLES } from "../../settings/environment.ts";
 import { v8Flags } from "../setup/v8_flags.ts";
 
-/** The actions on a service. */
 export const SERVICE_ACTIONS = ["install", "uninstall"] as const;
 
 /** Options of the command line. */

@@ -7,7 +7,6 @@ import { type Host, localHost } from "../setup/host.ts";
 /** How long a port may take to accept a connection, in milliseconds; then it counts as closed. */
 const CONNECT_MILLISECONDS = 2000;
 
-/** This machine. */
 export function localMachine(): Machine {
   return { host: localHost(), freeBytes: systemFreeBytes, isPortOpen };
 }

@@ -56,10 +56,8 @@ function cellsOf({ name, types: { Q4_K_M, Q8_0 } }: SizeRow): string[] {
 // Roughly how much memory models of the usual sizes take, by the example of a popular model of each
 // size. engine/memory computes from its file what a certain model takes.
 
-/** A size of model, by one that has it. */
 interface ModelSize {
   name: string;
-  /** Number of weights. */
   weights: number;
   layers: number;
   /** Elements of the keys of a token in a layer; its values have as many. */

@@ -35,7 +35,6 @@ export interface Section {
   table?: string[][];
 }
 
-/** The worst of the marks. */
 export function worst(marks: readonly Mark[]): Mark {
   return (["problem", "warning"] as const).find((mark) => marks.includes(mark)) ?? "ok";
 }

@@ -111,7 +111,6 @@ export function closed<
   return { type: "object", required, properties, additionalProperties: nothing };
 }
 
-/** A closed object, or null. */
 export function optional<Members extends object, Required>(
   schema: ClosedSchema<"object", Members, Required>,
 ): ClosedSchema<readonly ["object", "null"], Members, Required> {

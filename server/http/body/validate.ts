@@ -89,7 +89,6 @@ export interface Validator<Body> {
   check(body: unknown): Promise<CheckedBody<Body>>;
 }
 
-/** The validator of a schema. */
 export function createValidator<const Body extends object>(
   schema: Body,
 ): Validator<BodyOf<Body>> {

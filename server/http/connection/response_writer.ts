@@ -12,7 +12,6 @@ const TURN_BYTES = 64 * 2 ** 10;
 
 /** The receiver of the bytes. */
 export interface ByteSink {
-  /** Writes all of them. */
   write(bytes: Uint8Array): Promise<void>;
 }
 

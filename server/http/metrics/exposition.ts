@@ -42,7 +42,6 @@ export class Counter implements Metric {
     if (!isLabelled) this.add(0);
   }
 
-  /** Adds to the count. */
   add(amount: number, labels: Labels = {}): void {
     const key = encodeLabels(labels);
     const { value } = this.#values.get(key) ?? { value: 0 };

@@ -42,7 +42,6 @@ export function waitingComment(ahead: number | undefined): string {
   return ahead === undefined ? "working" : `queued, ${ahead} ahead`;
 }
 
-/** A stream of server-sent events. */
 export function sseResponse(options: StreamOptions<ServerSentEvent | SseComment>): Response {
   return streamResponse(withLast(options), encodeEvent, options.cancel, {
     "content-type": "text/event-stream; charset=utf-8",

@@ -148,7 +148,6 @@ class MergeTable {
     return this.#slots[this.#slotOf(left, right)]!;
   }
 
-  /** The result of the merge of this rank. */
   resultOf(rank: number): number {
     return this.#triples[3 * rank + 2]!;
   }

@@ -10,7 +10,6 @@ import {
   type Value,
 } from "./values/values.ts";
 
-/** The state of a loop. */
 export class LoopState extends TemplateObject {
   readonly #items: readonly Value[];
   readonly #depth: number;

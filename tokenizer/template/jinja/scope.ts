@@ -29,7 +29,6 @@ export class Scope {
     return new Undefined(`'${name}' is undefined`);
   }
 
-  /** Sets a name in this scope. */
   set(name: string, value: Value): void {
     this.#values.set(name, value);
   }

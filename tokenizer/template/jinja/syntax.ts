@@ -22,7 +22,6 @@ export type Expression =
   | Comparison
   | Conditional;
 
-/** A name. */
 export interface Name {
   type: "name";
   name: string;

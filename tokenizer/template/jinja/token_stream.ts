@@ -10,7 +10,6 @@ import { JinjaError } from "./values/values.ts";
  */
 const MAXIMUM_NESTING = 200;
 
-/** A stream of tokens. */
 export class TokenStream {
   readonly #tokens: readonly Token[];
   #next = 0;

@@ -4,7 +4,6 @@
 import type { Grammar } from "../../../grammar/mod.ts";
 import type { CallableTool, CallSyntax, ThinkingMarks } from "../types.ts";
 
-/** The kind of a message. */
 export type MessageKind =
   | { readonly type: "thinking" | "text" }
   | { readonly type: "call"; readonly name: string };

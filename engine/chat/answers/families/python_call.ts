@@ -48,7 +48,6 @@ function readCall(reader: LiteralReader): ReadCall | undefined {
   return members && { name, arguments: Object.fromEntries(members) };
 }
 
-/** The grammar of one call. */
 export function pythonCall(tools: readonly CallableTool[]): Grammar {
   return choice(...tools.map(callGrammar));
 }

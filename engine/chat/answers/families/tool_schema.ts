@@ -150,7 +150,6 @@ export function typesOf(schema: Schema, budget = { left: MAX_SCHEMAS }): Readonl
   return new Set(types.length > 0 ? types : ALL_TYPES);
 }
 
-/** The type of a JSON value. */
 export function jsonTypeOf(value: unknown): JsonType {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

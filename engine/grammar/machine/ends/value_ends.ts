@@ -47,12 +47,10 @@ export class ValueEnds {
     return this.#weights[type]!;
   }
 
-  /** The ends of arrays. */
   array(index: number): ArrayEnds {
     return this.#arrays[index] ??= this.#arrayEnds(index);
   }
 
-  /** The ends of objects. */
   object(index: number): ObjectEnds {
     return this.#objects[index] ??= this.#objectEnds(index);
   }

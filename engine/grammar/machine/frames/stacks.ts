@@ -67,7 +67,6 @@ export class Stacks {
     return this.#stacks.intern([this.#frames.intern(frame), parent, flags]);
   }
 
-  /** A set of stacks, by number. */
   setOf(stacks: readonly Stack[]): number {
     return this.#sets.intern([...stacks].sort((a, b) => a - b));
   }

@@ -42,7 +42,6 @@ export class TrieWalk {
     this.#walk(node, this.table.ends[node]!, visit, undefined);
   }
 
-  /** Visits the nodes below a node. */
   below(node: number, visit: Visit): void {
     this.#walk(node + 1, this.table.ends[node]!, visit, undefined);
   }

@@ -33,7 +33,6 @@ export interface KeysSoFar {
   readonly others: number;
 }
 
-/** The weights of keys. */
 export interface KeyWeights {
   readonly weight: (property: number) => number;
   readonly otherWeight: number;
@@ -43,7 +42,6 @@ export interface KeyWeights {
 export interface RemainingKeys {
   /** Declared properties, in order. */
   readonly properties: readonly number[];
-  /** Number of other keys. */
   readonly others: number;
   readonly weight: number;
 }
@@ -250,7 +248,6 @@ export interface ItemRun {
 /** The counts of an array's items: a progress is a number that stands for the items so far. */
 export interface CountedItems {
   readonly type: ArrayType;
-  /** Most items. */
   readonly most: number;
   /** Limits how much masks search. */
   readonly work: Work;

@@ -310,7 +310,6 @@ interface Way {
   readonly next: Generator<number>;
 }
 
-/** A position in a text. */
 export interface TextPosition {
   readonly text: TextRules;
   readonly state: number;

@@ -18,6 +18,7 @@ const TYPES: Record<number, string> = {
 
 /** The error for a request that expects the server to remember the conversation. */
 export class ThreadError extends HttpError {
+  override name = "ThreadError";
   readonly details: ThreadDetails = {
     error_code: "thread_unsupported_request",
     unsupported: ["thread"],

@@ -319,7 +319,6 @@ export function characters(text: Text): Text[] {
   return all.map((character) => cutText(text, end, end += character.length));
 }
 
-/** The number of characters of a text. */
 export function countCharacters(text: Text): number {
   if (hasUnitsOnly(text)) return text.length;
   let count = 0;
