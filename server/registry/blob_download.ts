@@ -3,12 +3,10 @@
 
 import type { RegistryClient } from "./client.ts";
 import { RegistryError } from "./errors.ts";
-import { forEachParallel, type Semaphore } from "./parallel.ts";
+import { forEachParallel, type PartRecord, type Semaphore } from "./parts.ts";
 import type { PartialFile } from "./partial_file.ts";
-import type { PartRecord } from "./parts.ts";
-import { statusError, withRetries } from "./retry.ts";
+import { readBody, statusError, Watchdog, withRetries } from "./retry.ts";
 import type { TransferTuning } from "./tuning.ts";
-import { readBody, Watchdog } from "./watchdog.ts";
 
 /** The parts that a download needs. */
 export interface BlobDownloadOptions {

@@ -5,7 +5,7 @@ import type { BlobStore, Layer } from "../../engine/mod.ts";
 import { BlobDownload } from "./blob_download.ts";
 import type { RegistryClient } from "./client.ts";
 import { DigestMismatchError } from "./errors.ts";
-import type { Semaphore } from "./parallel.ts";
+import type { Semaphore } from "./parts.ts";
 import { openPartial, type PartialFile } from "./partial_file.ts";
 import type { TransferTuning } from "./tuning.ts";
 

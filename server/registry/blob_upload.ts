@@ -5,9 +5,8 @@
 import { type BlobStore, type Layer, ModelName } from "../../engine/mod.ts";
 import type { RegistryClient, RegistryRequest } from "./client.ts";
 import { RegistryError } from "./errors.ts";
-import { statusError, withRetries } from "./retry.ts";
+import { statusError, Watchdog, withRetries } from "./retry.ts";
 import type { TransferTuning } from "./tuning.ts";
-import { Watchdog } from "./watchdog.ts";
 
 /** Statuses after which a new session may help, because this one is unknown or out of step. */
 const SESSION_LOST = [400, 404, 416];

@@ -8,7 +8,7 @@ import { RegistryError } from "./errors.ts";
 import { type Exchange, followRedirects, type Reach } from "./redirects.ts";
 import type { RegistryReference } from "./reference.ts";
 import { TokenSource } from "./token_source.ts";
-import type { Watchdog } from "./watchdog.ts";
+import type { Watchdog } from "./retry.ts";
 
 /**
  * How often a refused token is renewed: it can expire before its use, or be for another stream's

@@ -5,9 +5,8 @@ import { createHash } from "node:crypto";
 import { type Layer, type Manifest, MEDIA } from "../../engine/mod.ts";
 import type { RegistryClient } from "./client.ts";
 import { RegistryError } from "./errors.ts";
-import { statusError, withRetries } from "./retry.ts";
+import { readAll, statusError, Watchdog, withRetries } from "./retry.ts";
 import type { TransferTuning } from "./tuning.ts";
-import { readAll, Watchdog } from "./watchdog.ts";
 
 const OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json";
 const MANIFESTS: string[] = [MEDIA.manifest, OCI_MANIFEST];

@@ -2,6 +2,6 @@
 
 export { DigestMismatchError, DiskFullError, RegistryError } from "./errors.ts";
 export { pullModel } from "./pull.ts";
-export { pushModel } from "./push.ts";
-export type { TransferOptions } from "./transfer.ts";
+export { pushModel } from "./pull.ts";
+export type { TransferOptions } from "./transfers.ts";
 export type { TransferProgress } from "./transfers.ts";

@@ -5,8 +5,7 @@ import { Buffer } from "node:buffer";
 import { createHash, createPrivateKey, randomBytes, sign } from "node:crypto";
 import { RegistryError } from "./errors.ts";
 import { type Exchange, followRedirects } from "./redirects.ts";
-import { statusError } from "./retry.ts";
-import { readAll, type Watchdog } from "./watchdog.ts";
+import { readAll, statusError, type Watchdog } from "./retry.ts";
 
 const LONGEST_ANSWER = 2 ** 20;
 /** Stands in the signed text for the body, which is empty. */

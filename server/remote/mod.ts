@@ -3,4 +3,4 @@
 export type { RemoteApi } from "./dialect.ts";
 export { RemoteError } from "./errors.ts";
 export { openRemoteModel, RemoteModels, type RemoteOptions } from "./models.ts";
-export { cloudModelOf, withoutCloud } from "./names.ts";
+export { cloudModelOf, withoutCloud } from "./dialect.ts";

@@ -16,10 +16,9 @@ import {
 import { setBounded } from "../bounded.ts";
 import { checkedFetch, hostAddresses, type Resolve } from "../network/checked_fetch.ts";
 import { isPublicAddress } from "../network/host.ts";
-import type { RemoteApi, RemoteFacts } from "./dialect.ts";
+import { cloudModelOf, cloudNameOf, type RemoteApi, type RemoteFacts } from "./dialect.ts";
 import { refusal, RemoteError } from "./errors.ts";
 import { RemoteModel } from "./model.ts";
-import { cloudModelOf, cloudNameOf } from "./names.ts";
 import { RemoteServer } from "./server.ts";
 
 /** The parts that remote models need. */

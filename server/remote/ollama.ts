@@ -20,10 +20,17 @@ import {
 import { given } from "../given.ts";
 import { type ComposedContent, withMark } from "../text/image_mark.ts";
 import { errorIn } from "./client.ts";
-import type { RemoteCall, RemoteDialect, RemoteFacts, RemoteListing } from "./dialect.ts";
+import {
+  base64Of,
+  fromLogprobs,
+  type RemoteCall,
+  type RemoteDialect,
+  type RemoteFacts,
+  type RemoteListing,
+  schemaOf,
+  type WireLogprob,
+} from "./dialect.ts";
 import { newCallId, textOnly } from "./events.ts";
-import { fromLogprobs, type WireLogprob } from "./logprobs.ts";
-import { base64Of, schemaOf } from "./members.ts";
 import { readJsonLines } from "./stream.ts";
 
 const NANOSECONDS = 1e6;

@@ -15,9 +15,17 @@ import {
 } from "../../engine/mod.ts";
 import { given } from "../given.ts";
 import { errorIn, type RemoteClient } from "./client.ts";
-import type { RemoteCall, RemoteDialect, RemoteFacts, RemoteListing } from "./dialect.ts";
+import {
+  fromLogprobLists,
+  fromLogprobs,
+  type LogprobLists,
+  type RemoteCall,
+  type RemoteDialect,
+  type RemoteFacts,
+  type RemoteListing,
+  type WireLogprob,
+} from "./dialect.ts";
 import { type CallPiece, CallStream, textOnly } from "./events.ts";
-import { fromLogprobLists, fromLogprobs, type LogprobLists, type WireLogprob } from "./logprobs.ts";
 import { type ServerProgram, toChat, toCompletion } from "./openai_request.ts";
 import { readEvents } from "./stream.ts";
 

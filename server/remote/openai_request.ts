@@ -16,7 +16,7 @@ import {
 import { type ComposedContent, piecesOf } from "../text/image_mark.ts";
 import { newCallId } from "./events.ts";
 import { given } from "../given.ts";
-import { dataUrlOf, schemaOf } from "./members.ts";
+import { dataUrlOf, schemaOf } from "./dialect.ts";
 
 /** The programs whose additions to OpenAI's API are known, by `owned_by` in their lists of models. */
 export type ServerProgram = "vllm" | "sglang" | "other";

@@ -12,7 +12,7 @@ import { inspectModel, loadModel, profileModel } from "../../engine/mod.ts";
 import { CpuDevice } from "../../kernels/cpu/device.ts";
 import { readLlamaBench } from "../../server/cli/bench/mod.ts";
 import type { BenchOptions } from "../../server/cli/commands/bench.ts";
-import { report } from "../../server/cli/commands/report.ts";
+import { report } from "../../server/cli/commands/profile.ts";
 import type { CliDependencies } from "../../server/cli/dependencies.ts";
 import type { Host } from "../../server/cli/setup/host.ts";
 import { folder as models, tinyPath } from "../engine/harness.ts";

@@ -1,7 +1,7 @@
 // What `quern bench` may use of the benchmark.
 
 export { benchmark, type BenchTools, LOADING } from "./benchmark.ts";
-export { formatMarkdown, formatReport } from "./format.ts";
+export { formatMarkdown, formatReport } from "./types.ts";
 export {
   formatHardwareReport,
   type HardwareReport,

@@ -9,7 +9,7 @@ import { clientUrl, type HostAddress, isLoopback } from "../../network/host.ts";
 import { checkEnvironment } from "../../settings/environment.ts";
 import { readSettings, type Settings } from "../../settings/settings.ts";
 import type { CliDependencies } from "../dependencies.ts";
-import { showLoadProgress } from "../terminal/progress.ts";
+import { showLoadProgress } from "../terminal/live_lines.ts";
 import { type Api, ConnectionError, createApi } from "./api.ts";
 
 /** How long a server has to answer the first request, in milliseconds. */

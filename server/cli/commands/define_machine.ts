@@ -18,8 +18,7 @@ import {
 import { showProgress, styleFor } from "../terminal/mod.ts";
 import { bench, BENCH_FORMATS, type BenchOptions } from "./bench.ts";
 import { type Definition, examples } from "./definition.ts";
-import { profile } from "./profile.ts";
-import { report } from "./report.ts";
+import { profile, report } from "./profile.ts";
 
 /** Adds `quern doctor`. */
 export function defineDoctor({ program, dependencies, finish }: Definition): void {

@@ -1,7 +1,6 @@
 // The version of the graphics driver, which WebGPU does not tell: asked of the system's own tools.
 
-import { installedMesa } from "../setup/apt.ts";
-import type { Host } from "../setup/host.ts";
+import { type Host, installedMesa } from "../setup/host.ts";
 
 /** A driver in trouble can let its tools hang. */
 const SECONDS = 5;

@@ -2,8 +2,12 @@
 // keeps WebGPU from it, and gives the commands for this system.
 
 import type { Environment } from "../../settings/environment.ts";
-import { installationCommand } from "../setup/apt.ts";
-import { type Distribution, type Host, readDistribution } from "../setup/host.ts";
+import {
+  type Distribution,
+  type Host,
+  installationCommand,
+  readDistribution,
+} from "../setup/host.ts";
 import { askNvidia } from "./driver.ts";
 import type { Todo } from "./types.ts";
 

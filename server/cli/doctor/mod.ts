@@ -8,13 +8,12 @@ import { examineDevice } from "./device.ts";
 import { examineMemory } from "./memory.ts";
 import { examineServer } from "./running_server.ts";
 import { examineStore } from "./store.ts";
-import type { Machine } from "./machine.ts";
-import type { Section } from "./types.ts";
+import type { Machine, Section } from "./types.ts";
 
 export { driverVersion } from "./driver.ts";
 export { examineKernels, proveDevice } from "./kernels.ts";
 export { formatSection, formatTodos, type Look } from "./format.ts";
-export { localMachine, type Machine } from "./machine.ts";
+export { localMachine, type Machine } from "./types.ts";
 export { type Finding, type Mark, type Section, type Todo, worst } from "./types.ts";
 
 /** The sections, each as soon as it is ready, because the first look at a GPU takes a while. */

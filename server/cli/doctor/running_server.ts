@@ -5,8 +5,7 @@ import { clientUrl, isLoopback } from "../../network/host.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VERSION } from "../../version.ts";
 import type { OllamaProcess, Version } from "../client/mod.ts";
-import type { Machine } from "./machine.ts";
-import type { Finding, Section, Todo } from "./types.ts";
+import type { Finding, Machine, Section, Todo } from "./types.ts";
 
 const ANSWER_MILLISECONDS = 5000;
 

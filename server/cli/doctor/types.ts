@@ -1,6 +1,10 @@
 // The doctor's report: sections of findings, each with a mark, and with advice if something is
 // wrong. Plain data, which --json prints as it is.
 
+import type { HostAddress } from "../../network/host.ts";
+import { type FreeBytes, systemFreeBytes } from "../../registry/disk_space.ts";
+import { type Host, localHost } from "../setup/host.ts";
+
 /**
  * The mark of a finding. A warning is about what works, but could work better; a problem does not
  * work.
@@ -37,4 +41,33 @@ export interface Section {
 
 export function worst(marks: readonly Mark[]): Mark {
   return (["problem", "warning"] as const).find((mark) => marks.includes(mark)) ?? "ok";
+}
+
+// The machine that the doctor examines, behind an interface so that tests can have others.
+
+/** How long a port may take to accept a connection, in milliseconds; then it counts as closed. */
+const CONNECT_MILLISECONDS = 2000;
+
+export function localMachine(): Machine {
+  return { host: localHost(), freeBytes: systemFreeBytes, isPortOpen };
+}
+
+async function isPortOpen({ hostname, port }: { hostname: string; port: number }) {
+  try {
+    const signal = AbortSignal.timeout(CONNECT_MILLISECONDS);
+    const connection = await Deno.connect({ hostname, port, signal });
+    connection.close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The questions of the doctor to a machine, besides files and the environment. */
+export interface Machine {
+  host: Host;
+  /** Whether anything accepts connections there. */
+  isPortOpen(address: HostAddress): Promise<boolean>;
+  /** Bytes that can still be written to the disk of a folder. */
+  freeBytes: FreeBytes;
 }

@@ -4,12 +4,14 @@
 import {
   aptPrivilege,
   backportsOf,
+  type Distribution,
   FAST_MESA_VERSION,
+  type Host,
   installationAdvice,
   installedMesa,
   installMesa,
-} from "./apt.ts";
-import { type Distribution, type Host, readDistribution } from "./host.ts";
+  readDistribution,
+} from "./host.ts";
 
 /** An upgrade that failed, as it does without a network, is not tried again for so long. */
 const RETRY_MILLISECONDS = 24 * 60 * 60 * 1000;

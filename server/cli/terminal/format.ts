@@ -1,6 +1,7 @@
 // Numbers, times and tables as the commands print them, and the columns that texts take. Pure.
 
 import { stringWidth } from "../../dependencies.ts";
+import type { Environment } from "../../settings/environment.ts";
 
 const BYTE_UNITS = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "KB"]] as const;
 
@@ -95,4 +96,31 @@ const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 /** The text without its control characters, except for tabs and line feeds. */
 export function withoutControls(text: string): string {
   return text.replace(CONTROLS, "");
+}
+
+// The few styles of text that the commands use, as SGR sequences of ECMA-48, and when they are left
+// out: NO_COLOR (no-color.org), TERM=dumb, or output that is no terminal.
+
+/** Dresses text; the plain style gives it back as it is. */
+export interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+}
+
+const plainStyle: Style = { bold: (text) => text, dim: (text) => text };
+
+const terminalStyle: Style = {
+  bold: (text) => `\x1b[1m${text}\x1b[22m`,
+  dim: (text) => `\x1b[2m${text}\x1b[22m`,
+};
+
+/** @param isTerminal whether the text goes to one */
+export function styleFor(isTerminal: boolean, environment: Environment): Style {
+  // Any text but the empty one turns colours off, as no-color.org has it.
+  return movesCursor(isTerminal, environment) && !environment.NO_COLOR ? terminalStyle : plainStyle;
+}
+
+/** Whether what is written there may contain control sequences at all. */
+export function movesCursor(isTerminal: boolean, environment: Environment): boolean {
+  return isTerminal && environment.TERM !== "dumb";
 }

@@ -2,7 +2,9 @@
 // and fitted to the window as it is then. The cursor is hidden meanwhile, and comes back at the end,
 // also when that is Ctrl-C. The control sequences are those of ECMA-48 and DEC's cursor mode.
 
-import { formatBytes, formatRemaining, padEnd, truncate, widthOf } from "./format.ts";
+import type { LoadProgress } from "../../../engine/mod.ts";
+import type { Environment } from "../../settings/environment.ts";
+import { formatBytes, formatRemaining, movesCursor, padEnd, truncate, widthOf } from "./format.ts";
 import type { Terminal } from "./terminal.ts";
 
 const HIDE_CURSOR = "\x1b[?25l";
@@ -198,4 +200,58 @@ function speedOf({ completed, total, rate }: BarState): string {
   const text = isRunning ? `${formatBytes(Math.round(rate))}/s` : "";
   const remaining = isRunning && rate > 0 ? formatRemaining((total - completed) / rate) : "";
   return `${padEnd(text, COLUMNS.rate)}  ${padEnd(remaining, COLUMNS.remaining)}`;
+}
+
+// The progress of long work, on standard error: on a terminal, lines that are redrawn; elsewhere plain
+// lines, one for each state and one for each tenth of a count.
+
+/** Shows the progress of a command as the terminal allows. */
+export function showProgress(terminal: Terminal, environment: Environment): Progress {
+  return movesCursor(terminal.stderrIsTerminal, environment)
+    ? new LiveLines(terminal)
+    : new PlainLines(terminal);
+}
+
+/** The result of {@linkcode showLoadProgress}: the callback for a load. */
+export interface LoadDisplay extends Disposable {
+  update(progress: LoadProgress): void;
+}
+
+/**
+ * Shows how much of the weights is loaded, on a line that disappears at the end. Where standard
+ * error is no terminal, nothing is shown, because scripts want only the answer.
+ */
+export function showLoadProgress(terminal: Terminal, environment: Environment): LoadDisplay {
+  if (!movesCursor(terminal.stderrIsTerminal, environment)) {
+    return { update: () => {}, [Symbol.dispose]: () => {} };
+  }
+  const lines = new LiveLines(terminal, { transient: true });
+  return {
+    update: ({ loaded, total }) => lines.update({ status: "loading", completed: loaded, total }),
+    [Symbol.dispose]: () => lines[Symbol.dispose](),
+  };
+}
+
+/** Progress as a log shows it. */
+class PlainLines implements Progress {
+  readonly #terminal: Terminal;
+  /** The last tenth told of each status; of one without a count, -1. */
+  readonly #told = new Map<string, number>();
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  update({ status, total, completed = 0 }: ProgressRecord): void {
+    const share = total === undefined ? undefined : total > 0 ? completed / total : 1;
+    const tenth = share === undefined ? -1 : Math.floor(10 * share);
+    if (tenth <= (this.#told.get(status) ?? -2)) return;
+    this.#told.set(status, tenth);
+    const count = share === undefined
+      ? ""
+      : `: ${Math.floor(100 * share)}% of ${formatBytes(total!)}`;
+    this.#terminal.writeError(`${status}${count}\n`);
+  }
+
+  [Symbol.dispose](): void {}
 }

@@ -9,7 +9,7 @@ export {
   truncate,
   widthOf,
 } from "./format.ts";
-export { showLoadProgress, showProgress } from "./progress.ts";
+export { showLoadProgress, showProgress } from "./live_lines.ts";
 export { LiveLines, type Progress, type ProgressRecord } from "./live_lines.ts";
-export { movesCursor, type Style, styleFor } from "./style.ts";
+export { movesCursor, type Style, styleFor } from "./format.ts";
 export { systemTerminal, type Terminal, type TerminalSize } from "./terminal.ts";

@@ -11,7 +11,7 @@ import { CpuDevice } from "../../../../kernels/cpu/device.ts";
 import type { DeviceProfile } from "../../../../kernels/mod.ts";
 import { doctor } from "../../../../server/cli/commands/define_machine.ts";
 import type { CliDependencies } from "../../../../server/cli/dependencies.ts";
-import type { Machine } from "../../../../server/cli/doctor/machine.ts";
+import type { Machine } from "../../../../server/cli/doctor/types.ts";
 import type { Host } from "../../../../server/cli/setup/host.ts";
 import { VERSION } from "../../../../server/version.ts";
 import { FakeTerminal } from "../fake_terminal.ts";
