@@ -1,7 +1,15 @@
 // Sizes, times, tables and widths as the commands print them.
 
 import { assertEquals } from "@std/assert";
-import { formatBytes, formatRelative, formatRemaining, formatTable, padEnd, truncate, widthOf } from "../../../../server/cli/terminal/format.ts";
+import {
+  formatBytes,
+  formatRelative,
+  formatRemaining,
+  formatTable,
+  padEnd,
+  truncate,
+  widthOf,
+} from "../../../../server/cli/terminal/format.ts";
 
 Deno.test("formatBytes() has two or three digits, and never a thousand of a unit", () => {
   const cases: [number, string][] = [
