@@ -4,7 +4,7 @@
 
 import type { Arithmetic, Filter, Total } from "../../ops/filters/filter.ts";
 import { EARLY_FILTERS, FILTERS } from "../../ops/filters/list.ts";
-import { snakeCase } from "../structs.ts";
+import { snakeCase } from "../snippets.ts";
 import sums from "./filters.wgsl" with { type: "text" };
 
 type Text = Arithmetic<string, string>;

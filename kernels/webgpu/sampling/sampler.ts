@@ -7,7 +7,7 @@ import { BIAS_WORDS, type SamplerOptions, type SamplingNeeds } from "../../ops/s
 import { SAMPLING, SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
-import { structs } from "../structs.ts";
+import { structs } from "../snippets.ts";
 import biasShader from "./bias.wgsl" with { type: "text" };
 import candidatesSnippet from "./candidates.wgsl" with { type: "text" };
 import { filtersSnippet } from "./filters.ts";
