@@ -47,7 +47,7 @@ export interface WeightOptions {
   readonly architecture?: string;
   /** Chat template, in Jinja. Default: ChatML, without tools and thinking. */
   readonly template?: string;
-  /** Further members of the header, or others in place of those. */
+  /** Further members of the header, or others in place of those, also a vocabulary of another size. */
   readonly metadata?: WritableMetadata;
 }
 
@@ -106,7 +106,9 @@ export async function writeSyntheticLlama(
 ): Promise<void> {
   const metadata = {
     ...modelMetadata(shape, options),
-    ...tokenizerMetadata(shape.vocabulary),
+    ...("tokenizer.ggml.tokens" in (options.metadata ?? {})
+      ? {}
+      : tokenizerMetadata(shape.vocabulary)),
     ...(options.template !== undefined && { "tokenizer.chat_template": options.template }),
     ...options.metadata,
   };

@@ -60,6 +60,19 @@ function withTools(context: ChatContext, { tools = [] }: ChatRequest): ChatConte
     : context;
 }
 
+/**
+ * The text of a conversation's prompt up to the text of its answer, which comes without thinking.
+ * Errors: RequestError, ChatTemplateError.
+ */
+export function promptBeforeAnswer(
+  context: ChatContext,
+  { messages, template }: Pick<ChatRequest, "messages" | "template">,
+): Text {
+  const answered = [...messages, { role: "assistant" as const, content: "?" }];
+  const request = { messages: answered, think: false, ...(template !== undefined && { template }) };
+  return rendererOf(context, request)(answered).head;
+}
+
 /** The number of tokens of chat()'s prompt. Errors: those of chat(). */
 export function countTokens(
   context: ChatContext,

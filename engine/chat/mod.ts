@@ -7,6 +7,7 @@ export {
   type ChatContext,
   chatPrompt,
   countTokens,
+  promptBeforeAnswer,
   renderChat,
   type SplitPrompt,
 } from "./chat.ts";

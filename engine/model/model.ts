@@ -39,6 +39,8 @@ import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  DecideRequest,
+  DecideResult,
   DeviceRefusal,
   EmbedInput,
   EmbedOptions,
@@ -61,6 +63,7 @@ import type {
 import type { DeviceFault } from "../tuning/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
+import { decide } from "./decide.ts";
 import { embed } from "./embed.ts";
 import { generateScored, score } from "./score.ts";
 import { runWithHooks } from "./run.ts";
@@ -337,6 +340,10 @@ export class LocalModel implements Model {
       const tokens = tokenizer.encode(text, { special, bos: around, eos: around });
       return Array.from(tokens, (id) => textToken(id, tokenizer));
     });
+  }
+
+  decide(request: DecideRequest): Promise<DecideResult> {
+    return Promise.try(() => decide(withWindow(this.#context, request), request));
   }
 
   score(request: ScoreRequest): Promise<TokenScore[][]> {

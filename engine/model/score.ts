@@ -107,19 +107,19 @@ export function generateScored(
 }
 
 /**
- * The sums of the log-probabilities of each sequence's scored tokens. Errors: NotFiniteError; the
- * signal's reason.
+ * The sums of the log-probabilities of each sequence's scored tokens, and the number of tokens that were
+ * run for them. Errors: NotFiniteError; the signal's reason.
  */
 export async function sumLogprobs(
   context: GenerateContext & Assembly,
   sequences: readonly ScoredTokens[],
   signal: AbortSignal | undefined,
-): Promise<Float64Array> {
+): Promise<{ sums: Float64Array; promptTokens: number }> {
   const sums = new Float64Array(sequences.length);
-  await lookAt(context, sequences, ({ logits, normalizer, sequence, at }) => {
+  const promptTokens = await lookAt(context, sequences, ({ logits, normalizer, sequence, at }) => {
     sums[sequence] += logits[sequences[sequence].tokens[at]] - normalizer;
   }, signal);
-  return sums;
+  return { sums, promptTokens };
 }
 
 function encode(
@@ -136,13 +136,16 @@ function encode(
   throw new RequestError(`${attempt}: it has ${tokens.length} tokens, and none is number ${from}`);
 }
 
-/** Runs sequences, and tells the logits before each scored token but a first one. */
+/**
+ * Runs sequences, and tells the logits before each scored token but a first one.
+ * @returns tokens that were run
+ */
 async function lookAt(
   { scheduler, chunkSize }: GenerateContext & Assembly,
   sequences: readonly ScoredTokens[],
   tell: (place: Place) => void,
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<number> {
   const levels = Math.min(MOST_LEVELS, scheduler.evaluationLimits.sequences - 1);
   const tree = plant(sequences, levels);
   const take = (logits: Float32Array, branch: number, position: number) => {
@@ -155,6 +158,7 @@ async function lookAt(
     for (const sequence of here) tell({ logits, normalizer, sequence, at });
   };
   await scheduler.evaluate({ branches: tree, output: "logits", take, chunkSize, signal });
+  return tree.reduce((sum, { tokens }) => sum + tokens.length, 0);
 }
 
 function isScored({ tokens, from }: ScoredTokens, at: number): boolean {
@@ -222,7 +226,7 @@ export function plant(sequences: readonly ScoredTokens[], levels: number): Score
 }
 
 /** Number of tokens at the beginning that two sequences have in common. */
-function alike(a: readonly number[], b: readonly number[]): number {
+export function alike(a: readonly number[], b: readonly number[]): number {
   const most = Math.min(a.length, b.length);
   let count = 0;
   while (count < most && a[count] === b[count]) count++;

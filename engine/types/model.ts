@@ -2,6 +2,7 @@
 
 import type { DeviceFailedError } from "../errors.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
+import type { DecideRequest, DecideResult } from "./decisions.ts";
 import type { ChatEvent, GenerateEvent, TextToken, TokenScore } from "./events.ts";
 import type { RunRequest, RunResult } from "./hooks.ts";
 import type {
@@ -127,6 +128,13 @@ export interface ChatModel extends AsyncDisposable {
   tokenize(text: string | TokenizeRequest): Promise<TextToken[]>;
   /** The text of tokens, control tokens by their pieces. Errors: RequestError. */
   detokenize(tokens: readonly number[]): Promise<string>;
+  /**
+   * Answers questions about an input by the probabilities of their options, which add up to 1. No text
+   * is generated. An option's probability is that of its tokens after the prompt, without that of going
+   * on to a longer option, divided by the sum of all options' (`mass`). Errors: those of `score`,
+   * ChatTemplateError.
+   */
+  decide(request: DecideRequest): Promise<DecideResult>;
   /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Embeddings with the number of tokens. Errors: those of `embed`. */

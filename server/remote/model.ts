@@ -6,6 +6,7 @@ import {
   type ChatModel,
   type ChatRequest,
   ChatTemplateError,
+  type DecideResult,
   type EmbedInput,
   type EmbedOptions,
   type EmbedRequest,
@@ -83,6 +84,13 @@ export class RemoteModel implements ChatModel {
   /** @throws {RequestError} always, likewise */
   detokenize(): Promise<string> {
     return Promise.reject(new RequestError(`Cannot tell the text of tokens: ${ELSEWHERE}`));
+  }
+
+  /** @throws {RequestError} always: other servers do not tell the probabilities of options */
+  decide(): Promise<DecideResult> {
+    const where =
+      "it runs on another server, which does not tell the probabilities of given options";
+    return Promise.reject(new RequestError(`Cannot decide with this model: ${where}`));
   }
 
   /** @throws {RequestError} always: other servers do not tell the probabilities of a given text */

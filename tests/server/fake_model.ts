@@ -6,6 +6,7 @@ import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  DecideResult,
   DeviceRefusal,
   EmbedInput,
   EmbedOptions,
@@ -156,6 +157,10 @@ export class FakeModel implements ChatModel {
     return Promise.resolve(
       Array.from(text, (text, id) => ({ id, text, bytes: [...encoder.encode(text)] })),
     );
+  }
+
+  decide(): Promise<DecideResult> {
+    return Promise.reject(new UnsupportedModelError("Cannot decide: the test has no model"));
   }
 
   score(): Promise<TokenScore[][]> {
