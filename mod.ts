@@ -159,6 +159,8 @@ export type {
   Model,
   ModelInfo,
   ModelProfile,
+  NamedAnswer,
+  NamedQuestion,
   Occupancy,
   OperationInfo,
   OperationSum,

@@ -4,7 +4,7 @@
 import type { ChatMessage, RemoteLoadOptions, WindowOptions } from "./requests.ts";
 
 /** The members of all questions. */
-interface AnyQuestion {
+export interface NamedQuestion {
   /** What the answer calls it. */
   name?: string | null;
   /** What is asked about the input: a question, or a statement that may be true. */
@@ -28,13 +28,13 @@ export interface DecisionLevel {
 }
 
 /** Whether something is so. */
-export interface PredicateQuestion extends AnyQuestion {
+export interface PredicateQuestion extends NamedQuestion {
   /** Tells it from other questions. */
   type: "predicate";
 }
 
 /** Which of several values it is. */
-export interface ChoiceQuestion extends AnyQuestion {
+export interface ChoiceQuestion extends NamedQuestion {
   /** Tells it from other questions. */
   type: "choice";
   /** At least two, all different. */
@@ -42,7 +42,7 @@ export interface ChoiceQuestion extends AnyQuestion {
 }
 
 /** Where on a scale it is. */
-export interface ScoreQuestion extends AnyQuestion {
+export interface ScoreQuestion extends NamedQuestion {
   /** Tells it from other questions. */
   type: "score";
   /** From the lowest to the highest, at least two; the first has the value 0, the next 1. */
@@ -65,7 +65,7 @@ export interface DecideRequest extends WindowOptions, RemoteLoadOptions {
 }
 
 /** The members of all answers. */
-interface AnyAnswer {
+export interface NamedAnswer {
   /** The name of the question; null if it has none. */
   name: string | null;
   /**
@@ -76,7 +76,7 @@ interface AnyAnswer {
 }
 
 /** The answer to a predicate. */
-export interface PredicateAnswer extends AnyAnswer {
+export interface PredicateAnswer extends NamedAnswer {
   /** Tells it from other answers. */
   type: "predicate";
   /** That it is so, 0 to 1. */
@@ -84,7 +84,7 @@ export interface PredicateAnswer extends AnyAnswer {
 }
 
 /** The answer to a choice. */
-export interface ChoiceAnswer extends AnyAnswer {
+export interface ChoiceAnswer extends NamedAnswer {
   /** Tells it from other answers. */
   type: "choice";
   /** The most likely value. */
@@ -96,7 +96,7 @@ export interface ChoiceAnswer extends AnyAnswer {
 }
 
 /** The answer to a score. */
-export interface ScoreAnswer extends AnyAnswer {
+export interface ScoreAnswer extends NamedAnswer {
   /** Tells it from other answers. */
   type: "score";
   /** The mean of the levels' values, weighted by their probabilities. */

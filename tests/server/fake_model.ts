@@ -6,7 +6,9 @@ import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  DecideRequest,
   DecideResult,
+  DecisionAnswer,
   DeviceRefusal,
   EmbedInput,
   EmbedOptions,
@@ -112,6 +114,7 @@ export class FakeModel implements ChatModel {
   };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
   readonly embedRequests: EmbedRequest[] = [];
+  readonly decideRequests: DecideRequest[] = [];
   closed = false;
   script: Script;
   readonly #embedder: Embedder;
@@ -159,8 +162,29 @@ export class FakeModel implements ChatModel {
     );
   }
 
-  decide(): Promise<DecideResult> {
-    return Promise.reject(new UnsupportedModelError("Cannot decide: the test has no model"));
+  /** The first option of each question is twice as likely as each of the others. */
+  decide(request: DecideRequest): Promise<DecideResult> {
+    this.decideRequests.push(request);
+    const answers = request.questions.map((question): DecisionAnswer => {
+      const common = { name: question.name ?? null, mass: 0.5 };
+      if (question.type === "predicate") {
+        return { type: "predicate", ...common, probability: 2 / 3 };
+      }
+      const share = (i: number, count: number) => (i === 0 ? 2 : 1) / (count + 1);
+      if (question.type === "choice") {
+        const probabilities = question.choices.map(({ value }, i, { length }) => {
+          return { value, probability: share(i, length) };
+        });
+        const [{ value: choice, probability: confidence }] = probabilities;
+        return { type: "choice", ...common, choice, confidence, probabilities };
+      }
+      const probabilities = question.levels.map(({ label }, value, { length }) => {
+        return { label, value, probability: share(value, length) };
+      });
+      const confidence = probabilities[0].probability;
+      return { type: "score", ...common, score: 0.5, confidence, probabilities };
+    });
+    return Promise.resolve({ answers, promptTokens: 12 });
   }
 
   score(): Promise<TokenScore[][]> {

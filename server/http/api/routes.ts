@@ -8,6 +8,8 @@ import { anthropicOperations } from "./anthropic/operations.ts";
 import { anthropicRoutes } from "./anthropic/route.ts";
 import { captureOperations } from "./capture/operations.ts";
 import { captureRoutes } from "./capture/route.ts";
+import { decideOperations } from "./decide/operations.ts";
+import { decideRoutes } from "./decide/route.ts";
 import { embedOperations } from "./embed/operations.ts";
 import { embedRoutes } from "./embed/route.ts";
 import { llamaServerOperations } from "./llama_server/operations.ts";
@@ -43,6 +45,7 @@ const GROUPS: readonly RouteGroup[] = [
   { routes: [ollamaRoutes], operations: ollamaOperations },
   { routes: [embedRoutes], operations: embedOperations },
   { routes: [captureRoutes], operations: captureOperations },
+  { routes: [decideRoutes], operations: decideOperations },
   {
     routes: [
       modelRoutes,

@@ -229,7 +229,25 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   openapi: "The version of OpenAPI.",
   paths: "The operations by their paths.",
 
+  // Decisions.
+  questions: "What is asked about the input.",
+  levels: "The levels of the scale, from the lowest to the highest.",
+  label: "The level, as the model would answer it.",
+  value: "The option, as the model would answer it; of a level, its number from 0.",
+  answers: "The answers, in the order of the questions.",
+  choice: "The likeliest of the choices.",
+  score: "Where on the scale it is.",
+  confidence: "Probability of the likeliest option.",
+  probability: "How likely it is, from 0 to 1.",
+  probabilities: "Of all options, in the order of the question. They add up to 1.",
+  cache_write_tokens: "Always 0.",
+  detail: "Images are refused, so nothing is read from it.",
+
   // Where a name means something else.
+  "DecisionRequest.name": "What the answer calls it; of a call, the name of the tool.",
+  "DecisionRequest.instructions": "What is asked, or a statement that may be true.",
+  "DecisionRequest.choices": "The options of a choice: at least two.",
+  "DecisionRequest.description": "What it means, for the model to read.",
   "Response.user": "Always null.",
   "Requests.model": "Name of the model; empty if it had none.",
   "Requests.status": "Status of the answer.",
