@@ -107,11 +107,16 @@ async function chooseModel(api: Api, terminal: Terminal, named?: string): Promis
   return name;
 }
 
-/** Tokens that a model was trained for; undefined for one of another server. */
+/**
+ * The window that a request of a tool gets, in tokens; undefined where it is not known. Servers other
+ * than Quern's tell the one that the model was trained for at most.
+ */
 async function contextLengthOf(api: Api, model: string): Promise<number | undefined> {
   try {
     const { model_info: facts } = await api.json("/api/show", { model });
-    const length = facts?.[`${facts["general.architecture"]}.context_length`];
+    const path = `/v1/models/${encodeURIComponent(model)}` as const;
+    const { meta } = await api.json(path).catch(() => ({})) as { meta?: { n_ctx?: number } };
+    const length = meta?.n_ctx ?? facts?.[`${facts["general.architecture"]}.context_length`];
     return typeof length === "number" ? length : undefined;
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
@@ -143,7 +148,7 @@ interface Target {
   model: string;
   /** Key of the server; undefined if it asks for none. */
   key: string | undefined;
-  /** The model's window in tokens; undefined if it is not known. */
+  /** The window that a request gets, in tokens; undefined if it is not known. */
   contextLength: number | undefined;
 }
 
@@ -160,6 +165,11 @@ interface Tool {
   args(target: Target): string[];
 }
 
+/** Tokens of a window that an answer may take, the rest being for what it answers. */
+function answerOf(contextLength: number): number {
+  return Math.floor(contextLength / 4);
+}
+
 /** Stands where a tool wants a key and the server asks for none. */
 const ANY_KEY = "none";
 
@@ -170,7 +180,7 @@ export const TOOLS: readonly Tool[] = [
     title: "Claude Code",
     program: "claude",
     install: "npm install -g @anthropic-ai/claude-code",
-    environment: ({ url, model, key }) => ({
+    environment: ({ url, model, key, contextLength }) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_AUTH_TOKEN: key ?? ANY_KEY,
       // A key that is set for Anthropic would go before the token.
@@ -180,7 +190,17 @@ export const TOOLS: readonly Tool[] = [
       ANTHROPIC_DEFAULT_SONNET_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       ANTHROPIC_SMALL_FAST_MODEL: model,
+      CLAUDE_CODE_SUBAGENT_MODEL: model,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      // A line about tokens that are left would change the beginning of each prompt.
+      CLAUDE_CODE_TOTAL_TOKENS_REMINDER: "off",
+      // It would take the window of Anthropic's models for this one's.
+      CLAUDE_CODE_DISABLE_1M_CONTEXT: "1",
+      ...(contextLength !== undefined && {
+        CLAUDE_CODE_MAX_CONTEXT_TOKENS: `${contextLength}`,
+        CLAUDE_CODE_AUTO_COMPACT_WINDOW: `${contextLength}`,
+        CLAUDE_CODE_MAX_OUTPUT_TOKENS: `${answerOf(contextLength)}`,
+      }),
     }),
     args: ({ model }) => ["--model", model],
   },
@@ -193,8 +213,13 @@ export const TOOLS: readonly Tool[] = [
       CODEX_OSS_BASE_URL: `${url}/v1`,
       ...(key !== undefined && { OPENAI_API_KEY: key }),
     }),
-    args: ({ url, model, key }) =>
-      key === undefined
+    args: ({ url, model, key, contextLength }) => [
+      // Without them it takes a window of its own for a model that it does not know.
+      ...(contextLength === undefined ? [] : [
+        ...["--config", `model_context_window=${contextLength}`],
+        ...["--config", `model_auto_compact_token_limit=${Math.floor(0.8 * contextLength)}`],
+      ]),
+      ...(key === undefined
         ? ["--oss", "--local-provider", "ollama", "--model", model]
         // Its own provider for Ollama sends no key.
         : [
@@ -204,7 +229,8 @@ export const TOOLS: readonly Tool[] = [
           ...["--config", 'model_providers.quern.env_key="OPENAI_API_KEY"'],
           ...["--config", 'model_providers.quern.wire_api="responses"'],
           ...["--model", model],
-        ],
+        ]),
+    ],
   },
   {
     name: "opencode",
@@ -267,7 +293,7 @@ function openCodeSettings({ url, model, key, contextLength }: Target) {
           [model]: {
             name: model,
             ...(contextLength !== undefined && {
-              limit: { context: contextLength, output: Math.floor(contextLength / 4) },
+              limit: { context: contextLength, output: answerOf(contextLength) },
             }),
           },
         },

@@ -41,6 +41,35 @@ Deno.test("launch starts a tool with the server's address, its key and the model
   assertEquals(variables.ANTHROPIC_BASE_URL, "http://127.0.0.1:8080");
   assertEquals([variables.ANTHROPIC_AUTH_TOKEN, variables.ANTHROPIC_API_KEY], ["secret", ""]);
   assertEquals(variables.ANTHROPIC_DEFAULT_HAIKU_MODEL, "qwen3:8b");
+  assertEquals(variables.CLAUDE_CODE_SUBAGENT_MODEL, "qwen3:8b");
+  assertEquals(variables.CLAUDE_CODE_TOTAL_TOKENS_REMINDER, "off");
+  assertEquals(variables.CLAUDE_CODE_AUTO_COMPACT_WINDOW, "40960");
+});
+
+Deno.test("launch tells a tool the window that a request gets, not the trained one", async () => {
+  const routes = {
+    "POST /api/show": show(131_072),
+    "GET /v1/models/qwen3%3A8b": () => Response.json({ meta: { n_ctx: 32_768 } }),
+  };
+  const { spawned, spawn } = fakeSpawn();
+  for (const tool of ["claude", "codex"]) {
+    await runCommand(["launch", tool, "--model", "qwen3:8b"], routes, { spawn });
+  }
+  const { variables } = spawned[0]!;
+  assertEquals(
+    [
+      variables.CLAUDE_CODE_MAX_CONTEXT_TOKENS,
+      variables.CLAUDE_CODE_AUTO_COMPACT_WINDOW,
+      variables.CLAUDE_CODE_MAX_OUTPUT_TOKENS,
+    ],
+    ["32768", "32768", "8192"],
+  );
+  assertEquals(spawned[1]!.args.slice(0, 4), [
+    "--config",
+    "model_context_window=32768",
+    "--config",
+    "model_auto_compact_token_limit=26214",
+  ]);
 });
 
 Deno.test("launch takes the only model, and says that its window is small", async () => {
@@ -62,7 +91,13 @@ Deno.test("launch asks for one of several models at a terminal, elsewhere it wan
   terminal.stdoutIsTerminal = true;
   const { spawned, spawn } = fakeSpawn();
   await runCommand(["launch", "codex"], routes, { spawn, terminal });
-  assertEquals(spawned[0]!.args, ["--oss", "--local-provider", "ollama", "--model", "b:2"]);
+  assertEquals(spawned[0]!.args.slice(4), [
+    "--oss",
+    "--local-provider",
+    "ollama",
+    "--model",
+    "b:2",
+  ]);
   const refused = await runCommand(["launch", "codex"], routes, { spawn });
   assertEquals([refused.code, refused.terminal.errors], [
     1,
