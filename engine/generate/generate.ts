@@ -252,6 +252,7 @@ export function answer<Piece>(
       accept,
       end,
       flags: flagsOf(request.signal),
+      ...(request.background && { background: true }),
       wantsLogits: alternatives !== undefined,
       ...(request.progress && { progress }),
       // A negative number means the default, as in Ollama.

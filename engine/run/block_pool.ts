@@ -2,6 +2,7 @@
 // itself belongs to the layers of the network; block i is block i in all of them. Sequences with the
 // same prefix share blocks. A block without references that is in the prefix cache is idle: it keeps
 // its tokens until another block is needed, and the least recently used idle block is evicted first.
+// Blocks that only requests in the background have used are evicted before all others.
 
 import type { TokenKey } from "../prompt/mod.ts";
 import type { Checkpoints } from "./checkpoints.ts";
@@ -21,6 +22,10 @@ export class BlockPool {
   readonly #free: number[];
   /** Idle blocks in the order of eviction, which is that in which they became idle. */
   readonly #idle = new Set<number>();
+  /** Those that only requests in the background have used, likewise. */
+  readonly #idleBehind = new Set<number>();
+  /** Blocks that are among those when they are idle. */
+  readonly #behind = new Set<number>();
   /** The references to each block. */
   readonly #owners: Uint32Array;
   readonly #listener: IdleListener | undefined;
@@ -46,13 +51,14 @@ export class BlockPool {
 
   /** Number of blocks that can be taken. */
   get available(): number {
-    return this.#free.length + this.#idle.size;
+    return this.#free.length + this.#idle.size + this.#idleBehind.size;
   }
 
   /** Numbers of blocks: empty, idle and referenced ones. */
   get counts(): { free: number; idle: number; used: number } {
     const used = this.#owners.reduce((count, owners) => count + Math.min(owners, 1), 0);
-    return { free: this.#free.length, idle: this.#idle.size, used };
+    const idle = this.#idle.size + this.#idleBehind.size;
+    return { free: this.#free.length, idle, used };
   }
 
   /** The idle blocks that would be evicted to take `count` blocks, while those of `kept` are used. */
@@ -60,7 +66,16 @@ export class BlockPool {
     const missing = count - this.#free.length;
     if (missing <= 0) return [];
     const used = new Set(kept);
-    return [...this.#idle].filter((block) => !used.has(block)).slice(0, missing);
+    const idle = [...this.#idleBehind, ...this.#idle];
+    return idle.filter((block) => !used.has(block)).slice(0, missing);
+  }
+
+  /** Has blocks evicted before all others, or after them. */
+  place(blocks: readonly number[], isBehind: boolean): void {
+    for (const block of blocks) {
+      if (isBehind) this.#behind.add(block);
+      else this.#behind.delete(block);
+    }
   }
 
   /** Takes `count` blocks; undefined, and none is taken, if there are fewer. */
@@ -76,6 +91,7 @@ export class BlockPool {
     for (const block of blocks) {
       this.#owners[block]++;
       this.#idle.delete(block);
+      this.#idleBehind.delete(block);
     }
   }
 
@@ -92,17 +108,20 @@ export class BlockPool {
     for (const block of blocks.toReversed()) {
       if (--this.#owners[block] > 0) continue;
       if (this.#cache.has(block)) {
-        this.#idle.add(block);
+        (this.#behind.has(block) ? this.#idleBehind : this.#idle).add(block);
         this.#listener?.idle(block);
       } else {
+        this.#behind.delete(block);
         this.#free.push(block);
       }
     }
   }
 
   #evict(): number {
-    const [block] = this.#idle;
-    this.#idle.delete(block);
+    const idle = this.#idleBehind.size > 0 ? this.#idleBehind : this.#idle;
+    const [block] = idle;
+    idle.delete(block);
+    this.#behind.delete(block);
     this.#cache.remove(block);
     this.#checkpoints.remove(block);
     this.#listener?.evicted(block);

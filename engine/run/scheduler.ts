@@ -22,6 +22,9 @@ import { SubmitAlarm } from "./submit_alarm.ts";
 /** Least time between two messages to a waiting sequence about its place in the queue, in milliseconds. */
 const TELLING_INTERVAL = 500;
 
+/** Longest that a sequence in the background waits for others that run, in milliseconds. */
+const LONGEST_BEHIND = 60_000;
+
 /** How a scheduler runs. */
 export interface SchedulerOptions {
   /** Blocks of the KV cache. */
@@ -53,6 +56,8 @@ export class Scheduler {
   readonly #begun = new WeakSet<Sequence>();
   /** The last message to each about the number of sequences before it, and its time. */
   readonly #told = new WeakMap<Sequence, { ahead: number; at: number }>();
+  /** Since when those in the background have waited. */
+  readonly #behindSince = new WeakMap<Sequence, number>();
   #loop: Promise<void> | undefined;
   /** Evaluations that run or wait. */
   #evaluations = 0;
@@ -113,6 +118,21 @@ export class Scheduler {
     this.#pool.openTiers(tiers);
   }
 
+  /** Puts a new sequence into the queue: before those in the background, unless it is one. */
+  #queue(sequence: Sequence): void {
+    const isPassed = (other: Sequence) => other.isBehind && !this.#begun.has(other);
+    const index = sequence.isBehind ? -1 : this.#waiting.findIndex(isPassed);
+    this.#waiting.splice(index < 0 ? this.#waiting.length : index, 0, sequence);
+    if (sequence.isBehind) this.#behindSince.set(sequence, performance.now());
+  }
+
+  /** Whether a sequence in the background still waits for others that run. */
+  #isHeldBack(sequence: Sequence): boolean {
+    const since = this.#behindSince.get(sequence) ?? -Infinity;
+    return this.#running.some(({ isBehind }) => !isBehind) &&
+      performance.now() < since + LONGEST_BEHIND;
+  }
+
   /** The use of the slots and of the KV cache, evaluations included. */
   get occupancy(): Occupancy {
     const { slots } = this.#executor.limits;
@@ -128,7 +148,7 @@ export class Scheduler {
     if (this.#failure) throw this.#failure;
     const sequence = new Sequence(request);
     this.#drafts.add(sequence);
-    this.#waiting.push(sequence);
+    this.#queue(sequence);
     // A prefill may take long, so a sequence that has to wait for it is told now.
     const isReading = this.#running.some(({ decoding }) => !decoding);
     if (isReading || this.#waiting.length > 1 || this.#isShort || this.#isBlocked) {
@@ -293,7 +313,7 @@ export class Scheduler {
       !this.#isShort && !this.#arriving && this.#waiting.length > 0 && unfed < this.#chunkSize
     ) {
       const [sequence] = this.#waiting;
-      if (sequence.underWay > 0 || this.#awaits(sequence)) return;
+      if (sequence.underWay > 0 || this.#isHeldBack(sequence) || this.#awaits(sequence)) return;
       if (!this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
       this.#running.push(sequence); // It is always in one of both lists, so that a failure ends it.
@@ -335,11 +355,12 @@ export class Scheduler {
     }
   }
 
-  /** The youngest sequence gives up its blocks and waits to be prefilled again. */
+  /** The youngest sequence, of those in the background first, gives up its blocks and waits to be prefilled again. */
   #preempt(): void {
-    const sequence = this.#running.pop()!;
-    this.#release(sequence);
-    this.#waiting.unshift(sequence);
+    const behind = this.#running.findLastIndex(({ isBehind }) => isBehind);
+    const [sequence] = this.#running.splice(behind, 1);
+    this.#release(sequence!);
+    this.#waiting.unshift(sequence!);
   }
 
   #end(sequence: Sequence, reason: SequenceEnd): void {

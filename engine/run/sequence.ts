@@ -76,6 +76,8 @@ export interface SequenceRequest {
   steering?: Steering;
   /** Flags by which another thread aborts it. */
   flags?: readonly CancelFlag[];
+  /** Whether others come first: to be admitted, and to keep their blocks. Default false. */
+  background?: boolean;
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
   /** Most tokens of a draft, all of which a step checks at once. Default: as many as have paid off. */
@@ -177,6 +179,11 @@ export class Sequence {
   /** Whether no other sequence may use its blocks, as where it ran while steps were tapped. */
   get isPrivate(): boolean {
     return this.#isPrivate;
+  }
+
+  /** Whether others come first. */
+  get isBehind(): boolean {
+    return this.request.background ?? false;
   }
 
   /** Whether it is over: it holds nothing, and no token of it is taken any more. */

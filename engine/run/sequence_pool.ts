@@ -172,6 +172,7 @@ export class SequencePool {
 
   #take(sequence: Sequence, positions: number, cached: readonly number[]): Holding | undefined {
     if (this.#freeSlots.length === 0) return undefined;
+    if (!sequence.isBehind) this.#blocks.place(cached, false);
     this.#blocks.share(cached); // first, so that taking others does not evict them
     const blocks = this.#blocks.take(this.#executor.blocksFor(positions) - cached.length);
     if (!blocks) {
@@ -255,7 +256,10 @@ export class SequencePool {
       if (known !== undefined) this.#exchange(held, i, known);
       // A fork may hold this block after different ones: a block is kept with all blocks before it.
       else if (this.#blocks.isShared(blocks[i])) return;
-      else this.#addKnown(blocks[i - 1], keys, blocks[i]);
+      else {
+        this.#addKnown(blocks[i - 1], keys, blocks[i]);
+        this.#blocks.place([blocks[i]], sequence.isBehind);
+      }
       held.knownBlocks = i + 1;
     }
   }

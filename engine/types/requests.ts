@@ -82,6 +82,11 @@ export interface WindowOptions {
 
 /** Limits of one answer. */
 export interface LimitOptions extends WindowOptions, RemoteLoadOptions, TokenOptions {
+  /**
+   * Whether other requests come first: it begins when none of them runs, though after a minute at the
+   * latest, and what it leaves in the cache goes before theirs. Default false.
+   */
+  background?: boolean;
   /** Most tokens to generate. Default: until the model ends its answer or the window is full. */
   maxTokens?: number;
   /** Strings that end the answer. They are not part of its text. */

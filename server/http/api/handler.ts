@@ -238,13 +238,14 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
 
   const request = dependencies.requests.enter(context.req.header("x-request-id"));
   const { answerNow } = request;
+  const background = BACKGROUND.includes(context.req.header("x-claude-code-request-class") ?? "");
   early?.set("x-request-id", request.id);
   const generation = await Generation.start(dependencies, {
     ...translation,
     model,
     signal,
     run: (loaded, aborted) => {
-      const signals = { signal: aborted, answerNow };
+      const signals = { signal: aborted, answerNow, ...(background && { background }) };
       return told(runAll(loaded, translation, signals, endpoint.adapt), translation);
     },
   }).catch((error) => {
@@ -283,8 +284,11 @@ async function whole<Told>(
   return json<unknown>(encoder.whole(), 200, headers);
 }
 
-/** By which a request is told something while it runs. */
-type Signals = Required<Pick<ChatRequest, "signal" | "answerNow">>;
+/** Classes of requests that the user of Claude Code does not wait for, such as titles. */
+const BACKGROUND = ["auxiliary", "side_reply"];
+
+/** By which a request is told something while it runs, and how it stands to others. */
+type Signals = Required<Pick<ChatRequest, "signal" | "answerNow">> & { background?: true };
 
 /** Most tokens of thinking by level; more is as much as the model likes. */
 const LEVEL_BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16_384 };

@@ -235,3 +235,62 @@ Deno.test("masked sequences that step back go on where they were", async () => {
   }
   assert(runner.admissions > 4, "none had to step back");
 });
+
+/** Queues a sequence in the background. */
+function addBehind(scheduler: Scheduler, prompt: number[], maxTokens: number) {
+  return add(scheduler, prompt, maxTokens, () => true, undefined, { background: true });
+}
+
+Deno.test("sequences in the background begin when no other runs or waits, in their order", async () => {
+  const { scheduler } = start({ slots: 4 });
+  const begun: string[] = [];
+  const noted = (name: string, more = {}) =>
+    add(scheduler, promptOf(9, begun.length + name.length), 20, () => true, undefined, {
+      begin: () => void begun.push(name),
+      ...more,
+    });
+  const first = noted("first");
+  const titles = ["title", "summary"].map((name) => noted(name, { background: true }));
+  const second = noted("second");
+  await until(() => first.tokens.length > 5);
+  assertEquals(begun, ["first", "second"]);
+  for (const { ended } of [first, second, ...titles]) assertEquals(await ended, "length");
+  assertEquals(begun, ["first", "second", "title", "summary"]);
+});
+
+Deno.test("a sequence in the background waits for a minute at most", async () => {
+  const { scheduler } = start({ slots: 2, context: 20_000, blocks: 2000 });
+  const long = add(scheduler, promptOf(9, 1), Infinity);
+  const title = addBehind(scheduler, promptOf(9, 2), 5);
+  await until(() => long.tokens.length > 5);
+  assertEquals(title.cachedTokens(), undefined);
+  const { now } = performance;
+  try {
+    performance.now = () => now.call(performance) + 61_000;
+    assertEquals(await title.ended, "length");
+  } finally {
+    performance.now = now;
+  }
+  long.sequence.abort();
+  await long.ended;
+});
+
+Deno.test("what a sequence in the background leaves goes first, unless another uses it", async () => {
+  const { scheduler } = start({ slots: 1, blocks: 6 });
+  const run = async (seed: number, queue: typeof addBehind = add) => {
+    const sequence = queue(scheduler, promptOf(64, seed), 1);
+    await sequence.ended;
+    return sequence.cachedTokens()!;
+  };
+  await run(1);
+  const whole = await run(1);
+  assert(whole > 0);
+  for (const seed of [2, 3, 4, 5]) await run(seed, addBehind);
+  // They have evicted each other, and nothing of the first, which was used longest ago.
+  assertEquals([await run(1), await run(2)], [whole, 0]);
+  // What was of the background belongs to all once another has used it.
+  await run(6, addBehind);
+  assertEquals(await run(6), whole);
+  for (const seed of [7, 8]) await run(seed, addBehind);
+  assertEquals(await run(6), whole);
+});
