@@ -118,6 +118,7 @@ export function answer<Piece>(
   let failure: Error | undefined;
   let pending: number[] = [];
   let logprobs: TokenLogprob[] = [];
+  let endToken: TokenLogprob | undefined;
   const limit = thinking && limitOf(thinking, request, tokenizer);
   const decoder = tokenizer.hasText
     ? tokenizer.streamDecoder({
@@ -168,12 +169,14 @@ export function answer<Piece>(
         new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
       return false;
     }
-    if (stopTokens.has(token)) return false;
-    if (!request.ignoreEnd && tokenizer.endOfGeneration.has(token)) return false;
-    pending.push(token);
-    if (logits) {
-      logprobs.push(tokenLogprob(logits, token, alternatives!, tokenizer, allowed));
+    const told = logits && tokenLogprob(logits, token, alternatives!, tokenizer, allowed);
+    const isEnd = !request.ignoreEnd && tokenizer.endOfGeneration.has(token);
+    if (isEnd || stopTokens.has(token)) {
+      endToken = told;
+      return false;
     }
+    pending.push(token);
+    if (told) logprobs.push(told);
     const text = decoder.push(token);
     limit?.take(text);
     read(text);
@@ -221,6 +224,7 @@ export function answer<Piece>(
       reason: stopString !== undefined ? "stop" : constraint?.isShortened ? "length" : reason,
       usage,
       ...(stopString !== undefined && { stopString }),
+      ...(endToken && { endToken }),
       ...(hooks && { captured: hooks.captured }),
       ...(notes.length > 0 && { notes }),
       ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),

@@ -170,6 +170,8 @@ export interface DoneEvent {
   reason: DoneReason;
   /** The stop string that occurred, if any. */
   stopString?: string;
+  /** The token by which the model ended, which has no text, if the request asks for log-probabilities. */
+  endToken?: TokenLogprob;
   /** Counts and times. */
   usage: Usage;
   /** The tokens of prompt and answer, to continue from, if the request asks for them. */

@@ -83,16 +83,15 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
     const index = event.choice ?? 0;
     if (event.type === "prompt") return this.#givePrompt(index, event);
     if (event.type === "text") {
-      const weight = this.#weights[index]!;
-      for (const { logprob } of event.logprobs ?? []) {
-        weight.sum += logprob;
-        weight.count++;
-      }
+      this.#weigh(index, event.logprobs);
       return [this.#give(index, event.text, null, event.logprobs)];
     }
     if (event.type !== "done") return [];
     this.#done = event;
-    const last = this.#give(index, "", event.reason, undefined, toDeviations(event));
+    // Harnesses count on a log-probability of every token, of that which ends an answer too.
+    const ended = event.endToken && [event.endToken];
+    this.#weigh(index, ended);
+    const last = this.#give(index, "", event.reason, ended, toDeviations(event));
     const isLast = this.#choices.every((choice) => choice.finish_reason !== null);
     return isLast ? [last, ...this.#end(event.usage)] : [last];
   }
@@ -107,6 +106,13 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
     });
     const done = this.#done!;
     return { ...this.#head, choices, usage: toUsage(done.usage), ...toDeviations(done) };
+  }
+
+  /** Counts the tokens of an answer. */
+  #weigh(index: number, logprobs: readonly TokenLogprob[] = []): void {
+    const weight = this.#weights[index]!;
+    for (const { logprob } of logprobs) weight.sum += logprob;
+    weight.count += logprobs.length;
   }
 
   /** The choices that are given: of those of each prompt the ones with the likeliest tokens. */

@@ -75,6 +75,19 @@ Deno.test("echo with logprobs tells those of the prompt, without an answer and b
   }
 });
 
+Deno.test("an answer that ends at once has a log-probability too: that of its end", async () => {
+  const [end] = tokenizer.endOfGeneration;
+  const { choices: [choice] } = await complete({
+    ...{ prompt: ids, max_tokens: 1, echo: true, logprobs: 1, temperature: 0 },
+    logit_bias: { [end!]: 1000 },
+  });
+  assertEquals([choice.text, choice.finish_reason], [text, "stop"]);
+  assertEquals(choice.logprobs.tokens.length, ids.length + 1);
+  const rows = await logprobsAfter(ids);
+  // It is the model's own, without the bias.
+  assertNear(choice.logprobs.token_logprobs.slice(-1), [rows.at(-1)![end!]!]);
+});
+
 Deno.test("the text of a prompt is echoed as it was sent, with its tokens and in streams", async () => {
   const body = { prompt: text, max_tokens: 3, echo: true, logprobs: 1, temperature: 0 };
   const { choices: [choice] } = await complete(body);
