@@ -5,7 +5,7 @@
 import { MOST_BIASES, type TokenBias } from "../../kernels/mod.ts";
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { RequestError } from "../errors.ts";
-import type { Biases } from "../run/mod.ts";
+import type { Biases, TokenConstraint } from "../run/mod.ts";
 import { TOKEN_OPTIONS, type TokenOptions } from "../types/mod.ts";
 import { Dry } from "./dry.ts";
 
@@ -112,6 +112,18 @@ function readLogitBias(
     for (const token of tokens) fixed.set(token, Math.min(-BAN, Math.max(BAN, bias)));
   }
   return fixed;
+}
+
+/**
+ * A constraint by which only these tokens may come.
+ *
+ * @throws {RequestError} for one that is not in the vocabulary
+ */
+export function onlyTokens(tokens: readonly number[], tokenizer: Tokenizer): TokenConstraint {
+  const bits = new Uint32Array(Math.ceil(tokenizer.vocabularySize / 32));
+  for (const token of tokens) bits[checkToken(token, tokenizer) >>> 5]! |= 1 << (token & 31);
+  const place = { mask: () => bits, forced: () => [] };
+  return { ...place, fork: () => ({ ...place, accept: (token) => tokens.includes(token) }) };
 }
 
 /** A token. @throws {RequestError} if there is none of this id */

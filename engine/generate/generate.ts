@@ -31,7 +31,7 @@ import {
   TOKEN_OPTIONS,
   type TokenLogprob,
 } from "../types/mod.ts";
-import { answerBiases, checkToken } from "./answer_biases.ts";
+import { answerBiases, checkToken, onlyTokens } from "./answer_biases.ts";
 import { type AnswerEnding, Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
@@ -98,7 +98,12 @@ export function answer<Piece>(
     throw constraint.failure ??
       new RequestError("Cannot continue the last message: the format has no answer that begins so");
   }
-  const sampling = resolveSampling(request, contextLength, constraint !== undefined);
+  const { allowedTokens = [] } = request;
+  if (constraint && allowedTokens.length > 0) {
+    throw new RequestError("Cannot generate: allowedTokens and a format exclude each other");
+  }
+  const allowed = allowedTokens.length > 0 ? onlyTokens(allowedTokens, tokenizer) : constraint;
+  const sampling = resolveSampling(request, contextLength, allowed !== undefined);
   for (const [name, info] of Object.entries<OptionInfo>(TOKEN_OPTIONS)) {
     const value = request[name as keyof typeof TOKEN_OPTIONS];
     if (typeof value === "number") check(name, value, info);
@@ -263,7 +268,7 @@ export function answer<Piece>(
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),
       ...(biases && { biases, ...(biases.areChanging && { draftTokens: 0 }) }),
-      ...(constraint && { constraint }),
+      ...(allowed && { constraint: allowed }),
       ...(limit && { steering: limit }),
     });
     if (hooks) hooks.sequence = sequence;

@@ -33,6 +33,8 @@ export type TokenOptions =
     logitBias?: readonly (readonly [token: number | string, bias: number])[];
     /** Tokens that end the answer, and are no part of it, beside the model's own. */
     stopTokens?: readonly number[];
+    /** The only tokens that may come, its end among them; not beside a format. Default: all. */
+    allowedTokens?: readonly number[];
   };
 
 /**

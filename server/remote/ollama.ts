@@ -281,9 +281,9 @@ function toGenerate(model: string, request: GenerateRequest): OllamaPost {
 type Options = typeof OPTIONS;
 
 function common(model: string, request: ChatRequest | GenerateRequest): Record<string, unknown> {
-  const { logprobs, format, logitBias, stopTokens } = request;
-  if (logitBias?.length || stopTokens?.length) {
-    throw new RequestError("A server with Ollama's API takes no logit_bias and no stop_token_ids");
+  const { logprobs, format, logitBias, stopTokens, allowedTokens } = request;
+  if (logitBias?.length || stopTokens?.length || allowedTokens?.length) {
+    throw new RequestError("A server with Ollama's API takes no biases and ids of tokens");
   }
   const options = given(Object.fromEntries(
     Object.entries(OPTIONS).map(([name, option]) => [option.name, request[name as keyof Options]]),

@@ -115,7 +115,11 @@ function common(
         openai === "" ? [] : [[openai ?? own, request[name as keyof typeof OPTIONS]]]
       ),
     )),
-    ...given({ logit_bias: request.logitBias, stop_token_ids: request.stopTokens }),
+    ...given({
+      logit_bias: request.logitBias,
+      stop_token_ids: request.stopTokens,
+      allowed_token_ids: request.allowedTokens,
+    }),
     ...(request.format !== undefined && toFormat(request.format, program)),
   };
 }

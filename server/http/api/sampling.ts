@@ -54,6 +54,11 @@ export const samplingMembers = {
     items: { type: "integer" },
     description: "Token ids that end the answer where they come, and are no part of it.",
   },
+  allowed_token_ids: {
+    type: ["array", "null"],
+    items: { type: "integer" },
+    description: "The only token ids that may come, that of the end among them; not with a format.",
+  },
   draft_model: { ...text, description: "What LM Studio calls draft." },
   ttl: { ...integer, description: "What LM Studio calls keep_alive, in seconds." },
 } as const;
@@ -96,12 +101,13 @@ export function readSampling(
   const asked = { ...defaults, ...given(body.options ?? {}), ...given(beside) };
   const { engine, loading } = readOptions(asked, body.keep_alive ?? body.ttl);
   const logitBias = readLogitBias(body.logit_bias);
-  const { stop_token_ids: stopTokens } = body;
+  const { stop_token_ids: stopTokens, allowed_token_ids: allowedTokens } = body;
   return {
     engine: {
       ...engine,
       ...(logitBias.length > 0 && { logitBias }),
       ...(stopTokens?.length && { stopTokens }),
+      ...(allowedTokens?.length && { allowedTokens }),
     },
     loading,
   };

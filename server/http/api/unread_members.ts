@@ -62,7 +62,7 @@ export const streamOfOne = harmless("the answer is one object");
 
 /** Members by which other servers sample, and that are not available. */
 export const samplers = {
-  mirostat: only([0], notSampled),
+  mirostat: only([0], "it has a state of its own; top_n_sigma, typical_p and min_p adapt as well"),
   mirostat_tau: withMirostat,
   mirostat_eta: withMirostat,
   tfs_z: only([1], notSampled),
@@ -83,7 +83,6 @@ const ofAnswers = {
   use_beam_search: only([], oneAnswer),
   length_penalty: only([1], "it goes with beam search"),
   early_stopping: only([], "it goes with beam search"),
-  allowed_token_ids: only([], "use a format, or logit_bias"),
   custom_logit_processor: only([], "no code of a request is run"),
   stop_regex: only([], "answers are ended by texts; use stop"),
   include_stop_str_in_output: only([], "the text that ends an answer is no part of it"),

@@ -177,12 +177,26 @@ Deno.test("a format's only token comes although it is banned, and filters keep o
   }
 });
 
+Deno.test("allowedTokens are the only ones that come, drafted for or not", async () => {
+  const [end] = tokenizer.endOfGeneration;
+  const allowedTokens = [...tokenizer.encode("abc"), end!];
+  const all = { ...greedy, maxTokens: 24, allowedTokens };
+  const { tokens } = await readAnswer(model.generate(all));
+  assert(tokens.length > 0 && tokens.every((token) => allowedTokens.includes(token)), `${tokens}`);
+  const undrafted = await readAnswer(model.generate({ ...all, draftTokens: 0 }));
+  assertEquals(undrafted.tokens, tokens);
+  const one = await readAnswer(model.generate({ ...all, allowedTokens: [end!] }));
+  assertEquals([one.tokens, one.done!.reason], [[], "stop"]);
+});
+
 Deno.test("tokens that there are not, and numbers out of range, are refused by name", () => {
   const refused = (options: object, message: string) =>
     assertThrows(() => model.generate({ ...greedy, ...options }), RequestError, message);
   refused({ logitBias: [[300, 1]] }, "there is no token 300, ids of this model are 0 to 299");
   refused({ logitBias: [[5, NaN]] }, "the bias of 5 is no number");
   refused({ stopTokens: [-1] }, "there is no token -1");
+  refused({ allowedTokens: [300] }, "there is no token 300");
+  refused({ allowedTokens: [3], format: "json" }, "allowedTokens and a format exclude each other");
   refused({ dryBase: 0.5 }, "dryBase is 0.5, it must be at least 1");
   refused({ minTokens: -1 }, "minTokens is -1, it must be at least 0");
 });

@@ -25,7 +25,6 @@ const WISHES: [name: string, value: unknown, sentence: string][] = [
   ["skip_special_tokens", false, "skip_special_tokens must be true"],
   ["include_stop_str_in_output", true, "include_stop_str_in_output must be empty"],
   ["truncate_prompt_tokens", 10, "truncate_prompt_tokens must be -1"],
-  ["allowed_token_ids", [1], "allowed_token_ids must be empty"],
   ["priority", 1, "priority must be 0"],
   ["mirostat", 2, "mirostat must be 0"],
   ["samplers", ["top_k"], "samplers must be empty"],

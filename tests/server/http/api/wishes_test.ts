@@ -153,7 +153,10 @@ for (const path of Object.keys(ANSWERING)) {
       [{ logit_bias: [[5, -100], ["a b", false]] }, {
         logitBias: [[5, -100], ["a b", -Infinity]],
       }],
-      [{ stop_token_ids: [3, 4] }, { stopTokens: [3, 4] }],
+      [{ stop_token_ids: [3, 4], allowed_token_ids: [5] }, {
+        stopTokens: [3, 4],
+        allowedTokens: [5],
+      }],
       [{ num_ctx: 512 }, { contextLength: 512 }],
       [{ options: { seed: 1, top_k: 2 }, seed: 4 }, { seed: 4, topK: 2 }],
       [{ think_budget: 9 }, { thinkBudget: 9 }],
