@@ -29,15 +29,6 @@ task = {
 }
 
 
-@box.check("chat")
-def _():
-    model = LocalChatCompletion(
-        base_url=f"{box.URL}/v1/chat/completions", model=box.MODEL, tokenized_requests=False
-    )
-    results = lm_eval.simple_evaluate(model, tasks=[task], apply_chat_template=True)
-    box.equals(results["results"]["sums"]["exact_match,none"], 1.0)
-
-
 choices = {
     "task": "choices",
     "dataset_path": "json",
@@ -65,8 +56,13 @@ class ServersTokenizer:
         return requests.post(f"{box.URL}/tokenize", json=body, timeout=60).json()["tokens"]
 
 
-@box.check("completions")
+@box.check("chat")
 def _():
+    model = LocalChatCompletion(
+        base_url=f"{box.URL}/v1/chat/completions", model=box.MODEL, tokenized_requests=False
+    )
+    results = lm_eval.simple_evaluate(model, tasks=[task], apply_chat_template=True)
+    box.equals(results["results"]["sums"]["exact_match,none"], 1.0)
     model = LocalCompletionsAPI(
         base_url=f"{box.URL}/v1/completions", model=box.MODEL, tokenizer_backend=None
     )
