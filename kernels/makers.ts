@@ -5,8 +5,7 @@ import type { Described } from "./operands.ts";
 import { operands } from "./operands.ts";
 import type { Operation } from "./operation.ts";
 import type { ExpertPairs } from "./ops/experts.ts";
-import type { StackedMatrix } from "./ops/linear.ts";
-import type { Matrix } from "./ops/matrix.ts";
+import type { Matrix, StackedMatrix } from "./ops/matrix.ts";
 
 export type OperationName = keyof typeof operands;
 

@@ -11,7 +11,7 @@ export {
   type DeviceKind,
   type DeviceOptions,
 } from "./choice.ts";
-export { refuseCpuThread, startCpuThread, startCpuThreadsBy } from "./cpu/thread.ts";
+export { refuseCpuThread, startCpuThread, startCpuThreadsBy } from "./cpu/threads.ts";
 export {
   makeOn,
   type MakersOf,
@@ -32,16 +32,16 @@ export type {
   WorkCounts,
 } from "./operation.ts";
 export * from "./ops/activation.ts";
-export * from "./ops/activation_function.ts";
+export * from "./ops/activation.ts";
 export * from "./ops/attention.ts";
 export * from "./ops/elementwise.ts";
 export * from "./ops/embed.ts";
 export * from "./ops/experts.ts";
 export * from "./ops/cache_codes.ts";
 export * from "./ops/kv_cache.ts";
-export * from "./ops/linear.ts";
 export * from "./ops/matrix.ts";
-export * from "./ops/mix.ts";
+export * from "./ops/matrix.ts";
+export * from "./ops/elementwise.ts";
 export * from "./ops/norm.ts";
 export * from "./ops/recurrent.ts";
 export * from "./ops/rope_tables.ts";

@@ -3,10 +3,20 @@
 // one declaration follow a device's methods and what it binds (makers.ts). ops/ defines what operands
 // mean, and has the plain references.
 
-import { type Activation, bufferOf, type FloatRows, type QuantizedRows } from "./ops/activation.ts";
-import type { ActivateOptions } from "./ops/activation_function.ts";
+import {
+  type ActivateOptions,
+  type Activation,
+  bufferOf,
+  type FloatRows,
+  type QuantizedRows,
+} from "./ops/activation.ts";
 import type { AttentionOptions, AttentionTiling } from "./ops/attention.ts";
-import type { Columns, ElementwiseOperation, ElementwiseOptions } from "./ops/elementwise.ts";
+import type {
+  Columns,
+  ElementwiseOperation,
+  ElementwiseOptions,
+  MixOptions,
+} from "./ops/elementwise.ts";
 import type { EmbedOptions, StepRows } from "./ops/embed.ts";
 import type {
   CombineOptions,
@@ -22,9 +32,7 @@ import {
   type LayerCache,
   layerCacheBytes,
 } from "./ops/kv_cache.ts";
-import type { LinearOptions, StackedMatrix } from "./ops/linear.ts";
-import type { Matrix } from "./ops/matrix.ts";
-import type { MixOptions } from "./ops/mix.ts";
+import type { LinearOptions, Matrix, StackedMatrix } from "./ops/matrix.ts";
 import type { Norm, NormOptions } from "./ops/norm.ts";
 import type {
   ColumnRange,

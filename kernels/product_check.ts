@@ -5,7 +5,7 @@
 
 import type { Device } from "./device.ts";
 import { floatRows, GROUP, quantizedRows } from "./ops/activation.ts";
-import { linearReference } from "./ops/linear.ts";
+import { linearReference } from "./ops/matrix.ts";
 import { quantFormats } from "./quants/mod.ts";
 
 /** A small product on the device, compared with the CPU's. */

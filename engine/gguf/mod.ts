@@ -2,9 +2,16 @@
 // is not known here. The format: docs/gguf.md of the ggml project.
 
 export { readGguf } from "./read_gguf.ts";
-export type { ByteSource, ByteSources } from "./byte_source.ts";
-export type { GgufFile } from "./gguf_file.ts";
-export type { TensorInfo } from "./tensor_table.ts";
+export { type ByteSource, type ByteSources, filesInMemory, fill } from "./byte_source.ts";
+export { type GgufFile, type RawValue, readRawMetadata } from "./gguf_file.ts";
+export {
+  fileTypeByName,
+  fileTypeName,
+  type TensorInfo,
+  type TensorType,
+  tensorTypeById,
+  tensorTypeByName,
+} from "./tensor_types.ts";
 export { parseShardName, type ShardName, shardPath } from "./shard_name.ts";
 export {
   noTensorBytes,
@@ -13,15 +20,7 @@ export {
   TensorReader,
 } from "./tensor_reader.ts";
 export { MetadataReader } from "./metadata_reader.ts";
-export { type RawValue, readRawMetadata } from "./raw_metadata.ts";
 export type { MetadataValue, NumberArray, NumberTypeName } from "./value_types.ts";
-export {
-  fileTypeByName,
-  fileTypeName,
-  type TensorType,
-  tensorTypeById,
-  tensorTypeByName,
-} from "./tensor_types.ts";
 export {
   type TypedNumber,
   type WritableMetadata,
@@ -29,5 +28,4 @@ export {
   type WritableValue,
   writeGguf,
 } from "./writer.ts";
-export { filesInMemory, fill } from "./byte_source.ts";
 export { localFiles } from "./local_files.ts";

@@ -9,10 +9,9 @@ import type { ByteSources } from "./byte_source.ts";
 import type { GgufFile } from "./gguf_file.ts";
 import { HeaderReader, MIN_STRING_BYTES, type Steps } from "./header_reader.ts";
 import { localFiles } from "./local_files.ts";
-import { readMetadata } from "./metadata.ts";
-import { MetadataReader } from "./metadata_reader.ts";
+import { MetadataReader, readMetadata } from "./metadata_reader.ts";
 import { parseShardName, type ShardName, shardPath } from "./shard_name.ts";
-import { placeTensors, readTensorTable, type TensorInfo } from "./tensor_table.ts";
+import { placeTensors, readTensorTable, type TensorInfo } from "./tensor_types.ts";
 import type { MetadataValue } from "./value_types.ts";
 
 // Fewest bytes of a pair (key, id of the type, value of one byte) and of a tensor (name, rank,

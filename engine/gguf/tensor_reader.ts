@@ -4,8 +4,7 @@
 import { GgufError } from "../errors.ts";
 import { type ByteSource, fill } from "./byte_source.ts";
 import type { GgufFile } from "./gguf_file.ts";
-import type { TensorInfo } from "./tensor_table.ts";
-import { tensorTypeById } from "./tensor_types.ts";
+import { type TensorInfo, tensorTypeById } from "./tensor_types.ts";
 
 export interface TensorChunk {
   /** Offset of its first byte in the tensor. */

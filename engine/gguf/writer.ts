@@ -2,7 +2,7 @@
 // it is in memory at a time. The caller decides which keys and tensors a model needs.
 
 import { fileSystem, type FsFile } from "../../host/mod.ts";
-import type { RawValue } from "./raw_metadata.ts";
+import type { RawValue } from "./gguf_file.ts";
 import { type TensorType, tensorTypeByName } from "./tensor_types.ts";
 import { NUMBER_ARRAYS, type NumberArray, type NumberTypeName, ValueType } from "./value_types.ts";
 

@@ -3,7 +3,7 @@
 // them (steps.ts). So drafts change how fast an answer comes, never what it says.
 
 import { DraftCost, DraftLength } from "./draft_length.ts";
-import type { Drafter } from "./drafter.ts";
+import type { Drafter } from "./model_drafter.ts";
 import type { Chunk } from "./planner.ts";
 import type { Sequence, SequenceEnd, TokenConstraint } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";

@@ -2,8 +2,7 @@
 // and fed in which step, the blocks of the KV cache, the prefix cache, and the step on the device.
 
 export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts";
-export type { Drafter } from "./drafter.ts";
-export { ModelDrafter } from "./model_drafter.ts";
+export { type Drafter, ModelDrafter } from "./model_drafter.ts";
 export type { Branch } from "./evaluation.ts";
 export type { BlockTiers } from "./offload.ts";
 export { type Chunk, layOut, type WantedRows } from "./planner.ts";

@@ -1,19 +1,46 @@
-// Drafts by a smaller model with the same vocabulary (speculative decoding, Leviathan et al. 2023). Each
-// sequence has a copy in the smaller model, which follows it: it reads the same prompt, drafts some
-// tokens, and goes back to where the sequence really went on. It draws with the sequence's own seed, so
-// that it samples the same token if both models agree, and with a constraint under the same masks. The
-// smaller model may also be the model's own head for multi-token prediction, which reads a hidden state
-// of the model beside each token (state_feed.ts).
+// The interface of a drafter, which drafts tokens that do not come from a sequence's own text: a smaller
+// model, or a model's head for multi-token prediction.
 
 import { NO_TOKEN } from "../../kernels/mod.ts";
-import type { Drafter, DraftingTime } from "./drafter.ts";
-import { MOST_REPEATS, type Sampled } from "./step_plan.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { byRows, type Chunk } from "./planner.ts";
 import { type ConstraintFork, Sequence } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
 import type { StateFeed } from "./state_feed.ts";
 import type { StepExecutor } from "./step_executor.ts";
+import { MOST_REPEATS, type Sampled } from "./step_plan.ts";
+
+/** A maker of drafts. */
+export interface Drafter {
+  /**
+   * Makes drafts for those running sequences whose next tokens are to be drafted now
+   * ({@linkcode Sequence.drafts}), and reads ahead for the others. No other call may be under way.
+   *
+   * @returns the number of drafting steps, 0 if nothing was drafted, and their milliseconds together;
+   * steps that also read a prompt do not count
+   */
+  prepare(running: readonly Sequence[]): Promise<DraftingTime>;
+  /**
+   * Takes the hidden states that the model ended with at positions of a sequence, from `first` on:
+   * [positions, width]. Missing: they are not needed.
+   */
+  observe?(sequence: Sequence, first: number, states: Float32Array): void;
+  /** Forgets a sequence and frees what was kept for it. */
+  release(sequence: Sequence): void;
+}
+
+/** What drafts took. */
+export interface DraftingTime {
+  readonly steps: number;
+  readonly milliseconds: number;
+}
+
+// Drafts by a smaller model with the same vocabulary (speculative decoding, Leviathan et al. 2023). Each
+// sequence has a copy in the smaller model, which follows it: it reads the same prompt, drafts some
+// tokens, and goes back to where the sequence really went on. It draws with the sequence's own seed, so
+// that it samples the same token if both models agree, and with a constraint under the same masks. The
+// smaller model may also be the model's own head for multi-token prediction, which reads a hidden state
+// of the model beside each token (state_feed.ts).
 
 /** Most unread tokens of a copy with which the time of a draft counts as the time of drafting. */
 const FEW_TOKENS = 16;

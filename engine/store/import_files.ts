@@ -7,9 +7,8 @@ import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types/mod.ts";
 import type { BlobStore, StoredBlob } from "./blobs.ts";
 import { StoreError } from "./errors.ts";
-import { encodeGoJson } from "./go_json.ts";
+import { encodeGoJson, encodeManifest, type Layer, type Manifest, MEDIA } from "./manifest.ts";
 import { digestOfBytes } from "./header_cache.ts";
-import { encodeManifest, type Layer, type Manifest, MEDIA } from "./manifest.ts";
 import type { ModelConfig, StoreEntry } from "./types.ts";
 
 /** Takes a content of a model, and tells what a manifest says of it. */

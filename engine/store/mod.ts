@@ -4,17 +4,19 @@ export { BlobStore, type StoredBlob } from "./blobs.ts";
 export type { PruneResult } from "./collector.ts";
 export { DigestError, StoreError } from "./errors.ts";
 export { entriesOf, isFilePath, readIfThere, removeIfThere, writing } from "./file_system.ts";
-export { encodeDocument, encodeGoJson, sortedByName } from "./go_json.ts";
-export { configOf, formatCount } from "./import_files.ts";
 export {
   blobsOf,
   canonicalDigest,
+  encodeDocument,
+  encodeGoJson,
   encodeManifest,
   type Layer,
   type Manifest,
   MEDIA,
   parseManifest,
+  sortedByName,
 } from "./manifest.ts";
+export { configOf, formatCount } from "./import_files.ts";
 export { remoteInfo } from "./model_blobs.ts";
 export { isModelPath } from "./model_files.ts";
 export { ModelName } from "./model_name.ts";

@@ -15,8 +15,7 @@ import type { BuiltEncoder, VisionFamily } from "./network/family.ts";
 import { readMerge } from "./preprocess/mod.ts";
 import { readEncoderHeader } from "./files/encoder_file.ts";
 import { type ImageSize, PatchGrid, type PatchLayout } from "./network/patch_grid.ts";
-import { checkEncoder, MOST_PATCHES, VisionConfig } from "./network/config.ts";
-import { VisionWeights } from "./network/weights.ts";
+import { checkEncoder, MOST_PATCHES, VisionConfig, VisionWeights } from "./network/config.ts";
 
 /** Patches of the first network, if images may have any size. */
 const FIRST_PATCHES = 1024;

@@ -19,7 +19,7 @@ export interface ThreadRequest {
 
 /**
  * A thread that takes the messages of a model's client. It starts further threads for the model, because
- * they begin a second later if the model's thread starts them (kernels/cpu/thread.ts).
+ * they begin a second later if the model's thread starts them (kernels/cpu/threads.ts).
  */
 export class ThreadHost implements ModelHost {
   readonly #worker: Worker;

@@ -2,10 +2,15 @@
 // scales and biases of rows, accumulation and partial bands (linear/bands.ts). The gate of a pair and int8
 // groups are computed from complete rows.
 
-import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
-import type { ActivationFunction } from "../ops/activation_function.ts";
+import {
+  type Activation,
+  type ActivationFunction,
+  type FloatRows,
+  GROUP,
+  isQuantized,
+} from "../ops/activation.ts";
 import type { ExpertLinearOptions } from "../ops/experts.ts";
-import type { LinearOptions, StackedMatrix } from "../ops/linear.ts";
+import type { LinearOptions, StackedMatrix } from "../ops/matrix.ts";
 import { activationBytes } from "./quantize/kernel.ts";
 import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./linear/bands.ts";
 import type { BoundKernel, CpuCore, KernelCall } from "./core.ts";

@@ -2,7 +2,7 @@
 // import the memory of steps; those of formats also import a memory of weights, which can be the
 // same one or one of several, since a memory ends at 4 GiB.
 
-import { ACTIVATION_FUNCTIONS } from "../ops/activation_function.ts";
+import { ACTIVATION_FUNCTIONS } from "../ops/activation.ts";
 import { addQuantize } from "./quantize/kernel.ts";
 import { addActivate } from "./activate/kernel.ts";
 import { addEmbed } from "./embed/kernel.ts";

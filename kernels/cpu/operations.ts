@@ -11,13 +11,13 @@ import {
 import type { Described } from "../operands.ts";
 import type { Operation } from "../operation.ts";
 import {
+  type ActivateOptions,
   type Activation,
   type FloatRows,
   GROUP,
   isQuantized,
   type QuantizedRows,
 } from "../ops/activation.ts";
-import type { ActivateOptions } from "../ops/activation_function.ts";
 import { ACTIVATE_ARGUMENTS } from "./activate/kernel.ts";
 import { attention } from "./attention/bind.ts";
 import { elementwise } from "./columns/elementwise.ts";

@@ -18,7 +18,7 @@ import {
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";
 import { mostItems, takeShare, type Watch } from "./share.ts";
 import { ResourceError } from "../errors.ts";
-import { newThread, type Thread, type ThreadRefusal } from "./thread.ts";
+import { newThread, type Thread, type ThreadRefusal } from "./threads.ts";
 import type { ModuleMessage, ThreadOptions } from "./worker.ts";
 
 /** A kernel failed on a thread, or the pool was used after it was closed. */

@@ -3,7 +3,7 @@
 // after row. Each operation has its plain reference.
 
 import type { Allocator, Buffer, Operation } from "../operation.ts";
-import type { ActivationFunction } from "./activation_function.ts";
+import type { ActivationFunction } from "./activation.ts";
 
 /** A single group with all experts. */
 export const ONE_GROUP = { count: 1, used: 1 };

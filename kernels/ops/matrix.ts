@@ -3,6 +3,8 @@
 // and up projections).
 
 import type { QuantFormat } from "../quants/mod.ts";
+import type { Activation, ActivationFunction } from "./activation.ts";
+import type { Norm } from "./norm.ts";
 
 /**
  * A matrix [sides * rows, columns]. `sides` is 2 for a pair, in which rows with the same number
@@ -42,4 +44,56 @@ export interface MatrixShape {
   sides?: 1 | 2;
   /** Number of rows that must not be split, such as those of an expert. Default 32. */
   unit?: number;
+}
+
+// y = x W^T for weights of any format, and its plain reference. Products with expert matrices are
+// in experts.ts.
+
+/** A matrix of several whose results lie side by side in y, and its first column of y. */
+export interface StackedMatrix<M extends Matrix = Matrix> {
+  readonly matrix: M;
+  readonly first: number;
+}
+
+/** The options of a product. */
+export interface LinearOptions {
+  /** Whether to add to y (the residual stream) instead of replacing it. */
+  accumulate?: boolean;
+  /** Column of y for row 0 of the matrix. */
+  first?: number;
+  /** Activation of the gate in a paired matrix. Default "silu". */
+  activation?: ActivationFunction;
+  /** A norm of y that is fused with the product. */
+  norm?: FusedNorm;
+}
+
+/**
+ * An RMSNorm of y = y + x W^T that is fused with the product where there are few rows; see
+ * `Device.mostFusedNormRows`. Each group of 32 columns is multiplied by its weights, and becomes int8 codes
+ * or stays f32, with its sum of squares. The root mean square is known when all groups are there, so each
+ * product that reads them sums the squares, and divides its results by the root.
+ */
+export interface FusedNorm {
+  /** Without a bias, and with weights. */
+  readonly norm: Norm;
+  /** Its result: as many columns as y, and `deferredEpsilon` that of the norm. */
+  readonly y: Activation;
+}
+
+/** The plain reference, summed in f64: weights [rows, columns], x [tokens, columns]. */
+export function linearReference(
+  weights: Float32Array,
+  x: Float32Array,
+  shape: { rows: number; columns: number; tokens: number },
+): Float32Array {
+  const { rows, columns, tokens } = shape;
+  const y = new Float32Array(tokens * rows); // [tokens, rows]
+  for (let t = 0; t < tokens; t++) {
+    for (let n = 0; n < rows; n++) {
+      let sum = 0;
+      for (let k = 0; k < columns; k++) sum += x[t * columns + k] * weights[n * columns + k];
+      y[t * rows + n] = sum;
+    }
+  }
+  return y;
 }

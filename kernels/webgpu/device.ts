@@ -31,14 +31,13 @@ import { Gpu, type GpuProfile } from "./gpu.ts";
 import { Linear, mostFusedNormRows } from "./linear.ts";
 import { allocateMatrix, canPair, type GpuMatrix, GpuMatrixWriter, setAffine } from "./matrix.ts";
 import { implementation } from "./platform.ts";
-import { readBandwidth } from "./read_bandwidth.ts";
+import { readBandwidth, timePasses } from "./time_passes.ts";
 import { GpuReadback } from "./readback.ts";
 import { recurrentBinders } from "./recurrent.ts";
 import { rotate } from "./rotate.ts";
 import { rowBinders } from "./rows.ts";
 import { GpuSampler } from "./sampling/sampler.ts";
 import { StackedLinear } from "./stacked_linear.ts";
-import { timePasses } from "./time_passes.ts";
 import { GpuTuner } from "./tuning/tuner.ts";
 
 /** ggml_type of f32. */

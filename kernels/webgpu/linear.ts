@@ -12,9 +12,14 @@ import matricesSource from "./matmul_matrices.wgsl" with { type: "text" };
 import productSource from "./product.wgsl" with { type: "text" };
 import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
 import { GpuError } from "../errors.ts";
-import { type Activation, bufferOf, GROUP, isQuantized } from "../ops/activation.ts";
-import type { ActivationFunction } from "../ops/activation_function.ts";
-import type { FusedNorm, LinearOptions } from "../ops/linear.ts";
+import {
+  type Activation,
+  type ActivationFunction,
+  bufferOf,
+  GROUP,
+  isQuantized,
+} from "../ops/activation.ts";
+import type { FusedNorm, LinearOptions } from "../ops/matrix.ts";
 import { activationFunction } from "./snippets.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch, type KernelSource, type Resource } from "./kernel.ts";

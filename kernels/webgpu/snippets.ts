@@ -3,7 +3,7 @@
 
 import reduceSource from "./reduce.wgsl" with { type: "text" };
 import source from "./activation_function.wgsl" with { type: "text" };
-import type { ActivationFunction } from "../ops/activation_function.ts";
+import type { ActivationFunction } from "../ops/activation.ts";
 import type { Fields, FieldType, RecordLayout } from "../record.ts";
 import type { Gpu } from "./gpu.ts";
 import type { Constants } from "./template.ts";

@@ -6,7 +6,7 @@
 import type { Commands } from "../device.ts";
 import type { FloatRows } from "../operation.ts";
 import type { Activation } from "../ops/activation.ts";
-import type { StackedMatrix } from "../ops/linear.ts";
+import type { StackedMatrix } from "../ops/matrix.ts";
 import type { Gpu } from "./gpu.ts";
 import type { Dispatch } from "./kernel.ts";
 import {

@@ -18,9 +18,8 @@ import {
   wellFormedHost,
 } from "./middleware/guards.ts";
 import { shownPath } from "./middleware/variables.ts";
-import { WaitingQueue } from "./generation/queue.ts";
+import { RunningRequests, WaitingQueue } from "./generation/queue.ts";
 import { UnreadBudget } from "./generation/unread.ts";
-import { RunningRequests } from "./generation/running.ts";
 import { pullModel, pushModel } from "../registry/mod.ts";
 import { withoutCloud } from "../remote/mod.ts";
 import { UPLOAD_PATH } from "./api/models/blobs.ts";

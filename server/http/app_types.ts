@@ -6,9 +6,8 @@ import type { Drain } from "./drain.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { AccessVariables, BodyVariables } from "./middleware/variables.ts";
-import type { WaitingQueue } from "./generation/queue.ts";
+import type { RunningRequests, WaitingQueue } from "./generation/queue.ts";
 import type { UnreadBudget, UnreadLimits } from "./generation/unread.ts";
-import type { RunningRequests } from "./generation/running.ts";
 import type { ResponseStore } from "./response_store.ts";
 import type { pullModel, pushModel } from "../registry/mod.ts";
 

@@ -3,12 +3,11 @@
 // vocabularies ("t5") have another algorithm: unigram.ts. Kudo & Richardson 2018, "SentencePiece: A
 // simple and language independent subword tokenizer".
 
-import type { Algorithm, Poll } from "./algorithm.ts";
+import { type Algorithm, type Poll, WordCache } from "./algorithm.ts";
 import { type Joins, SymbolList } from "./merge.ts";
 import { type Metadata, readBoolean } from "../vocabulary/metadata.ts";
 import { RangeHashes } from "../tables/text_table.ts";
 import type { Vocabulary } from "../vocabulary/vocabulary.ts";
-import { WordCache } from "./word_cache.ts";
 
 /** SentencePiece's character for a space: U+2581, lower one eighth block. */
 export const SPACE_MARK = "\u2581";

@@ -12,7 +12,7 @@ import {
   textWithout,
 } from "../../grammar/mod.ts";
 import { beginsThinking, createAnswerParser, endsThinking } from "./answer_parser.ts";
-import { HERMES } from "./families/json_families.ts";
+import { HERMES } from "./families/json_calls.ts";
 import { ANSWER_FAMILIES } from "./families/mod.ts";
 import type {
   AnswerFamily,

@@ -8,7 +8,6 @@ import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts
 import { inTime } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
-import { SHORT_ESCAPES, spell, type Writing } from "./json_escapes.ts";
 import {
   FIRST_LEAD,
   keyOf,
@@ -17,8 +16,11 @@ import {
   type PartialCharacter,
   SEGMENT_STEPS,
   type Segments,
+  SHORT_ESCAPES,
   sliceOf,
-} from "./partial_character.ts";
+  spell,
+  type Writing,
+} from "./json_escapes.ts";
 import { segmentOf } from "./segments.ts";
 
 /** Most states, besides those on the way to known ends: 64 MiB of table. */

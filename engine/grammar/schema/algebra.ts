@@ -2,19 +2,19 @@
 
 import * as numbers from "../number/mod.ts";
 import { intersectArrays, subtractArray } from "./arrays.ts";
-import { mentionedByAny } from "./mentioned.ts";
-import { clauseKey, intersectObjects, propertyOf, settle, subtractObject } from "./objects.ts";
-import { AlgebraError } from "./schema_error.ts";
 import {
   type ArrayShape,
   type Clause,
   MAX_ALTERNATIVES,
+  mentionedByAny,
   NONE,
   type ObjectShape,
   type PropertyShape,
   type Shape,
   type TypeAlgebra,
 } from "./shape.ts";
+import { clauseKey, intersectObjects, propertyOf, settle, subtractObject } from "./objects.ts";
+import { AlgebraError } from "./schema_error.ts";
 import { intersectStrings, subtractStrings, uniteStrings } from "./strings.ts";
 
 /** Most alternatives that the schema itself may list: a union costs only their sum. */

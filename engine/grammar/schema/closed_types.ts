@@ -6,9 +6,8 @@
 import type { TypeId } from "../types.ts";
 import type { ClosedShape } from "./collect.ts";
 import { Inhabited } from "./emptiness.ts";
-import { BITS, typesOf } from "./mentioned.ts";
+import { BITS, type JsonTypes, NONE, type ObjectShape, typesOf } from "./shape.ts";
 import { settle } from "./objects.ts";
-import { type JsonTypes, NONE, type ObjectShape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
 /** The types of a graph without values of JSON types that their schemas do not mention. */

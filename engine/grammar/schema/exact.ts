@@ -5,9 +5,8 @@ import { Decimal, type JsonValue } from "../json/mod.ts";
 import { exactly } from "../number/mod.ts";
 import type { TypeId } from "../types.ts";
 import { canonical, canonicalAsWritten } from "./schema_input.ts";
-import { typesOf } from "./mentioned.ts";
+import { type ArrayShape, NONE, type ObjectShape, type Shape, typesOf } from "./shape.ts";
 import { AlgebraError } from "./schema_error.ts";
-import { type ArrayShape, NONE, type ObjectShape, type Shape } from "./shape.ts";
 import { literals } from "./strings.ts";
 import type { TypeGraph } from "./type_graph.ts";
 

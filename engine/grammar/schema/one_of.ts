@@ -6,8 +6,13 @@ import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";
 import { halve, intersectShapes, uniteShapes, withoutArray, withoutObject } from "./algebra.ts";
 import type { FewValues } from "./schema_input.ts";
-import { mentionedByAny } from "./mentioned.ts";
-import { NO_SHAPE, type ObjectShape, type Shape, type TypeAlgebra } from "./shape.ts";
+import {
+  mentionedByAny,
+  NO_SHAPE,
+  type ObjectShape,
+  type Shape,
+  type TypeAlgebra,
+} from "./shape.ts";
 import { intersectStrings, subtractStrings, uniteStrings } from "./strings.ts";
 
 /** Most keys that are tried to distinguish objects. */

@@ -8,9 +8,8 @@ import { NumberError } from "../number/mod.ts";
 import type { StringType } from "../types.ts";
 import { canonical, type SchemaOptions } from "./schema_input.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
-import { BITS } from "./mentioned.ts";
+import { BITS, type JsonTypes } from "./shape.ts";
 import { SchemaError, type SchemaWarning } from "./schema_error.ts";
-import type { JsonTypes } from "./shape.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);

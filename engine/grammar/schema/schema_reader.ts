@@ -9,11 +9,10 @@ import { type DynamicScope, SchemaDocument } from "./document.ts";
 import { ExactTypes } from "./exact.ts";
 import { CONSTRAINTS, type Draft, type KeywordReader, textList } from "./keyword_reader.ts";
 import { readArrays, readObjects } from "./read_objects.ts";
-import { mentionedTypes } from "./mentioned.ts";
+import { ANY, mentionedTypes, NONE } from "./shape.ts";
 import { formatTypes, formatWarning, readNumbers, readStrings, readTypes } from "./read_values.ts";
 import type { SchemaOptions } from "./schema_input.ts";
 import { isLimit, SchemaError, type SchemaWarning } from "./schema_error.ts";
-import { ANY, NONE } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 import { UnevaluatedReader } from "./unevaluated.ts";
 

@@ -15,10 +15,9 @@ import {
 import { Layer, Network, type NetworkOptions, type StepShape } from "../../nn/mod.ts";
 import { layerOf, OF_TILES, type Placement, type Stack, wholeOn } from "../../weights/mod.ts";
 import { type ImageAttentionConfig, loadImageAttention, type Rotations } from "./attention.ts";
-import type { VisionConfig } from "./config.ts";
+import type { VisionConfig, VisionWeights } from "./config.ts";
 import { loadImageFeedForward } from "./feed_forward.ts";
 import { CHANNELS, type GridRope, gridRotations, type PatchGrid } from "./patch_grid.ts";
-import type { VisionWeights } from "./weights.ts";
 import { Windows, type WindowSizes } from "./windows.ts";
 
 /** The options of a network. */

@@ -17,7 +17,7 @@ import {
 import { lanes } from "../formats/scales.ts";
 import { addKernel, forItems } from "../kernel.ts";
 import { forFours } from "../vectors.ts";
-import type { ActivationFunction } from "../../ops/activation_function.ts";
+import type { ActivationFunction } from "../../ops/activation.ts";
 
 /** A float in all lanes. */
 function constant(f: FunctionBuilder, value: number): V128 {

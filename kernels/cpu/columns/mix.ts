@@ -1,9 +1,8 @@
 // Operations on the vectors within a row that few architectures have, in WebAssembly: weighted sums,
 // lengths, and Gaussian top-k. One item is a row, or a vector of a row.
 
-import type { Columns } from "../../ops/elementwise.ts";
+import type { Columns, MixOptions } from "../../ops/elementwise.ts";
 import type { FloatRows } from "../../ops/activation.ts";
-import type { MixOptions } from "../../ops/mix.ts";
 import { type CpuCore, floatBits } from "../core.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";

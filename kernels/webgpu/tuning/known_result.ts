@@ -5,12 +5,12 @@ import {
   type Activation,
   bufferOf,
   floatRows,
+  gateReference,
   GROUP,
   isQuantized,
   type QuantizedRows,
 } from "../../ops/activation.ts";
-import { gateReference } from "../../ops/activation_function.ts";
-import { linearReference } from "../../ops/linear.ts";
+import { linearReference } from "../../ops/matrix.ts";
 import type { QuantFormat } from "../../quants/mod.ts";
 import { type Gpu, GROUP_BYTES } from "../gpu.ts";
 import { rowBinders } from "../rows.ts";

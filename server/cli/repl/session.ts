@@ -7,7 +7,7 @@ import { LiveLines, movesCursor, type ProgressRecord, type Terminal } from "../t
 import { withoutControls } from "../terminal/format.ts";
 import { type AnswerLook, AnswerPrinter, formatStatistics } from "./answer_printer.ts";
 import { type Conversation, partsOf } from "./conversation.ts";
-import { History } from "./history.ts";
+import { History } from "./line_editor.ts";
 import { can } from "./model_facts.ts";
 import { extractImages, readTexts, withTexts } from "./files.ts";
 

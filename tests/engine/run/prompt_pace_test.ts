@@ -2,7 +2,7 @@
 // moment. Steps and rows are counted; the clock is the test's.
 
 import { assert, assertEquals } from "@std/assert";
-import { PromptPace } from "../../../engine/run/prompt_pace.ts";
+import { PromptPace } from "../../../engine/run/planner.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
 import { FakeRunner } from "./fake_runner.ts";
 import { add, promptOf, until } from "./scheduler_runs.ts";

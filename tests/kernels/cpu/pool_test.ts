@@ -3,7 +3,11 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { CpuError, ThreadPool } from "../../../kernels/cpu/pool.ts";
-import { refuseCpuThread, startCpuThread, startCpuThreadsBy } from "../../../kernels/cpu/thread.ts";
+import {
+  refuseCpuThread,
+  startCpuThread,
+  startCpuThreadsBy,
+} from "../../../kernels/cpu/threads.ts";
 import { ResourceError } from "../../../kernels/errors.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 

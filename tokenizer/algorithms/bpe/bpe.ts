@@ -3,7 +3,7 @@
 // words are first written in the byte alphabet; Gemma 4 keeps the characters. Sennrich et al. 2016;
 // Radford et al. 2019 (GPT-2) for the byte-level form.
 
-import type { Algorithm, Poll } from "../algorithm.ts";
+import { type Algorithm, type Poll, WordCache } from "../algorithm.ts";
 import { fromByteAlphabet, toByteAlphabet } from "./byte_alphabet.ts";
 import { TokenizerError } from "../../errors.ts";
 import { type Metadata, readString, readStrings } from "../../vocabulary/metadata.ts";
@@ -15,7 +15,6 @@ import {
 } from "./pretokenizers.ts";
 import { SPACE_MARK } from "../sentencepiece.ts";
 import type { Vocabulary } from "../../vocabulary/vocabulary.ts";
-import { WordCache } from "../word_cache.ts";
 import { WordMerger } from "./word_merger.ts";
 
 const encoder = new TextEncoder();

@@ -3,12 +3,11 @@
 
 import { countObjects, countSteps } from "../../text/render_budget.ts";
 import { applyFilter } from "./library/filters.ts";
-import { LoopState } from "./loop.ts";
+import { LoopState, type Scope } from "./scope.ts";
 import { getAttribute, getItem, getSlice } from "./values/members.ts";
 import { applyOperator, applySign } from "./values/operators.ts";
-import type { Scope } from "./scope.ts";
 import type { Argument, Comparison, Expression, Filter } from "./syntax.ts";
-import { passesTest } from "./library/tests.ts";
+import { passesTest } from "./library/globals.ts";
 import { toText } from "./values/text.ts";
 import {
   CallArguments,

@@ -6,8 +6,7 @@ import { countItems, countObjects, countSteps } from "../../text/render_budget.t
 import { joinTexts, plain, type Text } from "../../text/tainted_text.ts";
 import { call, evaluate, evaluateArguments, filterValue } from "./evaluate.ts";
 import { globals } from "./library/globals.ts";
-import { LoopState } from "./loop.ts";
-import { ForgivingScope, Scope } from "./scope.ts";
+import { ForgivingScope, LoopState, Scope } from "./scope.ts";
 import type { CallBlock, Filter, For, Parameter, Statement, Target } from "./syntax.ts";
 import { toText } from "./values/text.ts";
 import {

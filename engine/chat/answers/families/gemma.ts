@@ -24,9 +24,9 @@ import {
   type Schema,
   toolJson,
   typesOf,
+  unheldWithin,
 } from "./tool_schema.ts";
 import { stringGrammar } from "./typed_text.ts";
-import { unheldWithin } from "./unheld.ts";
 
 /** Most nesting of values in a grammar. */
 const MAX_DEPTH = 4;

@@ -3,8 +3,7 @@
 import { choice, literal, sequence } from "../../../grammar/mod.ts";
 import type { AnswerFamily } from "../types.ts";
 import { readArguments } from "./json_calls.ts";
-import type { MessageKind } from "./message_syntax.ts";
-import { messageFormat } from "./messages.ts";
+import { messageFormat, type MessageKind } from "./messages.ts";
 import { separated } from "./ordered.ts";
 import { taggedCalls } from "./tagged_arguments.ts";
 import { argumentsJson } from "./tool_schema.ts";

@@ -21,9 +21,9 @@ import {
   type Schema,
   toolOf,
   typesOf,
+  unheldWithin,
 } from "./tool_schema.ts";
 import { textGrammar, valueOfText } from "./typed_text.ts";
-import { unheldWithin } from "./unheld.ts";
 
 const MARK = "]<]minimax[>[";
 

@@ -15,7 +15,7 @@ import {
   HERMES,
   NEMOTRON_NANO,
   PHI_4,
-} from "./json_families.ts";
+} from "./json_calls.ts";
 import {
   DEEPSEEK_V3,
   DEEPSEEK_V3_1,

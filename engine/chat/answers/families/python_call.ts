@@ -20,9 +20,9 @@ import {
   type Schema,
   toolJson,
   typesOf,
+  unheldOfObject,
 } from "./tool_schema.ts";
 import { stringGrammar } from "./typed_text.ts";
-import { unheldOfObject } from "./unheld.ts";
 
 const NAME = /[^\s()[\]{},='"]+/y;
 

@@ -20,9 +20,9 @@ import {
   propertyOf,
   type Schema,
   toolOf,
+  unheldOfObject,
 } from "./tool_schema.ts";
 import { textGrammar, valueOfText } from "./typed_text.ts";
-import { unheldOfObject } from "./unheld.ts";
 
 const OPENING = "<tool_call>";
 

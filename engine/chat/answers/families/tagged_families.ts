@@ -4,9 +4,8 @@
 import { choice, literal, repeat, sequence, textWithout } from "../../../grammar/mod.ts";
 import type { AnswerFamily, CallSyntax, ReadCall } from "../types.ts";
 import { jsonCalls, readArguments } from "./json_calls.ts";
-import { markedCalls } from "./marked_calls.ts";
+import { markedCalls, taggedCalls, type TaggedSyntax } from "./tagged_arguments.ts";
 import { separated } from "./ordered.ts";
-import { taggedCalls, type TaggedSyntax } from "./tagged_arguments.ts";
 import { argumentsJson } from "./tool_schema.ts";
 
 // The tags of GLM 4.5 and later, <arg_key> and <arg_value>, which Spark, Laguna, Ling and Hunyuan

@@ -2,7 +2,7 @@
 
 import { dirname } from "node:path";
 import { assertEquals } from "@std/assert";
-import { History } from "../../../../server/cli/repl/history.ts";
+import { History } from "../../../../server/cli/repl/line_editor.ts";
 
 async function inFolder(work: (path: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();

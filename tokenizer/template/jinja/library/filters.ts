@@ -6,7 +6,7 @@ import type { Text } from "../../../text/tainted_text.ts";
 import { fromJson, toJson } from "../values/json.ts";
 import { getPath } from "../values/members.ts";
 import { type Filter, sequenceFilters } from "./sequence_filters.ts";
-import { passesTest } from "./tests.ts";
+import { passesTest } from "./globals.ts";
 import { toText } from "../values/text.ts";
 import { textFilters } from "./text_filters.ts";
 import {
