@@ -84,7 +84,7 @@ Deno.test("Dry finds the longest repetition that each token would continue", () 
   assert(found > 1000, `${found}`);
 });
 
-Deno.test("Dry bounds what long repetitions cost, and goes on after an image", () => {
+Deno.test("Dry bounds what long repetitions cost", () => {
   const dry = new Dry(
     { multiplier: 1, base: 2, allowedLength: 2, lastN: 1e6, breakers: [] },
     letters,
