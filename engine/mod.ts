@@ -55,6 +55,16 @@ export {
   type SystemMemory,
 } from "./block_store/mod.ts";
 export { type ByteSource, type ByteSources, filesInMemory } from "./gguf/mod.ts";
+export {
+  type ControlVector,
+  type ControlVectorMethod,
+  makeControlVector,
+  readControlVector,
+  steer,
+  type SteeringOptions,
+  type TextPair,
+  writeControlVector,
+} from "./hooks/mod.ts";
 export { BOX_MODEL } from "./box/mod.ts";
 export { continuesFinalMessage } from "./chat/mod.ts";
 export * from "./create/mod.ts";

@@ -1,4 +1,14 @@
 // Looking into a model while it runs, and changing what it computes.
 
+export {
+  type ControlVector,
+  type ControlVectorMethod,
+  makeControlVector,
+  readControlVector,
+  steer,
+  type SteeringOptions,
+  type TextPair,
+  writeControlVector,
+} from "./control_vector.ts";
 export { Hooks } from "./hooks.ts";
 export { POINTS } from "./points.ts";

@@ -2,6 +2,7 @@
 
 export { BlobStore, type StoredBlob } from "./blobs.ts";
 export type { PruneResult } from "./collector.ts";
+export type { StoredControlVector } from "./control_vectors.ts";
 export { DigestError, StoreError } from "./errors.ts";
 export { entriesOf, isFilePath, readIfThere, removeIfThere, writing } from "./file_system.ts";
 export {

@@ -9,6 +9,7 @@ import type { ModelInfo } from "../types/mod.ts";
 import { BlobStore } from "./blobs.ts";
 import { BoundedCache } from "./bounded_cache.ts";
 import { BuiltinModels } from "./builtin_models.ts";
+import { ControlVectors } from "./control_vectors.ts";
 import { BlobCollector, type PruneResult } from "./collector.ts";
 import { StoreError } from "./errors.ts";
 import { readIfThere, statIfThere } from "./file_system.ts";
@@ -30,6 +31,8 @@ const MOST_CONTENTS = 16 * 2 ** 20;
 export class ModelStore {
   /** The content of all models. */
   readonly blobs: BlobStore;
+  /** The control vectors. */
+  readonly controlVectors: ControlVectors;
   readonly #options: StoreOptions;
   readonly #lock: StoreLock;
   readonly #manifests: ManifestFolder;
@@ -53,6 +56,7 @@ export class ModelStore {
     const manifests = this.#manifests = new ManifestFolder(resolve(folder));
     const notes = this.#notes = new BlobNotes(join(folder, ".quern-lock-noted"), manifests);
     const blobs = this.blobs = new BlobStore(resolve(folder, "blobs"), lock, notes);
+    this.controlVectors = new ControlVectors(resolve(folder, "control_vectors"));
     this.#collector = new BlobCollector({ blobs, manifests, lock, notes });
     this.#headers = new HeaderCache(inspect);
     this.#builtin = new BuiltinModels(folder, options.builtin ?? []);

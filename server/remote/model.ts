@@ -52,11 +52,11 @@ export class RemoteModel implements ChatModel {
     if (request.promptLogprobs !== undefined) {
       throw new RequestError(`Cannot tell how likely the prompt was: ${UNSCORED}`);
     }
-    return this.#stream(request.signal, (dialect, call) => dialect.generate(call, request));
+    return this.#stream(request, (dialect, call) => dialect.generate(call, request));
   }
 
   chat(request: ChatRequest): AsyncGenerator<ChatEvent> {
-    return this.#stream(request.signal, (dialect, call) => dialect.chat(call, request));
+    return this.#stream(request, (dialect, call) => dialect.chat(call, request));
   }
 
   /** @throws {ChatTemplateError} if the server does not show its prompts */
@@ -138,9 +138,10 @@ export class RemoteModel implements ChatModel {
 
   /** An abort ends the stream without `done`, as it does in models of this machine. */
   async *#stream<T>(
-    asked: AbortSignal | undefined,
+    { signal: asked, hooks }: GenerateRequest | ChatRequest,
     ask: Ask<AsyncIterable<T>>,
   ): AsyncGenerator<T> {
+    if (hooks) await this.run();
     try {
       const call = this.#call(asked);
       yield* ask(await this.#server.dialect(call.signal), call);

@@ -21,6 +21,7 @@ import { mergeChoices } from "../generation/choices.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../generation/generation.ts";
 import { json, patientJson } from "../stream/json.ts";
 import type { StreamOptions } from "../stream/stream.ts";
+import { changesOf, type SteeringWish } from "./steering.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
 import { requireModelName } from "./model_name.ts";
 import type { Loading, OllamaOptions } from "./options.ts";
@@ -49,6 +50,8 @@ export interface Translation extends Loading {
   warnings?: readonly string[];
   /** Whether the answer leaves out what the model thinks. */
   hidesThinking?: boolean;
+  /** Directions to add inside the model, by the names of their vectors. */
+  controlVectors?: SteeringWish;
   /** The member that asks for a format, for errors of the format. */
   formatMember?: string;
 }
@@ -228,7 +231,11 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
   const { model, entry } = found;
   const translation = {
     ...found.translation,
-    tasks: found.translation.tasks.map((task) => completed(task, entry)),
+    tasks: await steered(
+      found.translation.tasks.map((task) => completed(task, entry)),
+      found.translation.controlVectors,
+      dependencies,
+    ),
   };
   if (dependencies.enforcesThinkingBudget) {
     enforceThinkingBudget(translation.tasks, translation.thinkingBudget);
@@ -270,6 +277,17 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
     fail: (error) => encoder.fail(error),
     headers,
   });
+}
+
+/** The tasks, which the vectors that are named change. Errors: HttpError. */
+async function steered(
+  tasks: Task[],
+  wishes: SteeringWish | undefined,
+  { store }: AppDependencies,
+): Promise<Task[]> {
+  if (!wishes || tasks.length === 0) return tasks;
+  const hooks = { changes: await changesOf(wishes, store) };
+  return tasks.map((task) => ({ ...task, request: { ...task.request, hooks } } as Task));
 }
 
 /** The answer to a request that is not streamed. */

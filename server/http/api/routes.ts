@@ -6,6 +6,7 @@ import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { json } from "../stream/json.ts";
 import { anthropicOperations } from "./anthropic/operations.ts";
 import { anthropicRoutes } from "./anthropic/route.ts";
+import { controlVectorOperations, controlVectorRoutes } from "./capture/control_vectors.ts";
 import { captureOperations } from "./capture/operations.ts";
 import { captureRoutes } from "./capture/route.ts";
 import { decideOperations } from "./decide/operations.ts";
@@ -44,8 +45,11 @@ const GROUPS: readonly RouteGroup[] = [
   { routes: [webRoutes, operationsRoutes], operations: serverOperations },
   { routes: [ollamaRoutes], operations: ollamaOperations },
   { routes: [embedRoutes], operations: embedOperations },
-  { routes: [captureRoutes], operations: captureOperations },
   { routes: [decideRoutes], operations: decideOperations },
+  {
+    routes: [captureRoutes, controlVectorRoutes],
+    operations: [...captureOperations, ...controlVectorOperations],
+  },
   {
     routes: [
       modelRoutes,

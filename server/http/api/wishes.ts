@@ -3,10 +3,12 @@
 // nothing is dropped because another server has it. Pure.
 
 import type { ChatRequest, ModelInfo } from "../../../engine/mod.ts";
+import type { Given } from "../body/schema.ts";
 import { formatMembers, readFormat, type ResponseFormat } from "./formats.ts";
 import type { FormatBody } from "./formats.ts";
 import type { Translation } from "./handler.ts";
 import type { EngineOptions, OllamaOptions } from "./options.ts";
+import { steeringMembers, type SteeringWish } from "./steering.ts";
 import { readSampling, type SamplingBody, samplingMembers } from "./sampling.ts";
 import { readThinking, type ThinkingBody, thinkingMembers } from "./thinking.ts";
 import { unreadInRequests } from "./unread_members.ts";
@@ -17,6 +19,7 @@ export const wishes = {
   ...samplingMembers,
   ...formatMembers,
   ...thinkingMembers,
+  ...steeringMembers,
 } as const;
 
 /** What an API says otherwise. */
@@ -43,7 +46,7 @@ export interface Wishes {
  * @throws {HttpError} 400 for what cannot be done
  */
 export function readWishes(
-  body: SamplingBody & FormatBody & ThinkingBody,
+  body: SamplingBody & FormatBody & ThinkingBody & { control_vectors?: Given<SteeringWish> },
   info: ModelInfo,
   { defaults, formats }: WishOptions = {},
 ): Wishes {
@@ -53,6 +56,11 @@ export function readWishes(
   return {
     engine: { ...engine, ...(asked && { format: asked.format }), ...budget },
     think: think === undefined ? {} : { think },
-    around: { ...loading, ...told, ...(asked && { formatMember: asked.param }) },
+    around: {
+      ...loading,
+      ...told,
+      ...(asked && { formatMember: asked.param }),
+      ...(body.control_vectors?.length && { controlVectors: body.control_vectors }),
+    },
   };
 }

@@ -28,6 +28,7 @@ interface DescribedOperation {
 
 /** What needs a store of models, which the application under test has none of. */
 const MODEL_STORE = [
+  "/api/control_vectors",
   "/api/show",
   "/api/create",
   "/api/copy",
