@@ -109,6 +109,7 @@ export type {
   BlockViewer,
   ByteSource,
   ByteSources,
+  CacheReport,
   CacheType,
   CacheTypes,
   CapturedPoint,

@@ -137,7 +137,7 @@ export function chat(
       ending: endingOf(request),
     },
   );
-  return new AnswerStream(events, { tools, dropped });
+  return new AnswerStream(events, { tools, dropped, messages: request.messages, prompt });
 }
 
 /** The marks of thinking in the rest of an answer to a prompt; undefined if it does not think. */

@@ -32,6 +32,7 @@ import {
   type TokenLogprob,
 } from "../types/mod.ts";
 import { answerBiases, checkToken, onlyTokens } from "./answer_biases.ts";
+import { cacheReport, TextHistory } from "./cache_report.ts";
 import { type AnswerEnding, Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
@@ -61,6 +62,9 @@ export interface GenerateOptions {
   /** What becomes of an answer with a format when tokens run out. Default: `document`. */
   readonly ending?: AnswerEnding;
 }
+
+/** The last texts of each model. */
+const histories = new WeakMap<Scheduler, TextHistory>();
 
 /** The events of every answer, whatever its text becomes. */
 type AnyAnswerEvent = QueuedEvent | StartEvent | ProgressEvent | DoneEvent;
@@ -114,6 +118,9 @@ export function answer<Piece>(
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
   const maxTokens = Math.min(wanted, contextLength - promptTokens);
   if (maxTokens > 0) constraint?.checkRoom(maxTokens);
+  const history = histories.get(scheduler) ?? new TextHistory();
+  histories.set(scheduler, history);
+  const parting = request.cacheReport ? history.parting(tokensOf(prompt)) : undefined;
   const started = performance.now();
   let first = started;
   let count = 0;
@@ -224,6 +231,7 @@ export function answer<Piece>(
       completionMilliseconds: count > 0 ? now - first : 0,
     };
     const notes = constraint?.warnings ?? [];
+    history.add([...sequence?.tokens ?? tokensOf(prompt)]);
     events.push({
       type: "done",
       reason: stopString !== undefined ? "stop" : constraint?.isShortened ? "length" : reason,
@@ -231,6 +239,9 @@ export function answer<Piece>(
       ...(stopString !== undefined && { stopString }),
       ...(endToken && { endToken }),
       ...(hooks && { captured: hooks.captured }),
+      ...(request.cacheReport && tokenizer.hasText && {
+        cacheReport: cacheReport(tokensOf(prompt), parting, usage, tokenizer),
+      }),
       ...(notes.length > 0 && { notes }),
       ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),
     });

@@ -162,6 +162,32 @@ export type GenerateEvent =
   | { type: "text"; tokens: number[] } & TextPiece
   | DoneEvent;
 
+/** How much of a prompt was in the cache, and what was not for one place that differs. */
+export interface CacheReport
+  extends
+    Required<Pick<Usage, "fromMemoryTokens" | "fromDiskTokens">>,
+    Pick<Usage, "promptTokens" | "cachedTokens"> {
+  /** Where the prompt parts from an earlier text that it repeats behind that; missing: nowhere. */
+  lost?: {
+    /** Tokens behind that place that the earlier text had as well. */
+    tokens: number;
+    /** About how long it took to read them again. */
+    milliseconds: number;
+    /** Index of the first token of the prompt that differs. */
+    token: number;
+    /** Its index in the text of the prompt, in UTF-16 units. */
+    offset: number;
+    /** The text before it. */
+    before: string;
+    /** The text that the earlier prompt has there. */
+    was: string;
+    /** The text that this prompt has there. */
+    is: string;
+    /** Of a chat, the message that it lies in: its `index`, or where it stands. */
+    message?: number;
+  };
+}
+
 /** The end of an answer. */
 export interface DoneEvent {
   /** Tells it from other events. */
@@ -178,6 +204,8 @@ export interface DoneEvent {
   context?: number[];
   /** What its hooks have kept, if it has any. */
   captured?: CapturedPoint[];
+  /** What was found in the cache, if the request asks for it. */
+  cacheReport?: CacheReport;
   /** What was done in another way than the request asks, as sentences for people. */
   notes?: string[];
   /** Number of messages that were left out because they did not fit the window. */

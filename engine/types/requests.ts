@@ -120,6 +120,11 @@ export interface LimitOptions extends WindowOptions, RemoteLoadOptions, TokenOpt
 /** Facts that an answer reports besides its text. */
 export interface ReportOptions {
   /**
+   * Whether the end of the answer tells how much of the prompt was in the cache, and which place cost
+   * it the rest. Default false.
+   */
+  cacheReport?: boolean;
+  /**
    * What to keep of the model's values while it answers, and what to change, for this request alone.
    * Errors: RequestError for points that the model does not have.
    */

@@ -267,15 +267,20 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
   const head = { id, model, now: () => new Date(), elapsed, loadMilliseconds };
   const encoder = endpoint.encoder(head, body, translation);
   const finish = async () => await endpoint.finish?.(id, encoder);
-  const headers = { "x-request-id": request.id, ...encoder.headers };
+  const headersNow = () => ({
+    "x-request-id": request.id,
+    ...(generation.cachedTokens !== undefined &&
+      { "x-cached-tokens": `${generation.cachedTokens}` }),
+    ...encoder.headers,
+  });
   if (!(body.stream ?? endpoint.streams)) {
-    return await whole(generation, encoder, finish, headers);
+    return await whole(generation, encoder, finish, headersNow);
   }
   return endpoint.stream({
     events: encodeAll(generation.live(dependencies.heartbeatMilliseconds), encoder, finish),
     cancel: () => generation.return(),
     fail: (error) => encoder.fail(error),
-    headers,
+    headers: headersNow(),
   });
 }
 
@@ -295,11 +300,11 @@ async function whole<Told>(
   generation: Generation,
   encoder: EventEncoder<Told>,
   finish: () => Promise<void>,
-  headers: Record<string, string>,
+  headersNow: () => Record<string, string>,
 ): Promise<Response> {
   for await (const event of generation) encoder.add(event);
   await finish();
-  return json<unknown>(encoder.whole(), 200, headers);
+  return json<unknown>(encoder.whole(), 200, headersNow());
 }
 
 /** Classes of requests that the user of Claude Code does not wait for, such as titles. */

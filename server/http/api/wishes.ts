@@ -3,7 +3,7 @@
 // nothing is dropped because another server has it. Pure.
 
 import type { ChatRequest, ModelInfo } from "../../../engine/mod.ts";
-import type { Given } from "../body/schema.ts";
+import { flag, type Given } from "../body/schema.ts";
 import { formatMembers, readFormat, type ResponseFormat } from "./formats.ts";
 import type { FormatBody } from "./formats.ts";
 import type { Translation } from "./handler.ts";
@@ -20,6 +20,11 @@ export const wishes = {
   ...formatMembers,
   ...thinkingMembers,
   ...steeringMembers,
+  cache_report: {
+    ...flag,
+    description: "Have the answer tell how much of its prompt was in the cache, and which place " +
+      "cost it the rest.",
+  },
 } as const;
 
 /** What an API says otherwise. */
@@ -46,7 +51,10 @@ export interface Wishes {
  * @throws {HttpError} 400 for what cannot be done
  */
 export function readWishes(
-  body: SamplingBody & FormatBody & ThinkingBody & { control_vectors?: Given<SteeringWish> },
+  body: SamplingBody & FormatBody & ThinkingBody & {
+    cache_report?: Given<boolean>;
+    control_vectors?: Given<SteeringWish>;
+  },
   info: ModelInfo,
   { defaults, formats }: WishOptions = {},
 ): Wishes {
@@ -54,7 +62,12 @@ export function readWishes(
   const asked = readFormat(body, formats);
   const { think, budget, ...told } = readThinking(body, info);
   return {
-    engine: { ...engine, ...(asked && { format: asked.format }), ...budget },
+    engine: {
+      ...engine,
+      ...(asked && { format: asked.format }),
+      ...budget,
+      ...(body.cache_report && { cacheReport: true }),
+    },
     think: think === undefined ? {} : { think },
     around: {
       ...loading,

@@ -57,6 +57,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   #first: IteratorResult<ChatEvent> | undefined;
   #done: DoneEvent | undefined;
   #firstTokenAt: number | undefined;
+  #cachedTokens: number | undefined;
   #failure: unknown;
   #isOver = false;
 
@@ -115,6 +116,11 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
    */
   get notes(): readonly string[] {
     return this.#done?.notes ?? [];
+  }
+
+  /** Tokens of the prompt that were cached; undefined until its turn has come. */
+  get cachedTokens(): number | undefined {
+    return this.#cachedTokens;
   }
 
   /** The error of the generation, if it failed. */
@@ -185,6 +191,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   #note(event: ChatEvent): void {
     if (event.type === "queued") return;
     this.#place[Symbol.dispose]();
+    if (event.type === "start") this.#cachedTokens = event.cachedTokens;
     if (event.type === "done") this.#done = event;
     else if (event.type !== "start" && event.type !== "progress") {
       this.#firstTokenAt ??= performance.now();

@@ -105,8 +105,33 @@ export const maskedLogprobSchema = record(logprobSchema.properties, {
   },
 });
 
-/** Members that tell how an answer differs from what was asked. No vendor has such members. */
+const cacheReport = record({
+  prompt_tokens: { ...count, description: "All tokens of the prompt." },
+  cached_tokens: { ...count, description: "Those that were in the cache." },
+  from_memory: { ...count, description: "Those of them that came back from the system's memory." },
+  from_disk: { ...count, description: "Those of them that came back from disk." },
+}, {
+  lost: {
+    ...record({
+      tokens: { ...count, description: "Tokens behind the place that both texts have." },
+      seconds: { ...number, description: "About how long it took to read them again." },
+      token: { ...count, description: "Number of the first token that differs, from 0." },
+      before: { ...text, description: "The text before it." },
+      was: { ...text, description: "What the earlier text has there." },
+      is: { ...text, description: "What this prompt has there." },
+    }, {
+      message: { ...count, description: "Which of `messages` it lies in, counted from 0." },
+    }),
+    description: "Where the prompt parts from an earlier text that it repeats behind that place.",
+  },
+});
+
+/** Members that tell how an answer came about, and how it differs from what was asked. No vendor has them. */
 export const deviations = {
+  cache_report: {
+    ...cacheReport,
+    description: "How much of the prompt was in the cache, where the request asks for it.",
+  },
   dropped_messages: {
     ...count,
     description: "How many of the oldest messages did not fit the window.",
