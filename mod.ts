@@ -186,6 +186,8 @@ export type {
   PromptItem,
   ProofOptions,
   QueuedEvent,
+  RankRequest,
+  RankResult,
   RemoteLoadOptions,
   RemoteShare,
   ReportOptions,

@@ -5,7 +5,7 @@ import { basename, sha256 } from "../../host/mod.ts";
 import { type CacheTypes, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
-import { checkLayers, Config, poolingOf } from "../nn/mod.ts";
+import { checkLayers, type Classifier, Config, poolingOf } from "../nn/mod.ts";
 import type { ImageLimits } from "../prompt/mod.ts";
 import { chooseCacheSize, Scheduler, type StepObserver, tokenBytes } from "../run/mod.ts";
 import { DeviceProof, prove, type ProvedPart, proveParts, type TwinOptions } from "../proof/mod.ts";
@@ -73,6 +73,8 @@ export interface Assembly {
   images: ImageLimits | undefined;
   /** The encoder of images; undefined if the model has none. */
   vision: LoadedVision | undefined;
+  /** The head of a model that ranks; undefined if it has none. */
+  classifier: Classifier | undefined;
   /** Undefined where the device's kernels are not to be tuned. */
   tuning: { start(): void; stop(): Promise<void> } | undefined;
 }
@@ -228,6 +230,7 @@ export async function assemble(
     encoder,
     images,
     vision,
+    classifier: built.classifier,
   };
 }
 

@@ -9,9 +9,11 @@ import { architectureOf } from "../models/registry.ts";
 import {
   allocateStep,
   type ChooseTokens,
+  type Classifier,
   type Config,
   ModelBuilder,
   Network,
+  readClassifier,
   type StepLimits,
 } from "../nn/mod.ts";
 import { chooseStateCopies, DeviceStates, StateFeed, StepRunner } from "../run/mod.ts";
@@ -44,6 +46,8 @@ export interface Built {
   readonly runner: StepRunner;
   /** Tokens that it reads. */
   readonly vocabulary: number;
+  /** The head of a model that ranks. */
+  readonly classifier?: Classifier | undefined;
 }
 
 /** The head for multi-token prediction of a model, and the states that it reads. */
@@ -104,8 +108,9 @@ export async function buildRunner(
   }
   const weights = new WeightLoader(placement, gguf, reader, { ...options, adapters });
   const model = new ModelBuilder(network, weights, config, options);
-  const { load, loadMtpHead } = architectureOf(architecture);
+  const { load, loadMtpHead, isEncoder = false } = architectureOf(architecture);
   await load(model);
+  const classifier = readClassifier(weights, config, isEncoder);
   model.checkAllTaken();
   const vocabulary = model.vocabulary.ranges.reduce((sum, [, count]) => sum + count, 0);
   const buildHead = async (most: StepLimits): Promise<BuiltHead> => {
@@ -121,7 +126,8 @@ export async function buildRunner(
   const head = hasHead ? await buildHead(headLimits) : undefined;
   for (const adapter of adapters) adapter.checkAllUsed();
   keepStates(network, Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize));
-  return { network, runner: new StepRunner(device, network, state, limits), vocabulary, head };
+  const runner = new StepRunner(device, network, state, limits);
+  return { network, runner, vocabulary, classifier, head };
 }
 
 /** Allocates the copies of recurrent states from which conversations continue. */

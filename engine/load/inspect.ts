@@ -9,6 +9,7 @@ import {
   MetadataReader,
   readGguf,
 } from "../gguf/mod.ts";
+import { isReranker } from "./rank_format.ts";
 import { architectures } from "../models/registry.ts";
 import { findFillInMiddleTokens } from "../prompt/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types/mod.ts";
@@ -80,6 +81,8 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     thinks: answers.thinking !== undefined,
     fillsInMiddle: findFillInMiddleTokens(gguf.metadata) !== undefined,
     readsImages: entry !== undefined && !isEncoder && visionFault(gguf, projector) === undefined,
+    ranks: metadata.optionalNumber(`${architecture}.pooling_type`, 0) === 4 ||
+      isReranker(gguf.metadata),
     isEmbeddingModel: isEmbedding,
   };
 }

@@ -1,5 +1,6 @@
 // From a GGUF file to a model on a device, and what a file tells without a device.
 
+export { type RankFormat, readRankFormat } from "./rank_format.ts";
 export { assemble, type Assembly } from "./assemble.ts";
 export { mtpWarnings } from "./build_runner.ts";
 export { DRAFT_ADVICE, vocabularyFault } from "./draft_model.ts";

@@ -29,8 +29,8 @@ const MOST_OPTIONS = 10_000;
 const UNITS_BEFORE = 64;
 
 /** How answers to predicates are written. */
-const YES = ["Yes", "yes"];
-const NO = ["No", "no"];
+export const YES = ["Yes", "yes"];
+export const NO = ["No", "no"];
 
 /** The options of a question, and what asks for one of them. */
 interface Asked {
@@ -62,16 +62,33 @@ export async function decide(
   const { sums, promptTokens } = await sumLogprobs(context, all.flat(2), signal);
   let first = 0;
   const answers = all.map((options, index) => {
-    const sequences = options.flat();
-    const own = sums.subarray(first, first += sequences.length);
-    const shares = shareOf(sequences, own);
-    let at = 0;
-    const weights = options.map((texts) =>
-      shares.subarray(at, at += texts.length).reduce((sum, share) => sum + share, 0)
-    );
-    return answerOf(questions[index], weights);
+    const own = sums.subarray(first, first += options.flat().length);
+    return answerOf(questions[index], massesOf(options, own));
   });
   return { answers, promptTokens };
+}
+
+/** The probability of each option, of which all texts count. They add up to at most 1. */
+function massesOf(options: readonly (readonly ScoredTokens[])[], sums: Float64Array): number[] {
+  const shares = shareOf(options.flat(), sums);
+  let at = 0;
+  return options.map((texts) =>
+    shares.subarray(at, at += texts.length).reduce((sum, share) => sum + share, 0)
+  );
+}
+
+/** The probability of each option, if one of them it is. @param sums as for shareOf() */
+export function probabilityOf(
+  options: readonly (readonly ScoredTokens[])[],
+  sums: Float64Array,
+): number[] {
+  return normalized(massesOf(options, sums));
+}
+
+/** Numbers as shares of their sum; where that is zero, equal shares. */
+function normalized(masses: readonly number[]): number[] {
+  const sum = masses.reduce((sum, mass) => sum + mass, 0);
+  return masses.map((mass) => sum > 0 ? mass / sum : 1 / masses.length);
 }
 
 /**
@@ -80,7 +97,7 @@ export async function decide(
  *
  * @param logprobs the log-probabilities of the sequences' scored tokens
  */
-export function shareOf(sequences: readonly ScoredTokens[], logprobs: Float64Array): Float64Array {
+function shareOf(sequences: readonly ScoredTokens[], logprobs: Float64Array): Float64Array {
   const shares = logprobs.map(Math.exp);
   const order = sequences.map((_, index) => index)
     .sort((a, b) => sequences[a].tokens.length - sequences[b].tokens.length);
@@ -96,7 +113,7 @@ export function shareOf(sequences: readonly ScoredTokens[], logprobs: Float64Arr
 
 function answerOf(question: DecisionQuestion, weights: readonly number[]): DecisionAnswer {
   const mass = weights.reduce((sum, weight) => sum + weight, 0);
-  const probabilities = weights.map((weight) => mass > 0 ? weight / mass : 1 / weights.length);
+  const probabilities = normalized(weights);
   const common = { name: question.name ?? null, mass: Math.min(1, mass) };
   const best = probabilities.indexOf(Math.max(...probabilities));
   const confidence = probabilities[best];
@@ -194,7 +211,7 @@ function conversation(input: DecideRequest["input"]): ChatMessage[] {
 }
 
 /** The tokens of a prompt with each of the texts that may follow it. Errors: RequestError, ContextLengthError. */
-function encodeOptions(
+export function encodeOptions(
   context: ChatContext,
   { messages, template }: { messages: readonly ChatMessage[]; template?: string },
   { text, options }: Asked,

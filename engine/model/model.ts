@@ -19,6 +19,7 @@ import {
   type ModelDevices,
   mtpWarnings,
   openDevices,
+  readRankFormat,
 } from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
 import type { Branch, OperationInfo, StepTrace, TapSelection, TapVisit } from "../run/mod.ts";
@@ -53,6 +54,8 @@ import type {
   MemoryUse,
   ModelInfo,
   Occupancy,
+  RankRequest,
+  RankResult,
   RunRequest,
   RunResult,
   ScoreRequest,
@@ -65,6 +68,7 @@ import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
 import { decide } from "./decide.ts";
 import { embed } from "./embed.ts";
+import { rank, type RankContext } from "./rank.ts";
 import { generateScored, score } from "./score.ts";
 import { runWithHooks } from "./run.ts";
 
@@ -187,12 +191,12 @@ export class LocalModel implements Model {
   readonly info: ModelInfo;
   readonly warnings: readonly string[];
   readonly refusal: DeviceRefusal | undefined;
-  readonly #context: ImageContext & Assembly;
+  readonly #context: ImageContext & RankContext;
   readonly #devices: ModelDevices;
 
   private constructor(
     info: ModelInfo,
-    context: ImageContext & Assembly,
+    context: ImageContext & RankContext,
     devices: ModelDevices,
     warnings: readonly string[],
     refusal: DeviceRefusal | undefined,
@@ -220,7 +224,8 @@ export class LocalModel implements Model {
     const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
     const answers = detectAnswerFormat(source);
     const fillInMiddle = findFillInMiddleTokens(gguf.metadata);
-    const context = { ...assembly, tokenizer, template, answers, fillInMiddle };
+    const ranking = readRankFormat(gguf.metadata, tokenizer);
+    const context = { ...assembly, tokenizer, template, answers, fillInMiddle, ranking };
     const warnings = [
       ...options.warnings ?? [],
       ...info.readsImages ? [] : visionWarnings(gguf),
@@ -340,6 +345,10 @@ export class LocalModel implements Model {
       const tokens = tokenizer.encode(text, { special, bos: around, eos: around });
       return Array.from(tokens, (id) => textToken(id, tokenizer));
     });
+  }
+
+  rank(request: RankRequest): Promise<RankResult> {
+    return Promise.try(() => rank(withWindow(this.#context, request), request));
   }
 
   decide(request: DecideRequest): Promise<DecideResult> {

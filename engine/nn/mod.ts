@@ -18,6 +18,7 @@ export { type Input, Network } from "./network.ts";
 export type { NetworkOptions, OutputKind } from "./operation_list.ts";
 export { poolingOf, RowReadback } from "./row_readback.ts";
 export type { Rope } from "./rope.ts";
+export { type Classifier, readClassifier } from "./classifier.ts";
 export { loadSparseFeedForward } from "./feed_forward.ts";
 export {
   allocateStep,

@@ -56,8 +56,16 @@ export type Pooling = "mean" | "first" | "last";
  */
 const POOLING: readonly Pooling[] = ["last", "mean", "first", "last", "first"];
 
+/** The number of models that rank, which have a head. */
+const RANK = 4;
+
 /** -1, read as unsigned: unspecified. */
 const UNSAID = 2 ** 32 - 1;
+
+/** Whether a file says that its model ranks. */
+export function isRanking(config: Config): boolean {
+  return config.numberOr("pooling_type", 0) === RANK;
+}
 
 /** The pooling of a model's file. Errors: GgufError for an unknown number. */
 export function poolingOf(config: Config): Pooling {

@@ -117,3 +117,35 @@ export interface DecideResult {
   /** Tokens that the model read; what several questions have in common counts once. */
   promptTokens: number;
 }
+
+/** Documents to rank by how well they answer a query. */
+export interface RankRequest extends WindowOptions, RemoteLoadOptions {
+  /** What is looked for. */
+  query: string;
+  /** The documents, at least one. */
+  documents: readonly string[];
+  /**
+   * What makes a document relevant, for models that read an instruction. Default: that it answers the
+   * query, in the words with which the model was trained.
+   */
+  instruction?: string;
+  /** Most tokens of a document; what is beyond is not read. Default: all are. */
+  documentTokens?: number;
+  /** A template in Ollama's language, instead of the model's own; for chat models alone. */
+  template?: string;
+  /** Aborting it ends the call with its reason. */
+  signal?: AbortSignal;
+}
+
+/** How well documents answer a query. */
+export interface RankResult {
+  /**
+   * The probability that each is relevant, 0 to 1, in the order of the documents: the sigmoid of a
+   * head's output, or the share of "yes" against "no".
+   */
+  scores: number[];
+  /** The outputs of the model's head for each document, as they are; missing if it has none. */
+  outputs?: number[][];
+  /** Tokens that the model read; what several documents share counts once where the model allows. */
+  promptTokens: number;
+}

@@ -2,7 +2,7 @@
 
 import type { DeviceFailedError } from "../errors.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
-import type { DecideRequest, DecideResult } from "./decisions.ts";
+import type { DecideRequest, DecideResult, RankRequest, RankResult } from "./decisions.ts";
 import type { ChatEvent, GenerateEvent, TextToken, TokenScore } from "./events.ts";
 import type { RunRequest, RunResult } from "./hooks.ts";
 import type {
@@ -56,6 +56,8 @@ export interface ModelInfo {
   fillsInMiddle: boolean;
   /** Whether it reads images: whether its file or its projector's has an encoder. */
   readsImages: boolean;
+  /** Whether it is made to rank documents (`rank`): it has a head, or a prompt for that. Default false. */
+  ranks?: boolean;
   /** Whether it is made to give vectors (`embed`) instead of text. */
   isEmbeddingModel: boolean;
 }
@@ -135,6 +137,11 @@ export interface ChatModel extends AsyncDisposable {
    * ChatTemplateError.
    */
   decide(request: DecideRequest): Promise<DecideResult>;
+  /**
+   * Ranks documents by how well they answer a query: by the model's head, by the answer "yes" to the
+   * prompt of Qwen3's rerankers, or by a decision of a chat model. Errors: those of `decide`.
+   */
+  rank(request: RankRequest): Promise<RankResult>;
   /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Embeddings with the number of tokens. Errors: those of `embed`. */

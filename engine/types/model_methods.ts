@@ -34,6 +34,7 @@ export const MODEL_METHODS: { readonly [M in ModelMethod]: CallOf<M> } = {
   renderChat: { takes: "request", gives: "value" },
   countTokens: { takes: "request", gives: "value" },
   tokenize: { takes: "value", gives: "pieces" },
+  rank: { takes: "request", gives: "value" },
   decide: { takes: "request", gives: "value" },
   score: { takes: "request", gives: "pieces" },
   detokenize: { takes: "value", gives: "value" },

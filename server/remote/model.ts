@@ -15,6 +15,7 @@ import {
   type GenerateRequest,
   ModelClosedError,
   type ModelInfo,
+  type RankResult,
   RequestError,
   type TextToken,
   type TokenScore,
@@ -84,6 +85,13 @@ export class RemoteModel implements ChatModel {
   /** @throws {RequestError} always, likewise */
   detokenize(): Promise<string> {
     return Promise.reject(new RequestError(`Cannot tell the text of tokens: ${ELSEWHERE}`));
+  }
+
+  /** @throws {RequestError} always: other servers rank in no form that is known here */
+  rank(): Promise<RankResult> {
+    return Promise.reject(
+      new RequestError("Cannot rank with this model: it runs on another server; ask that one"),
+    );
   }
 
   /** @throws {RequestError} always: other servers do not tell the probabilities of options */

@@ -18,6 +18,8 @@ import type {
   GenerateRequest,
   ImageEmbedding,
   ModelInfo,
+  RankRequest,
+  RankResult,
   RunResult,
   TextToken,
   TokenizeRequest,
@@ -114,6 +116,7 @@ export class FakeModel implements ChatModel {
   };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
   readonly embedRequests: EmbedRequest[] = [];
+  readonly rankRequests: RankRequest[] = [];
   readonly decideRequests: DecideRequest[] = [];
   closed = false;
   script: Script;
@@ -160,6 +163,18 @@ export class FakeModel implements ChatModel {
     return Promise.resolve(
       Array.from(text, (text, id) => ({ id, text, bytes: [...encoder.encode(text)] })),
     );
+  }
+
+  /** A document is as relevant as its share of the query's letters. */
+  rank(request: RankRequest): Promise<RankResult> {
+    this.rankRequests.push(request);
+    const letters = new Set(request.query);
+    const scores = request.documents.map((document) => {
+      return document.length === 0
+        ? 0
+        : [...document].filter((letter) => letters.has(letter)).length / document.length;
+    });
+    return Promise.resolve({ scores, promptTokens: 3 * scores.length });
   }
 
   /** The first option of each question is twice as likely as each of the others. */
