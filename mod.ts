@@ -176,6 +176,8 @@ export type {
   OptionTypes,
   OutputFormat,
   PhaseProfile,
+  NamedAnswer,
+  NamedQuestion,
   PredicateAnswer,
   PredicateQuestion,
   ProcessOptions,

@@ -31,7 +31,7 @@ export async function rank(context: RankContext, request: RankRequest): Promise<
     cancellable(flagsOf(signal), () =>
       cut(context.tokenizer, request).map((document) => {
         pollCancellation();
-        return encode(document);
+        return request.truncate ? encodeFitting(context, document, encode) : encode(document);
       }));
   if (classifier) {
     const prompts = encodeAll((document) => pairOf(context, request, document));
@@ -70,6 +70,26 @@ function cut(tokenizer: Tokenizer, { documents, documentTokens }: RankRequest): 
       ? document
       : tokenizer.decode(tokens.slice(0, documentTokens));
   });
+}
+
+/** What encode() makes of a document, or of so much of its beginning that it fits the window. */
+function encodeFitting<T>(
+  { tokenizer, contextLength }: RankContext,
+  document: string,
+  encode: (document: string) => T,
+): T {
+  for (let begun = document;;) {
+    try {
+      return encode(begun);
+    } catch (error) {
+      if (!(error instanceof ContextLengthError)) throw error;
+      const tokens = tokenizer.encode(taint(begun));
+      // A few more, because an answer has tokens, too, and those at the cut may change.
+      const kept = tokens.length - (error.promptTokens - contextLength) - 4;
+      if (kept <= 0) throw error;
+      begun = tokenizer.decode(tokens.slice(0, kept));
+    }
+  }
 }
 
 /** The tokens of query and document for a head. Errors: ContextLengthError. */

@@ -131,6 +131,8 @@ export interface RankRequest extends WindowOptions, RemoteLoadOptions {
   instruction?: string;
   /** Most tokens of a document; what is beyond is not read. Default: all are. */
   documentTokens?: number;
+  /** Whether the end of a document that does not fit the window is left out. Default false. */
+  truncate?: boolean;
   /** A template in Ollama's language, instead of the model's own; for chat models alone. */
   template?: string;
   /** Aborting it ends the call with its reason. */

@@ -29,6 +29,8 @@ import { openAiOperations } from "./openai/operations.ts";
 import { responseOperations } from "./openai/responses/operations.ts";
 import { responseRoutes } from "./openai/responses/route.ts";
 import { openAiRoutes } from "./openai/route.ts";
+import { rerankOperations } from "./rerank/operations.ts";
+import { rerankRoutes } from "./rerank/route.ts";
 import { describeApi, type OpenApiDocument } from "./openapi/document.ts";
 import type { Operation } from "./openapi/operation.ts";
 import { serverOperations } from "./service/operations.ts";
@@ -46,6 +48,7 @@ const GROUPS: readonly RouteGroup[] = [
   { routes: [ollamaRoutes], operations: ollamaOperations },
   { routes: [embedRoutes], operations: embedOperations },
   { routes: [decideRoutes], operations: decideOperations },
+  { routes: [rerankRoutes], operations: rerankOperations },
   {
     routes: [captureRoutes, controlVectorRoutes],
     operations: [...captureOperations, ...controlVectorOperations],

@@ -53,9 +53,12 @@ function toTag(entry: StoreEntry, digest: string): OllamaTag {
 
 /** The abilities of a model, in the words by which clients decide what to offer. */
 export function capabilitiesOf(info: ModelInfo): string[] {
-  if (info.isEmbeddingModel) return ["embedding"];
+  if (info.isEmbeddingModel) return [info.ranks ? "rerank" : "embedding"];
   const { readsImages: vision, callsTools: tools, fillsInMiddle: insert, thinks: thinking } = info;
-  const others = Object.entries({ vision, tools, insert, thinking }).filter(([, has]) => has);
+  const { ranks: rerank = false } = info;
+  const others = Object.entries({ vision, tools, insert, thinking, rerank }).filter(([, has]) =>
+    has
+  );
   return ["completion", ...others.map(([name]) => name)];
 }
 

@@ -243,6 +243,15 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   cache_write_tokens: "Always 0.",
   detail: "Images are refused, so nothing is read from it.",
 
+  // Ranking.
+  query: "What is looked for.",
+  relevance_score: "How well it answers the query: a probability, or the head's output.",
+  document: "The document, if the request asks for it.",
+  meta: "Counts, as Cohere has them.",
+  api_version: "The version of Cohere's API whose form this is.",
+  billed_units: "What is billed: nothing.",
+  search_units: "Always 0.",
+
   // Where a name means something else.
   "DecisionRequest.name": "What the answer calls it; of a call, the name of the tool.",
   "DecisionRequest.instructions": "What is asked, or a statement that may be true.",
