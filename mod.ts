@@ -176,8 +176,6 @@ export type {
   OptionTypes,
   OutputFormat,
   PhaseProfile,
-  NamedAnswer,
-  NamedQuestion,
   PredicateAnswer,
   PredicateQuestion,
   ProcessOptions,

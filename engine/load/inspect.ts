@@ -15,7 +15,7 @@ import { findFillInMiddleTokens } from "../prompt/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types/mod.ts";
 import { viewAsDecoder, visionFault } from "../vision/mod.ts";
 
-/** Greatest `pooling_type` with a meaning. -1, read as unsigned, means "unspecified". */
+/** Greatest `pooling_type` with a meaning: that of models that rank. -1, read as unsigned, means "unspecified". */
 const LAST_POOLING_TYPE = 4;
 
 /** Characters of a template that are searched. Real templates have some 20,000. */
@@ -68,6 +68,8 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   const isEmbedding = isEncoder ||
     metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE;
   const tokens = gguf.metadata["tokenizer.ggml.tokens"];
+  const ranks = metadata.optionalNumber(`${architecture}.pooling_type`, 0) === LAST_POOLING_TYPE ||
+    isReranker(gguf.metadata);
   return {
     architecture,
     ...(Array.isArray(tokens) && { vocabularySize: tokens.length }),
@@ -81,8 +83,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     thinks: answers.thinking !== undefined,
     fillsInMiddle: findFillInMiddleTokens(gguf.metadata) !== undefined,
     readsImages: entry !== undefined && !isEncoder && visionFault(gguf, projector) === undefined,
-    ranks: metadata.optionalNumber(`${architecture}.pooling_type`, 0) === 4 ||
-      isReranker(gguf.metadata),
+    ...(ranks && { ranks }),
     isEmbeddingModel: isEmbedding,
   };
 }

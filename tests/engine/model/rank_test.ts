@@ -66,7 +66,7 @@ Deno.test("a chat model ranks by a decision, and reads the query once", async ()
     contextLength: 256,
     exact: true,
   });
-  assertEquals(model.info.ranks, false);
+  assertEquals(model.info.ranks, undefined);
   const documents = ["one document", "another", "a third one, which is longer", ""];
   const { scores, outputs, promptTokens } = await model.rank({ query: "what?", documents });
   assertEquals(outputs, undefined);
