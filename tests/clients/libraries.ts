@@ -39,6 +39,7 @@ const rows: [string, string, string[], CheckName[]?][] = [
   ["@openai/agents", "openai_agents", ["@openai/agents@0.20.0", "zod@4.6.7"]],
   // Its plugin tells a schema in the prompt alone.
   ["genkit", "genkit", ["genkit@1.42.0", "genkitx-ollama@1.42.0"], without("schema", "abort")],
+  ["cohere-ai", "cohere", ["cohere-ai@8.1.0"], ["chat", "overflow"]],
   ["mem0ai", "mem0", ["mem0ai@3.3.1", "ollama@0.5.18"], ["chat"]],
 ];
 
