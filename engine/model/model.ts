@@ -14,7 +14,6 @@ import { type DeviceFailedError, NotFiniteError, RequestError } from "../errors.
 import { type ByteSources, type GgufFile, readGguf } from "../gguf/mod.ts";
 import {
   assemble,
-  type Assembly,
   describeModel,
   type ModelDevices,
   mtpWarnings,
