@@ -8,5 +8,6 @@ export {
   type ProfileOptions,
   sumOperations,
 } from "./profile.ts";
+export { measurePerplexity, type Perplexity, type PerplexityOptions } from "./perplexity.ts";
 export { type DeviceVerdict, proveModel } from "./prove_model.ts";
 export { loadModel, type LocalLoadOptions, type Model } from "./model.ts";

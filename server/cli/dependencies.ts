@@ -7,6 +7,8 @@ import type {
   FileSource,
   LoadOptions,
   ModelProfile,
+  Perplexity,
+  PerplexityOptions,
   ProfileOptions,
   ProofOptions,
 } from "../../engine/mod.ts";
@@ -34,6 +36,13 @@ export interface CliDependencies extends AssembleDependencies {
     load: LoadOptions,
     options: ProfileOptions,
   ) => Promise<ModelProfile>;
+  /** Measures a text in this thread; undefined if that is not possible. */
+  perplexity?: (
+    models: { source: FileSource; against?: FileSource },
+    load: LoadOptions & { exact: boolean },
+    text: string,
+    options: Omit<PerplexityOptions, "against">,
+  ) => Promise<Perplexity>;
   /**
    * Runs a program at this terminal, with these variables beside the process's own, and gives its exit
    * code; absent, none can be. Rejects with Deno.errors.NotFound if there is no such program.

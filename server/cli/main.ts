@@ -17,6 +17,7 @@ import {
 } from "./commands/define_models.ts";
 import { defineModelProcess, defineServe } from "./commands/define_serve.ts";
 import { defineCompletions, defineLaunch, defineService } from "./commands/define_tools.ts";
+import { definePerplexity } from "./commands/perplexity.ts";
 import { type Definition, environmentHelp } from "./commands/definition.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import { messageOf } from "../log.ts";
@@ -34,6 +35,7 @@ const DEFINITIONS: ((definition: Definition) => void)[] = [
   defineNames,
   defineMemory,
   defineBench,
+  definePerplexity,
   defineDoctor,
   defineLaunch,
   defineService,

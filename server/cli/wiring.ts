@@ -10,6 +10,7 @@ import {
   isGpuFaster,
   loadModel,
   type LoadOptions,
+  measurePerplexity,
   measureReadBandwidth,
   type ModelProfile,
   openModelInProcess,
@@ -47,6 +48,7 @@ export function systemDependencies(): CliDependencies {
       tune: (folder, onKernel) => tuneDevice({ folder }, (_, done, all) => onKernel(done, all)),
     },
     profile,
+    perplexity,
     spawn,
     terminal: systemTerminal(),
     environment: Deno.env.toObject(),
@@ -64,6 +66,20 @@ async function profile(
   await using model = await loadModel(source.path, { ...load, adapters });
   return await profileModel(model, options);
 }
+
+/** Measures a text with the model of these files in this thread. */
+const perplexity: NonNullable<CliDependencies["perplexity"]> = async (
+  models,
+  load,
+  text,
+  options,
+) => {
+  const open = async ({ path, adapters }: FileSource) =>
+    await loadModel(path, { ...load, adapters: adapters.map((path) => ({ path })) });
+  await using model = await open(models.source);
+  await using against = models.against && await open(models.against);
+  return await measurePerplexity(model, text, { ...options, ...(against && { against }) });
+};
 
 /** Runs a program at this terminal. */
 async function spawn(
