@@ -5,7 +5,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { ChatRequest } from "../../../../../engine/types/mod.ts";
 import { ResponseStore } from "../../../../../server/http/response_store.ts";
 import { APIError, BadRequestError, NotFoundError, OpenAI } from "openai";
-import { failsAfter, saysForever } from "../../../fake_model.ts";
+import { failsAfter, says, saysForever } from "../../../fake_model.ts";
 import { callEvents, gives } from "./openai_scripts.ts";
 import { createTestApp, type TestApp, until } from "../../../test_app.ts";
 
@@ -186,3 +186,52 @@ Deno.test("aborting the openai client's streams ends their generations", async (
   for await (const _ of response) response.controller.abort();
   await until(() => ended === 2 && test.manager.running().length === 0);
 });
+
+Deno.test("the openai client compacts a conversation and goes on with what it gets", async () => {
+  const test = createTestApp(able);
+  const client = clientOf(test);
+  const { output } = await client.responses.compact({
+    model: "tiny",
+    input: [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello" }],
+  });
+  assertEquals(output.map(({ type }) => type), ["message", "compaction"]);
+  const input = [...output, {
+    role: "user" as const,
+    content: "Go on",
+  }] as OpenAI.Responses.ResponseInput;
+  const { status } = await client.responses.create({ model: "tiny", input });
+  assertEquals([status, lastChat(test).messages.length], ["completed", 3]);
+});
+
+Deno.test("the openai client is called back by a custom tool", async () => {
+  const script = gives(callEvents("c1", "patch", ['{"input":"*** Begin"}']));
+  const client = clientOf(createTestApp({ ...able, script }));
+  const stream = client.responses.stream({
+    model: "tiny",
+    input: "Fix it",
+    tools: [{ type: "custom", name: "patch" }],
+  });
+  const { output } = await stream.finalResponse();
+  const [call] = output;
+  assertEquals(call!.type === "custom_tool_call" && [call.name, call.input, call.call_id], [
+    "patch",
+    "*** Begin",
+    "c1",
+  ]);
+});
+
+Deno.test("the openai client reads an answer behind white space as any other", async () => {
+  const test = createTestApp({
+    script: async function* (request) {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      yield* says("Hello")(request);
+    },
+  }, { whiteSpaceMilliseconds: 5 });
+  const { choices } = await clientOf(test).chat.completions.create({ model: "tiny", messages });
+  assertEquals(choices[0]!.message.content, "Hello");
+});
+
+/** What the model was last asked for. */
+function lastChat({ loaded }: TestApp): ChatRequest {
+  return loaded.at(-1)!.requests.at(-1)!.request as ChatRequest;
+}
