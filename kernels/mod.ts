@@ -52,6 +52,7 @@ export {
   type FilterOption,
   type FilterOptionInfos,
   hasPenalties,
+  Mirostat,
   MOST_BIASES,
   NO_TOKEN,
   packBiases,

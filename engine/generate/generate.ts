@@ -2,7 +2,7 @@
 // gives their text to a reader, ends at an end token or where the reader finds a stop string, and
 // counts. It handles one request; the scheduler runs many.
 
-import type { ResolvedSampling } from "../../kernels/mod.ts";
+import { Mirostat, type ResolvedSampling } from "../../kernels/mod.ts";
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { flagsOf, isCancelled } from "../cancellation.ts";
 import { EngineError, RequestError } from "../errors.ts";
@@ -114,6 +114,7 @@ export function answer<Piece>(
   }
   const stopTokens = new Set(request.stopTokens?.map((token) => checkToken(token, tokenizer)));
   const biases = answerBiases(request, tokenizer, { promptLength: promptTokens, contextLength });
+  const mirostat = mirostatOf(request, sampling);
   const wanted = request.maxTokens ?? Infinity;
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
   const maxTokens = Math.min(wanted, contextLength - promptTokens);
@@ -181,7 +182,10 @@ export function answer<Piece>(
         new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
       return false;
     }
-    const told = logits && tokenLogprob(logits, token, alternatives!, tokenizer, allowed);
+    if (logits) mirostat?.take();
+    const told = logits && alternatives !== undefined
+      ? tokenLogprob(logits, token, alternatives, tokenizer, allowed)
+      : undefined;
     const isEnd = !request.ignoreEnd && tokenizer.endOfGeneration.has(token);
     if (isEnd || stopTokens.has(token)) {
       endToken = told;
@@ -273,12 +277,23 @@ export function answer<Piece>(
       end,
       flags: flagsOf(request.signal),
       ...(request.background && { background: true }),
-      wantsLogits: alternatives !== undefined,
+      wantsLogits: alternatives !== undefined || mirostat !== undefined,
+      ...(mirostat && {
+        choose: (tokens, logits, mask) =>
+          mirostat.choose(logits, sampling, {
+            position: tokens.length - 1,
+            history: tokens,
+            ...(biases && { biases: biases.after(tokens) }),
+            // A constraint that failed has an empty mask, and refuses whatever comes.
+            ...(mask?.length && { mask }),
+          }),
+      }),
       ...(request.progress && { progress }),
       // A negative number means the default, as in Ollama.
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),
-      ...(biases && { biases, ...(biases.areChanging && { draftTokens: 0 }) }),
+      ...(biases && { biases }),
+      ...((biases?.areChanging || mirostat) && { draftTokens: 0 }),
       ...(allowed && { constraint: allowed }),
       ...(limit && { steering: limit }),
     });
@@ -296,6 +311,23 @@ function limitOf(
   if (Number.isNaN(thinkBudget) || thinkBudget < 0) thinkBudget = Infinity;
   if (thinkBudget === Infinity && !answerNow) return undefined;
   return new ThinkingLimit(thinking, tokenizer, thinkBudget, () => isCancelled(answerNow));
+}
+
+/** What chooses the tokens in the place of the filters, if the request wants it and tokens are drawn. */
+function mirostatOf(
+  { mirostat: version = 0, mirostatTau, mirostatEta }: SamplingOptions,
+  { temperature }: ResolvedSampling,
+): Mirostat | undefined {
+  if (version !== 0 && version !== 1 && version !== 2) {
+    throw new RequestError(`Cannot sample: mirostat is ${version}, it must be 0, 1 or 2`);
+  }
+  if (version === 0 || temperature === 0) return undefined;
+  const { mirostatTau: tau, mirostatEta: eta } = SAMPLING_OPTIONS;
+  return new Mirostat({
+    version,
+    tau: mirostatTau ?? tau.default,
+    eta: mirostatEta ?? eta.default,
+  });
 }
 
 /** Whether the answer is the beginning of a text, because the prompt is at most a BOS. */

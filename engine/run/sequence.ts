@@ -80,6 +80,13 @@ export interface SequenceRequest {
   background?: boolean;
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
+  /**
+   * Chooses the next token on the host, in the place of the device; with `wantsLogits`. Undefined: the
+   * device chooses.
+   * @param logits [vocabulary] before penalties, biases and masks
+   * @param mask the tokens that may come; undefined: all
+   */
+  choose?(tokens: readonly number[], logits: Float32Array, mask?: Uint32Array): number;
   /** Most tokens of a draft, all of which a step checks at once. Default: as many as have paid off. */
   draftTokens?: number;
   /** Called while it waits, with the number of sequences before it, whenever that number changes. */
@@ -206,10 +213,10 @@ export class Sequence {
     return this.isSteered || (this.request.wantsLogits ?? false);
   }
 
-  /** Whether what may come next follows from the token before. */
+  /** Whether what may come next follows from the token before, which the host has to know. */
   get isSteered(): boolean {
-    const { constraint, biases } = this.request;
-    return constraint !== undefined || (biases?.areChanging ?? false);
+    const { constraint, biases, choose } = this.request;
+    return constraint !== undefined || choose !== undefined || (biases?.areChanging ?? false);
   }
 
   /** Whether the next step gives it a token for one row. */

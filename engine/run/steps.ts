@@ -286,9 +286,14 @@ export class Steps {
       for (const chunk of givers) {
         const { sequence, draft } = chunk;
         const takeOutput = async (at: number) => {
-          const other = this.#maskInstead(sequence, tokens[at]);
-          const token = other ? await this.#executor.resample(plan, at, other) : tokens[at];
-          this.#take(sequence, token, logits.get(at));
+          const isHosts = sequence.request.choose !== undefined && tokens[at] !== NO_TOKEN;
+          const own = logits.get(at);
+          const first = isHosts ? this.#choose(sequence, own!) : tokens[at];
+          const other = this.#maskInstead(sequence, first);
+          const again = (mask: Uint32Array<ArrayBuffer>) =>
+            isHosts ? this.#choose(sequence, own!, mask) : this.#executor.resample(plan, at, mask);
+          this.#take(sequence, other ? await again(other) : first, own);
+          if (isHosts) sequence.feedFrom(sequence.submitted);
           this.#takeForced(sequence);
         };
         if (draft.length > 0) await this.#drafts.verify(chunk, output, takeOutput);
@@ -297,6 +302,19 @@ export class Steps {
       }
     }
     if (sampled.states) this.#drafts.observe(chunks, repeats, sampled.states);
+  }
+
+  /**
+   * The choice of a sequence's token on the host; NO_TOKEN if the sequence is over.
+   * @param mask missing: that of its constraint
+   */
+  #choose(sequence: Sequence, logits: Float32Array, mask?: Uint32Array): number {
+    if (sequence.ended || sequence.isCancelled) return NO_TOKEN;
+    const token = this.#attempt(
+      sequence,
+      ({ choose, constraint }) => choose!(sequence.tokens, logits, mask ?? constraint?.mask()),
+    );
+    return token ?? NO_TOKEN;
   }
 
   /**

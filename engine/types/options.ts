@@ -42,7 +42,8 @@ export interface OptionInfo {
 
 /**
  * How the next token is sampled: penalties, top_k, top_n_sigma, typical_p, top_p, min_p, XTC, temperature,
- * draw. What a comment says of an option is its help: editors show it at the members of SamplingOptions.
+ * draw. Mirostat stands in the place of all between penalties and temperature. What a comment says of an
+ * option is its help: editors show it at the members of SamplingOptions.
  */
 export const SAMPLING_OPTIONS = {
   /**
@@ -81,6 +82,38 @@ export const SAMPLING_OPTIONS = {
     help: "Only the likeliest tokens that together reach this probability may come.",
   },
   ...FILTER_OPTIONS,
+  /**
+   * Version of Mirostat, 1 or 2, which chooses in the place of top_k, top_p and the other filters so that
+   * tokens surprise as much as mirostat_tau; 0: off. Default 0.
+   */
+  mirostat: {
+    name: "mirostat",
+    type: "integer",
+    default: 0,
+    minimum: 0,
+    title: "Mirostat",
+    help:
+      "Version of Mirostat, 1 or 2, which chooses in the place of top_k, top_p and the other filters so that " +
+      "tokens surprise as much as mirostat_tau; 0: off.",
+  },
+  /** The surprise, in bits, near which Mirostat holds tokens. Default 5. */
+  mirostatTau: {
+    name: "mirostat_tau",
+    type: "number",
+    default: 5,
+    minimum: 0,
+    title: "Mirostat tau",
+    help: "The surprise, in bits, near which Mirostat holds tokens.",
+  },
+  /** How fast Mirostat adapts to the surprise of tokens. Default 0.1. */
+  mirostatEta: {
+    name: "mirostat_eta",
+    type: "number",
+    default: 0.1,
+    minimum: 0,
+    title: "Mirostat eta",
+    help: "How fast Mirostat adapts to the surprise of tokens.",
+  },
   /** The same seed gives the same answer. Default a random one. */
   seed: {
     name: "seed",
@@ -289,9 +322,6 @@ export const OPTIONS:
 
 /** Types of parameters without effect here, because another program may run a model of the store. */
 export const UNUSED_PARAMETERS = {
-  mirostat: "integer",
-  mirostat_eta: "number",
-  mirostat_tau: "number",
   tfs_z: "number",
   num_keep: "integer",
   num_thread: "integer",

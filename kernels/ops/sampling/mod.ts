@@ -2,6 +2,7 @@
 
 export type { FilterOption } from "../filters/filter.ts";
 export { FILTER_OPTIONS, type FilterOptionInfos } from "../filters/list.ts";
+export { Mirostat, type MirostatOptions } from "./mirostat.ts";
 export {
   BIAS_WORDS,
   hasPenalties,

@@ -95,18 +95,19 @@ export function sampleReference(
 }
 
 /** Logits with the penalties for the last tokens of the sequence, once per distinct token, and the biases. */
-function penalized(
+export function penalized(
   logits: Float32Array,
   { repeatLastN, repeatPenalty, frequencyPenalty, presencePenalty }: SamplingOptions,
   { history = [], position, biases = [] }: SamplingInput,
 ): Float64Array {
-  const result = Float64Array.from(logits);
+  const result = new Float64Array(logits);
   const recent = Array.from(history)
     .slice(0, position + 1)
     .slice(Math.max(0, position + 1 - repeatLastN))
     .filter((token) => token < logits.length);
-  for (const token of new Set(recent)) {
-    const count = recent.filter((other) => other === token).length;
+  const counts = new Map<number, number>();
+  for (const token of recent) counts.set(token, (counts.get(token) ?? 0) + 1);
+  for (const [token, count] of counts) {
     if (result[token] > 0) result[token] /= repeatPenalty;
     else result[token] *= repeatPenalty;
     result[token] -= frequencyPenalty * count + presencePenalty;
@@ -251,7 +252,7 @@ function multiplyHigh(a: number, b: number): number {
 /**
  * A standard Gumbel variate for a token, which depends on the seed, the position and the id alone.
  */
-function gumbel(seed: bigint, position: number, id: number): number {
+export function gumbel(seed: bigint, position: number, id: number): number {
   const word = philox([position, Math.floor(id / 4), 0, 0], seed)[id % 4];
   return -Math.log(-Math.log((word + 0.5) / 2 ** 32));
 }

@@ -10,7 +10,6 @@ const caching = harmless("prompts that begin like earlier ones are always found"
 const counting = harmless("answers always tell the counts of tokens");
 const routing = harmless("this server is the only one that answers");
 const speed = harmless("it could only change how fast the answer comes");
-const withMirostat = harmless("it goes with mirostat");
 const names = harmless("the header x-request-id names a request");
 
 /** Members for a vendor's books and machines, of requests in every API. */
@@ -62,9 +61,6 @@ export const streamOfOne = harmless("the answer is one object");
 
 /** Members by which other servers sample, and that are not available. */
 export const samplers = {
-  mirostat: only([0], "it has a state of its own; top_n_sigma, typical_p and min_p adapt as well"),
-  mirostat_tau: withMirostat,
-  mirostat_eta: withMirostat,
   tfs_z: only([1], notSampled),
   top_a: only([0], notSampled),
   min_keep: only([0], asked),

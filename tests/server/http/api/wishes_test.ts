@@ -133,6 +133,11 @@ for (const path of Object.keys(ANSWERING)) {
         xtcProbability: 0.5,
         xtcThreshold: 0.25,
       }],
+      [{ mirostat: 2, mirostat_tau: 3, options: { mirostat_eta: 0.25 } }, {
+        mirostat: 2,
+        mirostatTau: 3,
+        mirostatEta: 0.25,
+      }],
       [{ dynatemp_range: 0.5, dynatemp_exponent: 2, min_tokens: 3, bad_words: ["a b"] }, {
         dynatempRange: 0.5,
         dynatempExponent: 2,

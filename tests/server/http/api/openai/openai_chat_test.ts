@@ -96,6 +96,7 @@ Deno.test("all options of a chat completion reach the model under its names", as
     toolChoice: "required",
     parallelToolCalls: false,
     contextLength: 512,
+    mirostat: 0,
     truncate: true,
   });
   assertEquals(test.loads[0]!.options.contextLength, 512);
