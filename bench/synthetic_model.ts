@@ -106,7 +106,7 @@ export async function writeSyntheticLlama(
 ): Promise<void> {
   const metadata = {
     ...modelMetadata(shape, options),
-    ...("tokenizer.ggml.tokens" in (options.metadata ?? {})
+    ...("tokenizer.ggml.model" in (options.metadata ?? {})
       ? {}
       : tokenizerMetadata(shape.vocabulary)),
     ...(options.template !== undefined && { "tokenizer.chat_template": options.template }),

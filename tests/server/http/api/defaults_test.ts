@@ -108,7 +108,7 @@ const dialects: [path: string, body: Record<string, unknown>, override: object][
   ["/api/chat", { messages, stream: false }, { options: { temperature: 1, stop: ["X"] } }],
   ["/api/generate", { prompt: "Hi", stream: false }, { options: { temperature: 1, stop: ["X"] } }],
   ["/v1/chat/completions", { messages }, { temperature: 1, stop: "X" }],
-  ["/v1/completions", { prompt: "Hi" }, { temperature: 1, stop: ["X"] }],
+  ["/v1/completions", { prompt: "Hi", raw: false }, { temperature: 1, stop: ["X"] }],
   ["/v1/responses", { input: "Hi" }, { temperature: 1, options: { stop: ["X"] } }],
   ["/v1/messages", { messages, max_tokens: 3 }, { temperature: 1, stop_sequences: ["X"] }],
 ];
