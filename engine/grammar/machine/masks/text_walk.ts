@@ -242,7 +242,8 @@ export class TextWalk {
   #plainTokens({ text, state, characters, avoided }: TextPosition): PlainTokens | undefined {
     const { longest } = this.#table;
     const range = this.#range;
-    if (avoided !== NO_WORDS) return undefined;
+    // Without an upper limit there are always more texts than words to avoid.
+    if (avoided !== NO_WORDS && text.isBounded) return undefined;
     if (isOpen(text, state, characters + longest, range)) {
       return { classes: EVERY_CLASS, most: longest };
     }
