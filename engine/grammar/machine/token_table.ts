@@ -251,9 +251,11 @@ class TokenCharacters {
    */
   readonly rough: Int32Array;
   readonly #trie: Trie;
-  /** By node: the classes of the characters on the path to it, and their number. */
+  /** By node: the classes of the characters on the path to it. */
   readonly #classes: Int32Array;
-  readonly #lengths: Uint16Array;
+  /** By index of a sorted token: the classes of its characters, and their number. */
+  readonly #tokenClasses: Int32Array;
+  readonly #tokenLengths: Uint16Array;
   /** Masks of plain tokens, by their classes and most characters as one number. */
   readonly #masks = new Map<number, Uint32Array<ArrayBuffer>>();
   /** By classes: a token of each number of characters, the longest first. */
@@ -261,13 +263,15 @@ class TokenCharacters {
 
   /** Reads all tokens of a trie. */
   constructor(trie: Trie) {
-    const { nodes, bytes, depths, ends } = trie;
+    const { nodes, bytes, depths, ends, firsts, sorted } = trie;
     this.#trie = trie;
     this.below = new Int32Array(nodes);
     this.heights = new Uint16Array(nodes);
     this.rough = new Int32Array(nodes + 1).fill(nodes);
     this.#classes = new Int32Array(nodes);
-    this.#lengths = new Uint16Array(nodes);
+    this.#tokenClasses = new Int32Array(sorted.length);
+    this.#tokenLengths = new Uint16Array(sorted.length);
+    const lengths = new Uint16Array(nodes);
     const parents = new Int32Array(nodes);
     const own = new Int32Array(nodes);
     const isRough = new Uint8Array(nodes);
@@ -302,7 +306,11 @@ class TokenCharacters {
         leaves = left === 0 && (byte === QUOTE || byte === BACKSLASH);
       }
       this.#classes[node] = this.#classes[parent]! | own[node]!;
-      this.#lengths[node] = this.#lengths[parent]! + Number(isFirst(byte));
+      lengths[node] = lengths[parent]! + Number(isFirst(byte));
+      for (let at = firsts[node]!; at < firsts[node + 1]!; at++) {
+        this.#tokenClasses[at] = this.#classes[node]!;
+        this.#tokenLengths[at] = lengths[node]!;
+      }
       if (!leaves || (this.#classes[parent]! & ROUGH) !== 0) continue;
       isRough.fill(1, node, ends[node]);
       for (let at = parent; at > 0 && isRough[at] === 0; at = parents[at]!) isRough[at] = 1;
@@ -341,12 +349,14 @@ class TokenCharacters {
    */
   addPlain(bits: Uint32Array, first: number, end: number, classes: number, most: number): void {
     const { firsts, sorted } = this.#trie;
-    for (let node = first; node < end; node++) {
-      if ((this.#classes[node]! & ~classes) !== 0 || this.#lengths[node]! > most) continue;
-      for (let at = firsts[node]!; at < firsts[node + 1]!; at++) {
-        const token = sorted[at]!;
-        bits[token >>> 5]! |= 1 << (token & 31);
-      }
+    const others = ~classes;
+    const tokenClasses = this.#tokenClasses;
+    const tokenLengths = this.#tokenLengths;
+    const last = firsts[end]!;
+    for (let at = firsts[first]!; at < last; at++) {
+      if ((tokenClasses[at]! & others) !== 0 || tokenLengths[at]! > most) continue;
+      const token = sorted[at]!;
+      bits[token >>> 5]! |= 1 << (token & 31);
     }
   }
 
@@ -354,13 +364,11 @@ class TokenCharacters {
   ofEachLength(classes: number): readonly number[] {
     let found = this.#samples.get(classes);
     if (!found) {
-      const { nodes, firsts, sorted } = this.#trie;
       const byLength: number[] = [];
-      for (let node = 1; node < nodes; node++) {
-        const isToken = firsts[node]! < firsts[node + 1]!;
-        if (!isToken || (this.#classes[node]! & ~classes) !== 0) continue;
-        byLength[this.#lengths[node]!] ??= sorted[firsts[node]!]!;
-      }
+      this.#trie.sorted.forEach((token, at) => {
+        if ((this.#tokenClasses[at]! & ~classes) !== 0) return;
+        byLength[this.#tokenLengths[at]!] ??= token;
+      });
       found = byLength.reverse().filter((token) => token !== undefined);
       this.#samples.set(classes, found);
     }
