@@ -51,6 +51,7 @@ export {
   FILTER_OPTIONS,
   type FilterOption,
   type FilterOptionInfos,
+  FILTERS_OFF,
   hasPenalties,
   Mirostat,
   MOST_BIASES,

@@ -2,7 +2,7 @@
 // gives their text to a reader, ends at an end token or where the reader finds a stop string, and
 // counts. It handles one request; the scheduler runs many.
 
-import { Mirostat, type ResolvedSampling } from "../../kernels/mod.ts";
+import { FILTERS_OFF, Mirostat, type ResolvedSampling } from "../../kernels/mod.ts";
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { flagsOf, isCancelled } from "../cancellation.ts";
 import { EngineError, RequestError } from "../errors.ts";
@@ -107,14 +107,15 @@ export function answer<Piece>(
     throw new RequestError("Cannot generate: allowedTokens and a format exclude each other");
   }
   const allowed = allowedTokens.length > 0 ? onlyTokens(allowedTokens, tokenizer) : constraint;
-  const sampling = resolveSampling(request, contextLength, allowed !== undefined);
+  const resolved = resolveSampling(request, contextLength, allowed !== undefined);
+  const mirostat = mirostatOf(request, resolved);
+  const sampling = mirostat ? { ...resolved, ...FILTERS_OFF, topK: 0, topP: 1 } : resolved;
   for (const [name, info] of Object.entries<OptionInfo>(TOKEN_OPTIONS)) {
     const value = request[name as keyof typeof TOKEN_OPTIONS];
     if (typeof value === "number") check(name, value, info);
   }
   const stopTokens = new Set(request.stopTokens?.map((token) => checkToken(token, tokenizer)));
   const biases = answerBiases(request, tokenizer, { promptLength: promptTokens, contextLength });
-  const mirostat = mirostatOf(request, sampling);
   const wanted = request.maxTokens ?? Infinity;
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
   const maxTokens = Math.min(wanted, contextLength - promptTokens);
@@ -279,8 +280,8 @@ export function answer<Piece>(
       ...(request.background && { background: true }),
       wantsLogits: alternatives !== undefined || mirostat !== undefined,
       ...(mirostat && {
-        choose: (tokens, logits, mask) =>
-          mirostat.choose(logits, sampling, {
+        choose: (drawn, tokens, logits, mask) =>
+          mirostat.choose(drawn, logits, sampling, {
             position: tokens.length - 1,
             history: tokens,
             ...(biases && { biases: biases.after(tokens) }),

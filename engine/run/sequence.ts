@@ -81,12 +81,17 @@ export interface SequenceRequest {
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
   /**
-   * Chooses the next token on the host, in the place of the device; with `wantsLogits`. Undefined: the
-   * device chooses.
+   * Chooses the next token on the host, after the device; with `wantsLogits`. Undefined: the device chooses.
+   * @param drawn the device's choice
    * @param logits [vocabulary] before penalties, biases and masks
    * @param mask the tokens that may come; undefined: all
    */
-  choose?(tokens: readonly number[], logits: Float32Array, mask?: Uint32Array): number;
+  choose?(
+    drawn: number,
+    tokens: readonly number[],
+    logits: Float32Array,
+    mask?: Uint32Array,
+  ): number;
   /** Most tokens of a draft, all of which a step checks at once. Default: as many as have paid off. */
   draftTokens?: number;
   /** Called while it waits, with the number of sequences before it, whenever that number changes. */

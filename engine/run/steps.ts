@@ -288,10 +288,12 @@ export class Steps {
         const takeOutput = async (at: number) => {
           const isHosts = sequence.request.choose !== undefined && tokens[at] !== NO_TOKEN;
           const own = logits.get(at);
-          const first = isHosts ? this.#choose(sequence, own!) : tokens[at];
+          const first = isHosts ? this.#choose(sequence, tokens[at], own!) : tokens[at];
           const other = this.#maskInstead(sequence, first);
           const again = (mask: Uint32Array<ArrayBuffer>) =>
-            isHosts ? this.#choose(sequence, own!, mask) : this.#executor.resample(plan, at, mask);
+            isHosts
+              ? this.#choose(sequence, tokens[at], own!, mask)
+              : this.#executor.resample(plan, at, mask);
           this.#take(sequence, other ? await again(other) : first, own);
           if (isHosts) sequence.feedFrom(sequence.submitted);
           this.#takeForced(sequence);
@@ -308,11 +310,17 @@ export class Steps {
    * The choice of a sequence's token on the host; NO_TOKEN if the sequence is over.
    * @param mask missing: that of its constraint
    */
-  #choose(sequence: Sequence, logits: Float32Array, mask?: Uint32Array): number {
+  #choose(
+    sequence: Sequence,
+    drawn: number,
+    logits: Float32Array,
+    mask?: Uint32Array,
+  ): number {
     if (sequence.ended || sequence.isCancelled) return NO_TOKEN;
     const token = this.#attempt(
       sequence,
-      ({ choose, constraint }) => choose!(sequence.tokens, logits, mask ?? constraint?.mask()),
+      ({ choose, constraint }) =>
+        choose!(drawn, sequence.tokens, logits, mask ?? constraint?.mask()),
     );
     return token ?? NO_TOKEN;
   }

@@ -40,12 +40,19 @@ export class Mirostat {
   }
 
   /**
-   * Chooses a token, after penalties, biases and mask; the filters do not choose.
+   * Chooses a token, after penalties, biases and mask; the filters do not choose. What was drawn of all
+   * tokens is also the draw of those that are kept, if it is one of them.
    *
+   * @param drawn the choice of the sampler by the same options without filters; NO_TOKEN: there is none
    * @param logits [vocabulary], finite where a token may come; at least one may
    * @param options with a temperature above 0
    */
-  choose(logits: Float32Array, options: SamplingOptions, input: SamplingInput): number {
+  choose(
+    drawn: number,
+    logits: Float32Array,
+    options: SamplingOptions,
+    input: SamplingInput,
+  ): number {
     const scores = penalized(logits, options, input);
     const { mask, position } = input;
     let greatest = -Infinity;
@@ -54,16 +61,25 @@ export class Mirostat {
       if (!isAllowed) scores[id] = -Infinity;
       else if (scores[id] > greatest) greatest = scores[id];
     }
+    const weights = new Float64Array(scores.length);
     for (let id = 0; id < scores.length; id++) {
       scores[id] = (scores[id] - greatest) / options.temperature;
+      weights[id] = Math.exp(scores[id]);
     }
-    const weights = scores.map(Math.exp);
-    const kept = this.#options.version === 1
-      ? likeliest(weights, zipfCount(weights, this.#bound))
-      : unsurprising(weights, this.#bound);
-    const noisy = kept.map((id) => scores[id] + gumbel(options.seed, position, id));
-    const best = kept[noisy.reduce((best, score, at) => score > noisy[best] ? at : best, 0)];
-    const total = kept.reduce((sum, id) => sum + weights[id], 0);
+    const cutOf = this.#options.version === 1 ? zipfCut : surpriseCut;
+    const { least, last } = cutOf(weights, this.#bound);
+    const isKept = (id: number) =>
+      weights[id] > least || weights[id] > 0 && weights[id] === least && id <= last;
+    let total = 0;
+    for (let id = 0; id < weights.length; id++) if (isKept(id)) total += weights[id];
+    let best = drawn;
+    if (!isKept(drawn)) {
+      let most = -Infinity;
+      for (let id = 0; id < weights.length; id++) {
+        const score = isKept(id) ? scores[id] + gumbel(options.seed, position, id) : -Infinity;
+        if (score > most) [most, best] = [score, id];
+      }
+    }
     this.#surprise = Math.log2(total / weights[best]);
     return best;
   }
@@ -75,38 +91,39 @@ export class Mirostat {
   }
 }
 
-/** The tokens with a surprise within the bound, in order of ids; the likeliest, where there are none. */
-function unsurprising(weights: Float64Array, bound: number): number[] {
-  const least = weights.reduce((sum, weight) => sum + weight, 0) * 2 ** -bound;
-  const kept: number[] = [];
-  weights.forEach((weight, id) => weight > 0 && weight >= least && kept.push(id));
-  return kept.length > 0 ? kept : [weights.indexOf(1)];
+/** Where tokens are cut: those that weigh more are kept, and of those that weigh as much the first ones. */
+interface Cut {
+  readonly least: number;
+  /** The last token of the least weight that is kept. */
+  readonly last: number;
 }
 
-/** How many tokens have a cross-entropy of about the bound, if probabilities follow Zipf's law. */
-function zipfCount(weights: Float64Array, bound: number): number {
-  const first = weights.filter((weight) => weight > 0).sort().reverse().subarray(0, ZIPF_TOKENS);
+/** Keeps the tokens with a surprise within the bound; the likeliest, where there are none. */
+function surpriseCut(weights: Float64Array, bound: number): Cut {
+  let total = 0;
+  for (const weight of weights) total += weight;
+  const least = total * 2 ** -bound;
+  return least > 1 ? { least: 1, last: weights.indexOf(1) } : { least, last: Infinity };
+}
+
+/** Keeps the likeliest tokens: as many as have about the bound as cross-entropy, if Zipf's law holds. */
+function zipfCut(weights: Float64Array, bound: number): Cut {
+  const order = weights.filter((weight) => weight > 0).sort().reverse();
   let products = 0;
   let squares = 0;
-  for (let i = 0; i + 1 < first.length; i++) {
+  for (let i = 0; i + 1 < Math.min(ZIPF_TOKENS, order.length); i++) {
     const distance = Math.log((i + 2) / (i + 1));
-    products += distance * Math.log(first[i] / first[i + 1]);
+    products += distance * Math.log(order[i] / order[i + 1]);
     squares += distance * distance;
   }
   const exponent = products / squares;
   const epsilon = exponent - 1;
-  const count = (epsilon * 2 ** bound / (1 - weights.length ** -epsilon)) ** (1 / exponent);
-  return Math.max(1, Math.trunc(count) || 1);
-}
-
-/** This many of the likeliest tokens, in order of ids; of equal ones those with the lowest. */
-function likeliest(weights: Float64Array, count: number): number[] {
-  const order = weights.filter((weight) => weight > 0).sort().reverse();
-  const least = order[Math.min(count, order.length) - 1];
-  let equals = Math.min(count, order.length) - order.filter((weight) => weight > least).length;
-  const kept: number[] = [];
-  weights.forEach((weight, id) => {
-    if (weight > least || weight === least && equals-- > 0) kept.push(id);
-  });
-  return kept;
+  const wanted = (epsilon * 2 ** bound / (1 - weights.length ** -epsilon)) ** (1 / exponent);
+  const count = Math.min(order.length, Math.max(1, Math.trunc(wanted) || 1));
+  const least = order[count - 1];
+  let last = -1;
+  for (let equals = count - order.indexOf(least); equals > 0; equals--) {
+    last = weights.indexOf(least, last + 1);
+  }
+  return { least, last };
 }

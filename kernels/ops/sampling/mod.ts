@@ -1,7 +1,7 @@
 // Sampling, from logits to tokens: its options and its plain reference.
 
 export type { FilterOption } from "../filters/filter.ts";
-export { FILTER_OPTIONS, type FilterOptionInfos } from "../filters/list.ts";
+export { FILTER_OPTIONS, type FilterOptionInfos, FILTERS_OFF } from "../filters/list.ts";
 export { Mirostat, type MirostatOptions } from "./mirostat.ts";
 export {
   BIAS_WORDS,

@@ -4,12 +4,13 @@
 import {
   Mirostat,
   type MirostatOptions,
+  NO_TOKEN,
   sampleReference,
 } from "../../../kernels/ops/sampling/mod.ts";
 import { maskOf, modelLogits, PLAIN, range } from "./cases.ts";
 import { assert, assertEquals } from "@std/assert";
 
-const VOCABULARY = 3000;
+const VOCABULARY = 1000;
 
 function assertNear(actual: number, expected: number, tolerance: number): void {
   assert(Math.abs(actual - expected) < tolerance, `${actual} is not ${expected}`);
@@ -56,12 +57,15 @@ for (const version of [1, 2] as const) {
     const mirostat = new Mirostat(options);
     let mu = 2 * options.tau;
     const sizes = new Set<number>();
+    let drops = 0;
     for (const position of range(0, 60)) {
       const logits = modelLogits(VOCABULARY, position % 7);
       const sampling = { ...PLAIN, temperature: [0.7, 1, 1.4][position % 3], seed: 9n };
       const kept = keptByDefinition(options, logits, sampling.temperature, mu);
       sizes.add(kept.size);
-      const token = mirostat.choose(logits, sampling, { position });
+      const free = sampleReference(logits, sampling, { position }).token;
+      const token = mirostat.choose(free, logits, sampling, { position });
+      if (token !== free) drops++;
       // The draw is the sampler's own among the tokens that are kept.
       const mask = maskOf(VOCABULARY, kept.keys());
       const drawn = sampleReference(logits, { ...sampling, masked: true }, { position, mask });
@@ -73,6 +77,7 @@ for (const version of [1, 2] as const) {
       assertNear(mirostat.bound, mu, 1e-9);
     }
     assert(sizes.size > 20, `${[...sizes]}`);
+    assert(drops > 5 && drops < 55, `${drops}`);
   });
 
   Deno.test(`Mirostat ${version} brings the mean surprise near tau`, () => {
@@ -80,7 +85,8 @@ for (const version of [1, 2] as const) {
       const mirostat = new Mirostat({ version, tau, eta: 0.1 });
       let sum = 0;
       for (const position of range(0, 1200)) {
-        mirostat.choose(modelLogits(300, position), { ...PLAIN, seed: 4n }, { position });
+        const [logits, options] = [modelLogits(300, position), { ...PLAIN, seed: 4n }];
+        mirostat.choose(NO_TOKEN, logits, options, { position });
         mirostat.take();
         if (position >= 200) sum += mirostat.surprise;
       }
@@ -92,12 +98,12 @@ for (const version of [1, 2] as const) {
     const mirostat = new Mirostat({ version, tau: 0, eta: 1 });
     const logits = Float32Array.of(1, 4, 3, 4);
     const choose = (ids: number[]) =>
-      mirostat.choose(logits, { ...PLAIN, masked: true }, { position: 1, mask: maskOf(4, ids) });
+      mirostat.choose(2, logits, { ...PLAIN, masked: true }, { position: 1, mask: maskOf(4, ids) });
     assertEquals([[0, 1, 2, 3], [0, 2], [0]].map(choose), [1, 2, 0]);
     assertEquals(mirostat.surprise, 0);
     const biased = { position: 1, biases: [[0, 9]] as [number, number][] };
-    assertEquals(mirostat.choose(logits, PLAIN, biased), 0);
+    assertEquals(mirostat.choose(2, logits, PLAIN, biased), 0);
     const penalties = { ...PLAIN, presencePenalty: 2, repeatLastN: 9 };
-    assertEquals(mirostat.choose(logits, penalties, { position: 1, history: [1, 3] }), 2);
+    assertEquals(mirostat.choose(1, logits, penalties, { position: 1, history: [1, 3] }), 2);
   });
 }
