@@ -131,7 +131,7 @@ interface SystemFault {
 }
 
 /** Status where the disk has no room, may not be written, or is not what the settings say. */
-const INSUFFICIENT_STORAGE = 507 as ContentfulStatusCode;
+export const INSUFFICIENT_STORAGE = 507 as ContentfulStatusCode;
 
 const NAME: SystemFault = {
   status: 400,

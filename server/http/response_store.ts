@@ -1,11 +1,12 @@
-// The responses that are kept for later requests: a file each in a folder of the cache, bounded by
-// count, bytes and age, the oldest dropped first. Knows files, not what is in them.
+// The responses and conversations that are kept for later requests: a file each in a folder of the
+// cache, bounded by count, bytes and age, the oldest dropped first. Knows files, not what is in them.
 //
 // A file has three parts: the SHA-256 of what follows, a line that identifies the owner, and the
 // content. It is written under another name and renamed, so that it is there completely or not at
 // all, and it is checked when it is read. The owner's line is the HMAC-SHA256 of the id under the
 // owner's key, so that it tells nothing to anybody without the key. Ids begin with the time at
-// which they were made, so the names of files sort by age. Several servers may use one folder.
+// which they were made, so the names of files sort by age. Several servers may use one folder: of two
+// that change a file at once, the later one counts.
 
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
@@ -48,9 +49,11 @@ export class ResponseStore {
   readonly bounds: ResponseBounds;
   readonly #folder: string;
   readonly #warn: (text: string) => void;
-  /** Sizes of the files that were looked at, in bytes; they never change. */
+  /** Sizes of the files that were looked at, in bytes. */
   readonly #sizes = new Map<string, number>();
   #opened = Date.now();
+  /** Settles when all changes and deletions that were asked for earlier are done. */
+  #earlier: Promise<unknown> = Promise.resolve();
 
   constructor({ folder, warn, ...bounds }: ResponseStoreOptions) {
     this.#folder = folder;
@@ -80,7 +83,8 @@ export class ResponseStore {
   }
 
   /**
-   * Keeps a response, and drops the oldest ones if there are too many.
+   * Keeps a response, in place of an earlier one of its id, and drops the oldest ones if there are
+   * too many.
    *
    * @param owner key of the client that may read it
    * @returns whether it is kept; not if it is larger than all may be together, or cannot be written
@@ -90,12 +94,13 @@ export class ResponseStore {
       this.#warn(`a response is not kept: it has ${content.length} bytes, more than all may have`);
       return false;
     }
-    const part = join(this.#folder, `${id}.part`);
+    const part = join(this.#folder, `${ResponseStore.newId()}.part`);
     try {
       await Deno.mkdir(this.#folder, { recursive: true, mode: 0o700 });
       const bytes = await sealed(ownerLine(owner, id), content);
       await Deno.writeFile(part, bytes, { mode: 0o600, createNew: true });
       await Deno.rename(part, join(this.#folder, id));
+      this.#sizes.delete(id);
     } catch (error) {
       await Deno.remove(part).catch(() => {});
       this.#warn(`a response is not kept: ${(error as Error).message}`);
@@ -131,8 +136,27 @@ export class ResponseStore {
 
   /** Drops a response; returns whether it was there. */
   async delete(id: string, owner: string): Promise<boolean> {
-    if (await this.get(id, owner) === undefined) return false;
-    return await removeIfThere(join(this.#folder, id));
+    return await this.#inTurn(async () =>
+      await this.get(id, owner) !== undefined && await removeIfThere(join(this.#folder, id))
+    );
+  }
+
+  /**
+   * Puts something else in the place of a content. Changes happen one after the other, so that none
+   * is lost.
+   *
+   * @param edit makes the new content of the old one; what it throws is thrown
+   * @returns whether the new content is kept; undefined if there is no old one, or it is another's
+   */
+  async change(
+    id: string,
+    owner: string,
+    edit: (content: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>>,
+  ): Promise<boolean | undefined> {
+    return await this.#inTurn(async () => {
+      const content = await this.get(id, owner);
+      return content && await this.put(id, owner, await edit(content));
+    });
   }
 
   /** Drops responses that are too old or too many, and files that were never completed. */
@@ -149,6 +173,12 @@ export class ResponseStore {
       bytes -= this.#sizes.get(name) ?? 0;
       this.#sizes.delete(name);
     }
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#earlier.then(work);
+    this.#earlier = done.catch(() => {});
+    return done;
   }
 
   /** The names of all files, the oldest first; their sizes are known then. */

@@ -27,6 +27,7 @@ import { ollamaOperations } from "./ollama/operations.ts";
 import { ollamaRoutes } from "./ollama/route.ts";
 import { openAiOperations } from "./openai/operations.ts";
 import { responseOperations } from "./openai/responses/operations.ts";
+import { conversationRoutes } from "./openai/responses/conversations.ts";
 import { responseRoutes } from "./openai/responses/route.ts";
 import { openAiRoutes } from "./openai/route.ts";
 import { rerankOperations } from "./rerank/operations.ts";
@@ -69,7 +70,7 @@ const GROUPS: readonly RouteGroup[] = [
   { routes: [llamaServerRoutes], operations: llamaServerOperations },
   { routes: [lmStudioRoutes], operations: lmStudioOperations },
   { routes: [openAiRoutes], operations: openAiOperations },
-  { routes: [responseRoutes], operations: responseOperations },
+  { routes: [responseRoutes, conversationRoutes], operations: responseOperations },
   { routes: [anthropicRoutes], operations: anthropicOperations },
 ];
 

@@ -1,10 +1,11 @@
 // The files of kept responses: that they are whole or not there, whose they are, and how few stay.
 
-import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { dirname } from "node:path";
 import { ResponseStore, type ResponseStoreOptions } from "../../../server/http/response_store.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 interface Opened {
   folder: string;
@@ -25,7 +26,7 @@ async function withStore(test: (opened: Opened) => Promise<void>): Promise<void>
   const store = open();
   const read: Opened["read"] = async (id, owner = "") => {
     const bytes = await store.get(id, owner);
-    return bytes && new TextDecoder().decode(bytes);
+    return bytes && decode(bytes);
   };
   try {
     await test({ folder, store, warnings, open, read });
@@ -58,6 +59,26 @@ Deno.test("what is put is got back, by its owner alone, also by another process'
     assertEquals(await open().delete(mine, ""), true);
     assertEquals([await read(mine), await store.delete(mine, "")], [undefined, false]);
     assertEquals(await filesOf(folder), [theirs]);
+  }));
+
+Deno.test("changes of one content happen one after the other, and its new size counts", () =>
+  withStore(async ({ folder, store, open, read }) => {
+    const id = ResponseStore.newId();
+    await store.put(id, "", encode("0"));
+    const add = (text: string) =>
+      store.change(id, "", (content) => Promise.resolve(encode(decode(content) + text)));
+    assertEquals(await Promise.all([..."123456789"].map(add)), Array(9).fill(true));
+    assertEquals(await read(id), "0123456789");
+    const fails = store.change(id, "", () => Promise.reject(new Error("no")));
+    await assertRejects(() => fails, Error, "no");
+    assertEquals(await store.change(id, "other", () => Promise.reject(new Error())), undefined);
+    assertEquals(await read(id), "0123456789");
+    assertEquals(await filesOf(folder), [id]);
+    const small = open({ bytes: 2500 });
+    const [old, grown] = [idOf(2000), idOf(1000)];
+    for (const each of [old, grown]) await small.put(each, "", encode("x".repeat(500)));
+    await small.change(grown, "", () => Promise.resolve(encode("x".repeat(2000))));
+    assertEquals((await filesOf(folder)).includes(old), false);
   }));
 
 Deno.test("ids are unguessable, tell when they were made, and lead to no other file", () =>

@@ -228,6 +228,12 @@ export const openAiResponsesSchema = closed({
     ...text,
     description: "A kept response, whose conversation goes on; its instructions do not.",
   },
+  conversation: {
+    ...closed({ id: { type: "string", description: "Its id." } }, "id"),
+    type: ["string", "object", "null"],
+    description: "A conversation of /v1/conversations, by its id or as an object with the id: it " +
+      "comes before the input, and input and answer are added to it.",
+  },
   store: { ...flag, description: "Whether the response is kept. Default true." },
   background: flag,
   include: {
@@ -238,4 +244,23 @@ export const openAiResponsesSchema = closed({
 
 export type ResponsesBody =
   & BodyOf<typeof openAiResponsesSchema>
-  & Refused<"conversation" | "prompt">;
+  & Refused<"prompt">;
+
+const metadata = {
+  type: ["object", "null"],
+  description: "Whatever the client wants to be kept with the conversation.",
+} as const;
+
+const newItems = {
+  ...list(inputItem),
+  description: "What is said in it, as in the input of /v1/responses.",
+} as const;
+
+/** Body of POST /v1/conversations. */
+export const conversationSchema = closed({ items: newItems, metadata });
+
+/** Body of POST /v1/conversations/{conversation_id}. */
+export const conversationUpdateSchema = closed({ metadata });
+
+/** Body of POST /v1/conversations/{conversation_id}/items. */
+export const conversationItemsSchema = closed({ items: newItems });

@@ -334,7 +334,7 @@ const OF_NEEDS: Record<Failure, FailureStatus> = {
   },
   response: {
     status: 404,
-    description: "The response is not kept here: it never was, is too old, or is another key's.",
+    description: "What is named is not kept here: it never was, is too old, or is another key's.",
     message: "no response 'resp_1' is kept here",
   },
   request: {

@@ -164,6 +164,7 @@ export const responseSchema = record({
   truncation: { enum: ["auto", "disabled"] },
   metadata: object,
   previous_response_id: textOrNull,
+  conversation: anyOf(record({ id: text }), nothing),
   background: { const: false },
   store: { ...flag, description: "Whether it is kept for later requests." },
   service_tier: text,
@@ -224,7 +225,7 @@ export const deletedResponseSchema = record({
 
 export type DeletedResponse = BodyOf<typeof deletedResponseSchema>;
 
-const keptItem = anyOf(
+export const keptItem = anyOf(
   keptMessage,
   record({ type: { const: "reasoning" }, id: text, summary: list(keptPart) }, {
     status,
@@ -245,7 +246,7 @@ const keptItem = anyOf(
 /** An item as it is kept and listed: an input item whose members are all there, or an output item. */
 export type KeptItem = BodyOf<typeof keptItem>;
 
-/** Answer of GET /v1/responses/{response_id}/input_items. */
+/** Items of an input or of a conversation. */
 export const inputItemsSchema = record({
   object: { const: "list" },
   data: list(keptItem),
@@ -255,6 +256,25 @@ export const inputItemsSchema = record({
 });
 
 export type InputItems = BodyOf<typeof inputItemsSchema>;
+
+/** A conversation, without what is said in it. */
+export const conversationSchema = record({
+  id: text,
+  object: { const: "conversation" },
+  created_at: count,
+  metadata: object,
+});
+
+export type Conversation = BodyOf<typeof conversationSchema>;
+
+/** Answer of DELETE /v1/conversations/{conversation_id}. */
+export const deletedConversationSchema = record({
+  id: text,
+  object: { const: "conversation.deleted" },
+  deleted: { const: true },
+});
+
+export type DeletedConversation = BodyOf<typeof deletedConversationSchema>;
 
 function responseEvent<const Name extends string, const Members extends Record<string, object>>(
   names: readonly Name[],

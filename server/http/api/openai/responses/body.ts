@@ -15,11 +15,11 @@ import { refusal } from "../errors.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
 import { readCommon } from "../translation.ts";
 import { compacted, compacting, isCompaction } from "./compaction.ts";
+import { conversationOf } from "./kept_items.ts";
 import { engineName, functionsOf, unheldFormats } from "./tools.ts";
 
 /** Members that need more than responses to be kept, and what to do instead. */
 const NOT_KEPT = {
-  conversation: "conversations are not stored; continue one by previous_response_id",
   prompt: "prompts are not stored; send their text as instructions",
 } as const;
 
@@ -88,18 +88,32 @@ function readInput(
   info: ModelInfo,
 ): ChatMessage[] {
   const { input, instructions } = body;
-  if (input == null || input.length === 0) throw refusal("input is required", "input");
+  const conversation = conversationOf(body);
+  const isAsked = conversation !== undefined && earlier.length > 0 && input !== "";
+  if (!input?.length && !isAsked) throw refusal("input is required", "input");
   const reader = new InputReader(imageReader(body, info));
   if (instructions) reader.messages.push({ role: "system", content: instructions });
-  for (const item of earlier) reader.add(item, "previous_response_id");
+  const origin = conversation === undefined ? "previous_response_id" : "conversation";
+  for (const item of earlier) reader.add(item, origin);
   if (typeof input === "string") reader.messages.push({ role: "user", content: input });
-  else {
+  else if (input) {
     const items = isCompaction(body) ? input.slice(0, -1) : input;
     for (const [index, item] of items.entries()) reader.add(item, `input[${index}]`);
     const isEmpty = reader.messages.every(({ role }) => role === "system");
     if (isCompaction(body) && isEmpty) throw refusal("input is required", "input");
   }
   return reader.messages;
+}
+
+/**
+ * Checks items that are to be kept, as far as that needs no model.
+ *
+ * @param member the name of the member that has them
+ * @throws {HttpError} 400 if one cannot be taken
+ */
+export function checkItems(items: readonly InputItem[], member: string): void {
+  const reader = new InputReader(imageReader({}, { readsImages: true }));
+  for (const [index, item] of items.entries()) reader.add(item, `${member}[${index}]`);
 }
 
 class InputReader {

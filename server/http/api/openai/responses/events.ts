@@ -15,7 +15,7 @@ import type {
   UnnumberedEvent,
   WholeResponse,
 } from "./answer_schema.ts";
-import { toResponseId } from "./kept_items.ts";
+import { conversationOf, toResponseId } from "./kept_items.ts";
 import { isCompaction } from "./compaction.ts";
 import {
   CallItem,
@@ -208,6 +208,7 @@ type Settings = Omit<WholeResponse, Outcome>;
 
 /** The settings of a request, which each response repeats. */
 function settingsOf(body: ResponsesBody): Settings {
+  const conversation = conversationOf(body);
   return {
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
@@ -228,6 +229,7 @@ function settingsOf(body: ResponsesBody): Settings {
     truncation: body.truncation ?? "disabled",
     metadata: body.metadata ?? {},
     previous_response_id: body.previous_response_id ?? null,
+    conversation: conversation === undefined ? null : { id: conversation },
     background: false,
     store: body.store ?? true,
     service_tier: "default",

@@ -8,8 +8,9 @@ import type { Given } from "../../../body/schema.ts";
 import type { Content, ContentPart, InputItem, ResponsesBody } from "../schema.ts";
 import type { InputItems, KeptItem, KeptPart } from "./answer_schema.ts";
 
-/** The prefix of the id of a response. */
+/** The prefixes of the ids of responses and conversations. */
 const RESPONSE_PREFIX = "resp_";
+const CONVERSATION_PREFIX = "conv_";
 
 /**
  * The id of an item: `msg_`, the id of its response, `i` if it is of the input, and the item's
@@ -45,6 +46,21 @@ export function fromResponseId(text: string): string | undefined {
   return text.startsWith(RESPONSE_PREFIX) ? text.slice(RESPONSE_PREFIX.length) : undefined;
 }
 
+/** The id of a conversation as clients see it. */
+export function toConversationId(id: string): string {
+  return CONVERSATION_PREFIX + id;
+}
+
+/** The id without its prefix; undefined for a text that is no id of a conversation. */
+export function fromConversationId(text: string): string | undefined {
+  return text.startsWith(CONVERSATION_PREFIX) ? text.slice(CONVERSATION_PREFIX.length) : undefined;
+}
+
+/** Id of the conversation that a request belongs to. */
+export function conversationOf({ conversation }: ResponsesBody): string | undefined {
+  return (typeof conversation === "string" ? conversation : conversation?.id) || undefined;
+}
+
 /** The response that an item came out of or went into, by the item's id. */
 export function responseOfItem(itemId: string): string | undefined {
   return ITEM_ID.exec(itemId)?.[1];
@@ -59,7 +75,7 @@ export function isReference({ type, id, role, content }: InputItem): boolean {
 /**
  * The items of an input, each with an id that no other has.
  *
- * @param id of the response that it is for
+ * @param id of the response that it is for, or another that is made for these items
  * @param earlier the items before them
  */
 export function toKeptItems(
@@ -176,14 +192,19 @@ export function toItemList(items: readonly KeptItem[], query: ItemsQuery): Input
   const sorted = order === "asc" ? items : items.toReversed();
   const index = after === undefined ? -1 : sorted.findIndex(({ id }) => id === after);
   if (after !== undefined && index < 0) {
-    throw refusal(`after: the input has no item '${after}': name one that was listed`, "after");
+    throw refusal(`after: there is no item '${after}' here: name one that was listed`, "after");
   }
-  const data = sorted.slice(index + 1, index + 1 + most);
+  const end = index + 1 + most;
+  return listOf(sorted.slice(index + 1, end), end < sorted.length);
+}
+
+/** A list of items. */
+export function listOf(data: KeptItem[], hasMore: boolean): InputItems {
   return {
     object: "list",
     data,
     first_id: data.at(0)?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
-    has_more: index + 1 + most < sorted.length,
+    has_more: hasMore,
   };
 }

@@ -2,19 +2,27 @@
 
 import { named, type Operation, type Parameter } from "../../openapi/operation.ts";
 import { openAiErrors, openAiPost, wholeOrEvents } from "../operations.ts";
-import { openAiResponsesSchema } from "../schema.ts";
+import {
+  conversationItemsSchema,
+  conversationSchema as conversationRequestSchema,
+  conversationUpdateSchema,
+  openAiResponsesSchema,
+} from "../schema.ts";
 import {
   compactedSchema,
+  conversationSchema,
+  deletedConversationSchema,
   deletedResponseSchema,
   inputItemsSchema,
   inputTokensSchema,
+  keptItem,
   type ResponseEvent,
   responseEventSchema,
   responseSchema,
   type WholeResponse,
 } from "./answer_schema.ts";
 import { ResponsesEncoder } from "./events.ts";
-import { toKeptItems, toResponseId } from "./kept_items.ts";
+import { listOf, toConversationId, toKeptItems, toResponseId } from "./kept_items.ts";
 
 /** The model of examples: the one in the box. */
 const model = "quern:tiny";
@@ -59,10 +67,21 @@ function exampleResponse(): WholeResponse {
 }
 
 function ofKept(
-  operation: Pick<Operation, "id" | "method" | "path" | "summary" | "parameters" | "answers">,
+  operation: Omit<Operation, "tag" | "error">,
 ): Operation {
   return { tag: "OpenAI", error: openAiErrors, failures: ["response"], ...operation };
 }
+
+const conversationPath = "/v1/conversations/{conversation_id}";
+const conversation = named("Conversation", conversationSchema, {
+  id: toConversationId(ID),
+  object: "conversation",
+  created_at: created,
+  metadata: { user: "7" },
+});
+const items = toKeptItems(question, ID, []);
+const listed = named("InputItems", inputItemsSchema, listOf(items, false));
+const turn = { role: "user", content: question };
 
 const PAGE: Parameter[] = [
   {
@@ -150,14 +169,76 @@ export const responseOperations: Operation[] = [
     path: "/v1/responses/{response_id}/input_items",
     summary: "List what went into a response that is kept, earlier turns included.",
     parameters: PAGE,
+    answers: { "application/json": listed },
+  }),
+  ofKept({
+    id: "createConversation",
+    method: "post",
+    path: "/v1/conversations",
+    summary: "Keep a conversation, to which responses add what was said.",
+    body: named("ConversationRequest", conversationRequestSchema, { items: [turn] }),
+    answers: { "application/json": conversation },
+    failures: ["response", "disk"],
+  }),
+  ofKept({
+    id: "retrieveConversation",
+    method: "get",
+    path: conversationPath,
+    summary: "Give a conversation, without what is said in it.",
+    answers: { "application/json": conversation },
+  }),
+  ofKept({
+    id: "updateConversation",
+    method: "post",
+    path: conversationPath,
+    summary: "Replace the metadata of a conversation.",
+    body: named("ConversationUpdate", conversationUpdateSchema, { metadata: { user: "7" } }),
+    answers: { "application/json": conversation },
+    failures: ["response", "disk"],
+  }),
+  ofKept({
+    id: "deleteConversation",
+    method: "delete",
+    path: conversationPath,
+    summary: "Drop a conversation with what is said in it.",
     answers: {
-      "application/json": named("InputItems", inputItemsSchema, {
-        object: "list",
-        data: toKeptItems(question, ID, []),
-        first_id: `msg_${ID}i0`,
-        last_id: `msg_${ID}i0`,
-        has_more: false,
+      "application/json": named("DeletedConversation", deletedConversationSchema, {
+        id: toConversationId(ID),
+        object: "conversation.deleted",
+        deleted: true,
       }),
     },
+  }),
+  ofKept({
+    id: "listConversationItems",
+    method: "get",
+    path: `${conversationPath}/items`,
+    summary: "List what is said in a conversation.",
+    parameters: PAGE,
+    answers: { "application/json": listed },
+  }),
+  ofKept({
+    id: "createConversationItems",
+    method: "post",
+    path: `${conversationPath}/items`,
+    summary: "Add to a conversation.",
+    body: named("ConversationItemsRequest", conversationItemsSchema, { items: [turn] }),
+    answers: { "application/json": listed },
+    failures: ["response", "disk"],
+  }),
+  ofKept({
+    id: "retrieveConversationItem",
+    method: "get",
+    path: `${conversationPath}/items/{item_id}`,
+    summary: "Give an item of a conversation.",
+    answers: { "application/json": named("ConversationItem", keptItem, items[0]!) },
+  }),
+  ofKept({
+    id: "deleteConversationItem",
+    method: "delete",
+    path: `${conversationPath}/items/{item_id}`,
+    summary: "Drop an item of a conversation.",
+    answers: { "application/json": conversation },
+    failures: ["response", "disk"],
   }),
 ];

@@ -18,7 +18,7 @@ import { translateResponse } from "./body.ts";
 import { toCompacted } from "./compaction.ts";
 import { withoutOtherTools } from "./tools.ts";
 import { ResponsesEncoder, type ResponsesRecord } from "./events.ts";
-import { toItemList } from "./kept_items.ts";
+import { toItemList, toKeptItems } from "./kept_items.ts";
 import { json } from "../../../stream/json.ts";
 
 const validate = createValidator(openAiResponsesSchema);
@@ -29,9 +29,7 @@ const TRIGGER = { type: "compaction_trigger" };
 /** Routes of OpenAI's responses. */
 export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
-  const { responses: store, apiKey: owner = "" } = dependencies;
-  const keptFor = ({ var: { body: allowance } }: { var: AppEnvironment["Variables"] }) =>
-    new KeptResponses({ store, owner, allowance });
+  const keptFor = KeptResponses.of(dependencies);
 
   /** A checked body, and what was left out of it. */
   const read = async (context: Context<AppEnvironment>) => {
@@ -44,7 +42,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     const kept = keptFor(context);
     const earlier = await kept.earlier(body);
     const input = await kept.resolved(body.input);
-    const isKept = store !== undefined && body.store !== false;
+    const isKept = dependencies.responses !== undefined && body.store !== false;
     const endpoint: Endpoint<ResponsesBody, ResponsesRecord, ResponsesEncoder> = {
       validate,
       translate(body, info) {
@@ -57,8 +55,15 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
       newId: ResponseStore.newId,
       async finish(id, encoder) {
         const response = encoder.whole();
+        if (!response) return;
+        const own = toKeptItems(input, id, earlier);
+        const failure = await kept.append(body, [...own, ...response.output]);
+        if (failure) {
+          response.conversation = null;
+          response.warnings = [...response.warnings ?? [], failure];
+        }
         // The response says itself whether it was kept.
-        if (isKept && response) response.store = await kept.keep(id, response, earlier, input);
+        if (isKept) response.store = await kept.keep(id, response, [...earlier, ...own]);
       },
     };
     const asked: ResponsesBody = { ...body, input, store: isKept };

@@ -233,7 +233,8 @@ export const otherFaults: Fault[] = [
     `${item}.arguments: invalid JSON`,
     `${item}.arguments`,
   ],
-  [responses, { model, input, conversation: "c" }, "conversations are not stored", "conversation"],
+  [responses, { model, input, conversation: {} }, 'conversation lacks "id"', "conversation"],
+  [responses, { model, input, conversation: 7 }, "conversation must be", "conversation"],
   [responses, { model, input, prompt: { id: "p" } }, "prompts are not stored", "prompt"],
   [
     responses,

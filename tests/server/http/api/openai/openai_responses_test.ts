@@ -77,6 +77,7 @@ Deno.test("a response is whole by default and repeats what was asked for", async
     reasoning: { effort: "low", summary: null },
     truncation: "auto",
     metadata: { a: "b" },
+    conversation: null,
     previous_response_id: null,
     background: false,
     store: false,
