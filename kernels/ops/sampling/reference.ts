@@ -112,7 +112,9 @@ export function penalized(
     else result[token] *= repeatPenalty;
     result[token] -= frequencyPenalty * count + presencePenalty;
   }
-  for (const [token, bias] of biases) result[token] += bias;
+  // A ban is so large that nothing of the logit is left in single precision, in which tokens that are
+  // banned are alike.
+  for (const [token, bias] of biases) result[token] = Math.fround(result[token] + bias);
   return result;
 }
 
