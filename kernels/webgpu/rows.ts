@@ -16,7 +16,7 @@ import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { ONE_GROUP, type Routing } from "../ops/experts.ts";
 import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import { type Binders, bound } from "./bound.ts";
-import { encodeDispatch } from "./kernel.ts";
+import { encodeDispatch, type Resource } from "./kernel.ts";
 import { bindWeights } from "./matrix.ts";
 import { activationFunction, reduction, structs } from "./snippets.ts";
 import { weightConstants, weightSnippets } from "./weight_code.ts";
@@ -49,7 +49,9 @@ export const rowBinders: Binders<RowOperation> = {
       snippets: [structs(PLAN_ROW, SLOT_TOKEN, STEP_ROW), ...weightSnippets(table.format)],
     });
     const { plan, slots, rows, history, context } = step;
-    const buffers = by === "step" ? { plan, slots, rows, history } : { rows };
+    const buffers: Record<string, Resource> = by === "step"
+      ? { plan, slots, rows, history }
+      : { rows };
     const dispatches = table.parts.map((part) =>
       kernel.bind(
         { ...buffers, x: x.floats, ...bindWeights(table, part) },
