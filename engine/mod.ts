@@ -81,7 +81,7 @@ export {
   measureReadBandwidth,
   readHeader,
 } from "./load/mod.ts";
-export { countFreeFiles, HostError, isOutOfFiles } from "../host/mod.ts";
+export { countFreeFiles, crc32, HostError, isOutOfFiles } from "../host/mod.ts";
 export { FILES_OF_WORKER, keyOf, type TunedKernel } from "../kernels/mod.ts";
 export {
   type DeviceFault,

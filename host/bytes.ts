@@ -17,9 +17,9 @@ export function sha256(): Sha256 {
   return nodeModule("crypto")?.createHash("sha256") ?? new PlainSha256();
 }
 
-/** The CRC-32 of bytes, as PNG has it (ISO 3309). */
-export function crc32(bytes: Uint8Array): number {
-  return nodeModule("zlib")?.crc32(bytes) ?? plainCrc32(bytes);
+/** The CRC-32 of bytes, as PNG and zip have it (ISO 3309). @param before that of the bytes before them */
+export function crc32(bytes: Uint8Array, before = 0): number {
+  return nodeModule("zlib")?.crc32(bytes, before) ?? plainCrc32(bytes, before);
 }
 
 /** Reads bytes from a position up to another as characters of Latin-1, a byte each. */
@@ -48,13 +48,13 @@ export function plainLatin1(bytes: Uint8Array): string {
 let crcTable: Uint32Array | undefined;
 
 /** The CRC-32 of bytes by a table, where there is no zlib. */
-export function plainCrc32(bytes: Uint8Array): number {
+export function plainCrc32(bytes: Uint8Array, before = 0): number {
   crcTable ??= Uint32Array.from({ length: 256 }, (_, byte) => {
     let sum = byte;
     for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? 0xedb88320 ^ (sum >>> 1) : sum >>> 1;
     return sum;
   });
-  let sum = -1;
+  let sum = ~before;
   for (const byte of bytes) sum = crcTable[(sum ^ byte) & 0xff]! ^ (sum >>> 8);
   return ~sum >>> 0;
 }

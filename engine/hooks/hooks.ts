@@ -6,7 +6,14 @@ import { attentionWeights, type ReferenceOptions } from "../../kernels/mod.ts";
 import { RequestError } from "../errors.ts";
 import type { StepOperation } from "../nn/mod.ts";
 import { type PromptItem, tokensOf } from "../prompt/mod.ts";
-import type { Sequence, StepObserver, StepRow, TapOutput, VisitTools } from "../run/mod.ts";
+import {
+  concat,
+  type Sequence,
+  type StepObserver,
+  type StepRow,
+  type TapOutput,
+  type VisitTools,
+} from "../run/mod.ts";
 import type { CapturedPoint, HookChange, HookOptions, HookPositions } from "../types/mod.ts";
 import { type Point, POINTS, Points } from "./points.ts";
 
@@ -295,16 +302,6 @@ function assemble({ label, name, shape }: Point, rows: Rows): CapturedPoint {
     }
   });
   return { point: label, shape: [heads, positions.length, keys], positions, values };
-}
-
-function concat(parts: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 /** Errors: RequestError for patterns of images whose rows attend to each other in both directions. */

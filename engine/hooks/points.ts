@@ -4,9 +4,8 @@
 import { RequestError } from "../errors.ts";
 import type { AttentionInfo, Network, StepOperation } from "../nn/mod.ts";
 
-/** A kind of value: what it is, its shape for each position, and whether it can be changed. */
+/** A kind of value: its shape for each position, and whether it can be changed. */
 interface PointKind {
-  readonly help: string;
   /** Axes of the values at one position. */
   readonly axes: readonly Axis[];
   readonly isOfLayer: boolean;
@@ -30,61 +29,43 @@ const ofHeads = { isOfLayer: true, isChangeable: false } as const;
 
 /** All kinds of points. */
 export const POINTS = {
-  "embedding": {
-    ...stream,
-    isOfLayer: false,
-    help: "The embeddings, with which the residual stream begins",
-  },
-  "residual.pre": { ...stream, help: "The residual stream before a layer" },
-  "residual.mid": {
-    ...stream,
-    help: "The residual stream between a layer's attention or mixer and its MLP",
-  },
-  "residual.post": { ...stream, help: "The residual stream after a layer" },
-  "attention.out": { ...stream, help: "What the attention adds to the residual stream" },
-  "mixer.out": { ...stream, help: "What a recurrent mixer adds to the residual stream" },
-  "mlp.out": { ...stream, help: "What the MLP, or the experts, add to the residual stream" },
+  // The embeddings, with which the residual stream begins.
+  "embedding": { ...stream, isOfLayer: false },
+  // The residual stream before a layer.
+  "residual.pre": stream,
+  // The residual stream between a layer's attention or mixer and its MLP.
+  "residual.mid": stream,
+  // The residual stream after a layer.
+  "residual.post": stream,
+  // What the attention adds to the residual stream.
+  "attention.out": stream,
+  // What a recurrent mixer adds to the residual stream.
+  "mixer.out": stream,
+  // What the MLP, or the experts, add to the residual stream.
+  "mlp.out": stream,
+  // The result of each head, before the output projection.
   "attention.z": {
     ...ofHeads,
     axes: ["heads", "valueDim"],
     isChangeable: true,
-    help: "The result of each head, before the output projection",
   },
-  "attention.queries": {
-    ...ofHeads,
-    axes: ["heads", "headDim"],
-    help: "Queries as attention reads them, rotated",
-  },
-  "attention.keys": {
-    ...ofHeads,
-    axes: ["kvHeads", "headDim"],
-    help: "Keys as they go into the cache, rotated",
-  },
-  "attention.values": {
-    ...ofHeads,
-    axes: ["kvHeads", "valueDim"],
-    help: "Values as they go into the cache",
-  },
-  "attention.pattern": {
-    ...ofHeads,
-    axes: ["heads", "positions"],
-    help: "The weights by which each head adds up values: zero for positions that it does not see",
-  },
-  "mlp.hidden": {
-    ...stream,
-    axes: ["hidden"],
-    help: "The activations that the down projection of a dense MLP reads",
-  },
-  "experts.scores": {
-    ...ofHeads,
-    axes: ["experts"],
-    help: "The router's logits, before experts are chosen",
-  },
+  // Queries as attention reads them, rotated.
+  "attention.queries": { ...ofHeads, axes: ["heads", "headDim"] },
+  // Keys as they go into the cache, rotated.
+  "attention.keys": { ...ofHeads, axes: ["kvHeads", "headDim"] },
+  // Values as they go into the cache.
+  "attention.values": { ...ofHeads, axes: ["kvHeads", "valueDim"] },
+  // The weights by which each head adds up values: zero for positions that it does not see.
+  "attention.pattern": { ...ofHeads, axes: ["heads", "positions"] },
+  // The activations that the down projection of a dense MLP reads.
+  "mlp.hidden": { ...stream, axes: ["hidden"] },
+  // The router's logits, before experts are chosen.
+  "experts.scores": { ...ofHeads, axes: ["experts"] },
+  // The logits, before penalties and masks.
   "logits": {
     axes: ["vocabulary"],
     isOfLayer: false,
     isChangeable: true,
-    help: "The logits, before penalties and masks",
   },
 } as const satisfies Record<string, PointKind>;
 
@@ -174,10 +155,11 @@ export class Points {
       const [from, to] = part.split(":");
       if (to === undefined && from!.trim() === "") throw wrong("it names no layer");
       const first = whole(from!, 0);
-      return range(first, to === undefined ? first + 1 : whole(to, this.layers));
+      const end = to === undefined ? first + 1 : whole(to, this.layers);
+      const isThere = first >= 0 && end <= this.layers && (to !== undefined || first < this.layers);
+      if (!isThere) throw wrong(`layers are 0 to ${this.layers - 1}`);
+      return range(first, end);
     });
-    const outside = layers.find((layer) => layer < 0 || layer >= this.layers);
-    if (outside !== undefined) throw wrong(`layers are 0 to ${this.layers - 1}`);
     if (layers.length === 0) throw wrong("it names no layer");
     return [...new Set(layers)];
   }

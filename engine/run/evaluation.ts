@@ -276,7 +276,8 @@ function distribute(
   }
 }
 
-function concat(parts: readonly Float32Array[]): Float32Array {
+/** Rows one after the other, in memory of their own. */
+export function concat(parts: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {

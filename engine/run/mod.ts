@@ -5,6 +5,7 @@ export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts"
 export { type Drafter, ModelDrafter } from "./model_drafter.ts";
 export type { Branch } from "./evaluation.ts";
 export type { BlockTiers } from "./offload.ts";
+export { concat } from "./evaluation.ts";
 export { type Chunk, layOut, type WantedRows } from "./planner.ts";
 export { Scheduler } from "./scheduler.ts";
 export {
@@ -20,14 +21,14 @@ export {
 export type {
   OperationInfo,
   OperationTrace,
-  StepObserver,
   StepRow,
   StepTrace,
   TapOutput,
   TapSelection,
   TapVisit,
   VisitTools,
-} from "./step_observer.ts";
+} from "./observation.ts";
+export type { StepObserver } from "./step_observer.ts";
 export { DeviceStates, StateFeed } from "./state_feed.ts";
 export type { StepPlan } from "./step_plan.ts";
 export { StepRunner } from "./step_runner.ts";

@@ -9,7 +9,6 @@ import {
   type Pass,
   PLAN_ROW,
   STEP_ROW,
-  type Work,
 } from "../../kernels/mod.ts";
 import { RequestError, TapError } from "../errors.ts";
 import {
@@ -22,116 +21,17 @@ import {
   type StepShape,
   type StepState,
 } from "../nn/mod.ts";
+import type {
+  OperationInfo,
+  OperationTrace,
+  OperationVisit,
+  StepRow,
+  StepTrace,
+  TappedOperations,
+  TapSelection,
+  TapVisit,
+} from "./observation.ts";
 import type { StepPlan } from "./step_plan.ts";
-
-/** An operation of a model's steps. */
-export interface OperationInfo {
-  /** Its index in a step, from 0 on. */
-  readonly index: number;
-  /** What it does, and for a product the format of the weights, such as "linear Q4_K". */
-  readonly name: string;
-  /** The layer that it belongs to; missing: none, as for embeddings and logits. */
-  readonly layer?: number;
-  /**
-   * What the rows that it writes are to the model, such as "residual", "qkv" or "logits". Missing: it
-   * writes no rows of floats, and cannot be tapped.
-   */
-  readonly output?: string;
-  /** Floats in each of these rows. */
-  readonly columns?: number;
-}
-
-/** The time of an operation in a step, and the least work that it had to do. */
-export interface OperationTrace extends Work {
-  /** As in {@linkcode OperationInfo}. */
-  readonly name: string;
-  /** Missing: it belongs to no layer. */
-  readonly layer?: number;
-  /** By the device's clock, where it has one. */
-  readonly seconds: number;
-  /** Of these, seconds that the model's own thread computed, on a CPU device; else 0. */
-  readonly hostSeconds: number;
-}
-
-/** A step that was traced. */
-export interface StepTrace {
-  /** Rows: tokens that were fed. */
-  readonly rows: number;
-  /** Of these, rows that are the only ones of their sequence, as in decode. */
-  readonly decodeRows: number;
-  /** Rows whose output was wanted. */
-  readonly outputs: number;
-  /** By the host's clock, from the first word written for the step until its tokens were read. */
-  readonly seconds: number;
-  /** In order. The choice of tokens, "sample", is the last. */
-  readonly operations: readonly OperationTrace[];
-}
-
-/** Which operations to tap: those that match everything that is given here. */
-export interface TapSelection {
-  /** The whole name, or its first word: "linear" for all formats. */
-  readonly name?: string;
-  /** Missing: all layers, and operations without a layer. */
-  readonly layer?: number;
-  /** As in {@linkcode OperationInfo}. */
-  readonly output?: string;
-}
-
-/** A row of a step. */
-export interface StepRow {
-  /** Missing: the row is a part of an image. */
-  readonly token?: number;
-  /** Position in its sequence, from 0 on. */
-  readonly position: number;
-  /** Slot of its sequence, which it keeps while it runs. */
-  readonly slot: number;
-}
-
-/** What an operation has written. */
-export interface TapOutput {
-  /** The operation. */
-  readonly operation: OperationInfo;
-  /** The token of each row, with its position and slot. */
-  readonly rows: readonly StepRow[];
-  /** Floats of each row. */
-  readonly columns: number;
-  /** [rows, columns], a copy that is the receiver's. */
-  readonly values: Float32Array;
-}
-
-/**
- * Receives what an operation has written. What it returns, [rows, columns], replaces that for everything
- * that reads it later: in this step and, if it goes to the KV cache, in all later steps.
- */
-export type TapVisit = (
-  output: TapOutput,
-) => Float32Array | undefined | void | Promise<Float32Array | undefined | void>;
-
-/** Receives what an operation of the network has written, as a {@linkcode TapVisit} does. */
-export type OperationVisit = (
-  operation: StepOperation,
-  output: TapOutput,
-  tools: VisitTools,
-) => ReturnType<TapVisit>;
-
-/** What a visit may do besides. Errors: those of the device. */
-export interface VisitTools {
-  /**
-   * Reads other rows, which nothing has overwritten yet: [count, columns].
-   * @param count default: as many as the step has
-   */
-  readRows(rows: FloatRows, count?: number): Promise<Float32Array>;
-  /** Reads the keys that the operation has written to the cache; see {@linkcode OpenKeys.rows}. */
-  readKeys(): Promise<Float32Array>;
-}
-
-/** Operations to tap. */
-export interface TappedOperations {
-  /** Those that write rows, or int8 groups that can be opened. */
-  readonly selected: ReadonlySet<StepOperation>;
-  /** Those whose keys are looked at; they are selected, too. */
-  readonly keys?: ReadonlySet<StepOperation>;
-}
 
 interface Tap extends TappedOperations {
   readonly visit: OperationVisit;
@@ -145,8 +45,7 @@ interface TimedOperation extends Pick<OperationTrace, "seconds" | "hostSeconds">
 
 /** The tracers and taps of a model's steps. */
 export class StepObserver {
-  /** The device of the ends of the model. */
-  readonly device: Device;
+  readonly #device: Device;
   /** The model's operations. */
   readonly network: Network;
   readonly #state: StepState;
@@ -160,10 +59,12 @@ export class StepObserver {
   /** Operations whose keys are looked at. */
   readonly #openKeys = new Map<StepOperation, OpenKeys>();
   #rows: RowReadback | undefined;
+  /** The rows of the step that runs, once they were read: the same at all its operations. */
+  #stepRows: readonly StepRow[] | undefined;
   #isRunning = false;
 
   constructor(device: Device, network: Network, state: StepState) {
-    this.device = device;
+    this.#device = device;
     this.network = network;
     this.#state = state;
   }
@@ -252,7 +153,7 @@ export class StepObserver {
       const opened = all.get(operation);
       if (!opened || isUsed) return;
       all.delete(operation);
-      this.device.free(opened.rows.floats);
+      this.#device.free(opened.rows.floats);
     };
     close(this.#opened, taps.some(({ selected }) => selected.has(operation)));
     close(this.#openKeys, taps.some(({ keys }) => keys?.has(operation)));
@@ -269,6 +170,7 @@ export class StepObserver {
     let failure: TapError | undefined;
     const taps = [...this.#taps]; // One that is set meanwhile has to wait for the next step.
     this.#isRunning = true;
+    this.#stepRows = undefined;
     try {
       const result = await work({
         run: async (operations) => {
@@ -337,16 +239,16 @@ export class StepObserver {
       return this.#submitOne(encode, { shape });
     }
     const passes = piece.map((operation) => (pass: Pass) => encodeAlone(operation, pass, shape));
-    const { seconds, hostSeconds } = await this.device.time(passes);
+    const { seconds, hostSeconds } = await this.#device.time(passes);
     piece.forEach((operation, i) => {
       timed.push({ operation, seconds: seconds[i]!, hostSeconds: hostSeconds[i]! });
     });
   }
 
   #submitOne(encode: Encode, { shape }: Pick<StepPlan, "shape">): void {
-    const recorder = this.device.record();
+    const recorder = this.#device.record();
     recorder.pass((pass) => encode(pass, shape));
-    this.device.submit(recorder.finish());
+    this.#device.submit(recorder.finish());
   }
 
   /** Calls the taps of an operation, one after the other, with what it has written. */
@@ -362,7 +264,7 @@ export class StepObserver {
       try {
         await this.#visit(tap, operation, info, plan);
       } catch (cause) {
-        this.device.check(); // A device that failed is no fault of the tap.
+        this.#device.check(); // A device that failed is no fault of the tap.
         this.#remove(tap);
         const where = info.layer === undefined ? "" : ` of layer ${info.layer}`;
         failure = new TapError(`the tap of "${info.name}"${where}`, cause);
@@ -379,14 +281,14 @@ export class StepObserver {
   ): Promise<void> {
     const output = operation.output ?? this.#opened.get(operation)?.rows;
     const { columns = 0 } = output ?? {};
-    const all = await this.#readRows(plan);
+    const all = this.#stepRows ??= await this.#readRows(plan);
     const rows = operation.isOverOutputs ? Array.from(plan.outputs, (row) => all[row]!) : all;
     if (rows.length === 0) return;
     const readRows = (given: FloatRows, count: number) => {
       const rows = this.network.allocated(given);
       let readback = readbacks.get(given);
       if (!readback) {
-        const { device = this.device } = operation;
+        const { device = this.#device } = operation;
         const { outputs, rows: most } = this.network.options.limits;
         const limit = operation.isOverOutputs ? outputs : most;
         const fitting = Math.min(limit, Math.floor(rows.floats.size / (4 * rows.stride)));
@@ -403,9 +305,9 @@ export class StepObserver {
   }
 
   async #read(readback: RowReadback, count: number): Promise<Float32Array> {
-    const recorder = this.device.record();
+    const recorder = this.#device.record();
     readback.copy(recorder, 0, count);
-    this.device.submit(recorder.finish());
+    this.#device.submit(recorder.finish());
     return await readback.read(count);
   }
 
@@ -414,7 +316,7 @@ export class StepObserver {
     const { rows: floats } = this.#state;
     const { limits } = this.network.options;
     const rows = { columns: STEP_ROW.words, stride: STEP_ROW.words, floats };
-    this.#rows ??= new RowReadback(this.device, "rows of taps", rows, limits.rows);
+    this.#rows ??= new RowReadback(this.#device, "rows of taps", rows, limits.rows);
     const values = await this.#read(this.#rows, shape.rows);
     const words = new Uint32Array(values.buffer);
     return Array.from({ length: shape.rows }, (_, row): StepRow => {
@@ -431,7 +333,7 @@ export class StepObserver {
     }
     for (let row = 0; row < rows; row++) {
       const own = values.subarray(row * columns, (row + 1) * columns);
-      this.device.write(floats, row * stride * 4, own);
+      this.#device.write(floats, row * stride * 4, own);
     }
   }
 }

@@ -263,6 +263,8 @@ Deno.test("hooks that do not fit the model are refused by name", async () => {
       'Cannot find the point "residual": points are embedding, residual.pre,',
     ],
     [{ capture: ["residual.post[3]"] }, "layers are 0 to 2"],
+    [{ capture: ["residual.post[0:4000000000]"] }, "layers are 0 to 2"],
+    [{ capture: ["residual.post[-4:2]"] }, "layers are 0 to 2"],
     [{ capture: ["residual.post[a]"] }, '"a" is no layer'],
     [{ capture: ["residual.post[]"] }, "it names no layer"],
     [{ capture: ["logits[1]"] }, "logits belongs to no layer"],

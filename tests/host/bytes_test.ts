@@ -40,6 +40,8 @@ Deno.test("a plain CRC-32 is zlib's", () => {
     const bytes = bytesOf(length);
     const expected = zlibCrc32(bytes);
     assertEquals([plainCrc32(bytes), crc32(bytes)], [expected, expected]);
+    const [first, rest] = [bytes.subarray(0, 2), bytes.subarray(2)];
+    for (const sum of [plainCrc32, crc32]) assertEquals(sum(rest, sum(first)), expected);
   }
 });
 

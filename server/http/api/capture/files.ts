@@ -2,6 +2,8 @@
 // zip of .npy: numpy.lib.format, and APPNOTE.TXT of PKWARE, entries stored), and .safetensors
 // (huggingface.co/docs/safetensors, an unsigned 64-bit length, JSON, and the bytes).
 
+import { crc32 } from "../../../../engine/mod.ts";
+
 /** An array by its name. Integers become 64-bit ones. */
 export interface NamedArray {
   readonly name: string;
@@ -71,7 +73,7 @@ function* npz(arrays: readonly NamedArray[]): Generator<Uint8Array> {
     const name = utf8.encode(`${array.name}.npy`);
     const content = [npyHeader(array), bytesOf(array)];
     const size = content.reduce((sum, { length }) => sum + length, 0);
-    const crc = content.reduce(crc32, 0);
+    const crc = content.reduce((before, bytes) => crc32(bytes, before), 0);
     const local = record(0x04034b50, [["2", 45], ["2", 0x800], ["2", 0], ["2", 0], ["2", 0x21]], {
       crc,
       name,
@@ -138,16 +140,4 @@ function packed(fields: readonly Field[]): Uint8Array {
     at += Number(size);
   }
   return bytes;
-}
-
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  for (let bit = 0; bit < 8; bit++) byte = byte & 1 ? byte >>> 1 ^ 0xedb88320 : byte >>> 1;
-  return byte;
-});
-
-/** The checksum of zip, of bytes after others. */
-function crc32(before: number, bytes: Uint8Array): number {
-  let crc = ~before;
-  for (let i = 0; i < bytes.length; i++) crc = crc >>> 8 ^ CRC_TABLE[(crc ^ bytes[i]!) & 255]!;
-  return ~crc >>> 0;
 }
