@@ -8,9 +8,6 @@ import { fileSystem } from "../../host/mod.ts";
 import { inodeOf, readIfThere, removeIfThere, statIfThere } from "./file_system.ts";
 import type { ManifestFolder } from "./manifest_folder.ts";
 
-/** What happened to a blob: it was added, lost a manifest, or was named by one. */
-type Event = "added" | "lost" | "named";
-
 /** The list, a file of lines that are only appended. All but reading it requires the shared lock. */
 export class BlobNotes {
   readonly #path: string;
@@ -37,24 +34,37 @@ export class BlobNotes {
     await this.#note("lost", blobs).catch(() => {});
   }
 
-  /** Notes that a manifest names blobs. */
-  async named(digests: readonly string[]): Promise<void> {
+  /** How long the list is, by which `named` knows what was noted before a manifest was written. */
+  async length(): Promise<number> {
+    return (await statIfThere(this.#path))?.size ?? 0;
+  }
+
+  /**
+   * Notes that a manifest names blobs. What was noted of them since the list had that length stays:
+   * somebody may have removed the manifest again.
+   */
+  async named(digests: readonly string[], length: number): Promise<void> {
+    const root = await this.#manifests.identity();
+    const lines = digests.map((digest) => `named ${digest} ${length} ${root}\n`);
     // Where this cannot be written, the manifest itself tells.
-    await this.#note("named", digests.map((digest) => [digest, undefined])).catch(() => {});
+    await this.#append(lines).catch(() => {});
   }
 
   async #note(
-    event: Event,
-    blobs: readonly (readonly [digest: string, path: string | undefined])[],
+    event: "added" | "lost",
+    blobs: readonly (readonly [digest: string, path: string])[],
   ): Promise<void> {
-    if (blobs.length === 0) return;
     const root = await this.#manifests.identity();
-    let lines = "";
+    const lines: string[] = [];
     for (const [digest, path] of blobs) {
-      const inode = inodeOf(path === undefined ? path : await statIfThere(path));
-      lines += `${event} ${digest} ${inode} ${root}\n`;
+      lines.push(`${event} ${digest} ${inodeOf(await statIfThere(path))} ${root}\n`);
     }
-    await fileSystem().writeTextFile(this.#path, lines, { append: true });
+    await this.#append(lines);
+  }
+
+  async #append(lines: readonly string[]): Promise<void> {
+    if (lines.length === 0) return;
+    await fileSystem().writeTextFile(this.#path, lines.join(""), { append: true });
   }
 
   /**
@@ -63,16 +73,19 @@ export class BlobNotes {
    */
   async abandoned(): Promise<Map<string, number>> {
     const root = await this.#manifests.identity();
-    const abandoned = new Map<string, number>();
+    const abandoned = new Map<string, { inode: number; at: number }>();
     const text = new TextDecoder().decode(await readIfThere(this.#path));
+    let at = 0;
     for (const line of text.split("\n")) {
-      const [event, digest = "", inode, seen] = line.split(" ");
-      abandoned.delete(digest);
+      const [event, digest = "", number, seen] = line.split(" ");
       // Where there was no such folder, none of its manifests was out of sight.
       const isSeen = seen === "0" || Number(seen) === root;
-      if ((event === "added" || event === "lost") && isSeen) abandoned.set(digest, Number(inode));
+      const isNamed = event === "named" && (abandoned.get(digest)?.at ?? 0) < Number(number);
+      if (event !== "named" || isNamed) abandoned.delete(digest);
+      if (event !== "named" && isSeen) abandoned.set(digest, { inode: Number(number), at });
+      at += line.length + 1;
     }
-    return abandoned;
+    return new Map([...abandoned].map(([digest, { inode }]) => [digest, inode]));
   }
 
   /** Empties the list, after all noted blobs were examined. Requires the exclusive lock. */

@@ -168,8 +168,9 @@ export class ModelStore {
       const old = await this.#manifests.read(name);
       const lost = old ? blobsNamedIn(old).filter((digest) => !needed.includes(digest)) : [];
       await this.#noteLost(lost);
+      const noted = await this.#notes.length();
       await this.#manifests.write(name, bytes);
-      await this.#notes.named(needed);
+      await this.#notes.named(needed, noted);
       return lost;
     });
     await this.#release(released);
