@@ -194,6 +194,7 @@ export type {
   RemoteLoadOptions,
   RemoteShare,
   ReportOptions,
+  RequestSession,
   RulesInForce,
   RunRequest,
   RunResult,

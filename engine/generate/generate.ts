@@ -278,6 +278,7 @@ export function answer<Piece>(
       end,
       flags: flagsOf(request.signal),
       ...(request.background && { background: true }),
+      ...(request.session && { session: request.session }),
       wantsLogits: alternatives !== undefined || mirostat !== undefined,
       ...(mirostat && {
         choose: (drawn, tokens, logits, mask) =>

@@ -78,6 +78,13 @@ export class BlockPool {
     }
   }
 
+  /** Has idle blocks, given in order of position, evicted as if they had been used just now. */
+  touch(blocks: readonly number[]): void {
+    for (const block of blocks.toReversed()) {
+      if (this.#idle.delete(block)) this.#idle.add(block);
+    }
+  }
+
   /** Takes `count` blocks; undefined, and none is taken, if there are fewer. */
   take(count: number): number[] | undefined {
     if (count > this.available) return undefined;
@@ -180,4 +187,35 @@ export class PrefixCache {
 
 function keyOf(parent: number | undefined, tokens: readonly TokenKey[]): string {
   return `${parent ?? ""}:${tokens.join()}`;
+}
+
+// Which blocks the main conversations of sessions have left. Whoever stands beside such a conversation
+// uses the same session, so these blocks count as used with it: of those that can be evicted they are the
+// last, after those of other sessions and those that were left beside them.
+
+/** Most sessions that are known; the one that was used longest ago is forgotten first. */
+const MOST_SESSIONS = 64;
+
+/** The idle blocks of sessions' main conversations. */
+export class SessionBlocks {
+  /** In the order of their last use. */
+  readonly #blocks = new Map<string, Set<number>>();
+
+  /** Notes what the last request of a main conversation leaves, in order of position. */
+  keep(session: string, blocks: readonly number[]): void {
+    this.#blocks.delete(session);
+    this.#blocks.set(session, new Set(blocks));
+    const [oldest] = this.#blocks.keys();
+    if (this.#blocks.size > MOST_SESSIONS) this.#blocks.delete(oldest!);
+  }
+
+  /** The blocks of a session's main conversation that were not evicted, in order of position. */
+  of(session: string): number[] {
+    return [...this.#blocks.get(session) ?? []];
+  }
+
+  /** A block is evicted: it will hold other tokens. */
+  evicted(block: number): void {
+    for (const blocks of this.#blocks.values()) blocks.delete(block);
+  }
 }

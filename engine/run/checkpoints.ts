@@ -80,6 +80,16 @@ export class Checkpoints {
     this.give(row);
   }
 
+  /** Has the latest copies of blocks, given in order of position, dropped as if they had been used just now. */
+  touch(blocks: readonly number[]): void {
+    for (const block of blocks) {
+      const row = this.#ends.get(block);
+      if (row === undefined) continue;
+      this.#ends.delete(block);
+      this.#ends.set(block, row);
+    }
+  }
+
   /** Whether a block has a copy. */
   has(block: number): boolean {
     return this.#ends.has(block) || this.#earlier.has(block);

@@ -22,7 +22,7 @@ import { SubmitAlarm } from "./submit_alarm.ts";
 /** Least time between two messages to a waiting sequence about its place in the queue, in milliseconds. */
 const TELLING_INTERVAL = 500;
 
-/** Longest that a sequence in the background waits for others that run, in milliseconds. */
+/** Longest that a sequence is held back while others run that go first, in milliseconds. */
 const LONGEST_BEHIND = 60_000;
 
 /** How a scheduler runs. */
@@ -56,7 +56,7 @@ export class Scheduler {
   readonly #begun = new WeakSet<Sequence>();
   /** The last message to each about the number of sequences before it, and its time. */
   readonly #told = new WeakMap<Sequence, { ahead: number; at: number }>();
-  /** Since when those in the background have waited. */
+  /** Since when those have waited that others may hold back. */
   readonly #behindSince = new WeakMap<Sequence, number>();
   #loop: Promise<void> | undefined;
   /** Evaluations that run or wait. */
@@ -123,14 +123,20 @@ export class Scheduler {
     const isPassed = (other: Sequence) => other.isBehind && !this.#begun.has(other);
     const index = sequence.isBehind ? -1 : this.#waiting.findIndex(isPassed);
     this.#waiting.splice(index < 0 ? this.#waiting.length : index, 0, sequence);
-    if (sequence.isBehind) this.#behindSince.set(sequence, performance.now());
+    this.#behindSince.set(sequence, performance.now());
   }
 
-  /** Whether a sequence in the background still waits for others that run. */
+  /**
+   * Whether a sequence still waits for others: in the background for all that run, beside a session's
+   * main conversation for all of that.
+   */
   #isHeldBack(sequence: Sequence): boolean {
-    const since = this.#behindSince.get(sequence) ?? -Infinity;
-    return this.#running.some(({ isBehind }) => !isBehind) &&
-      performance.now() < since + LONGEST_BEHIND;
+    const { isBehind, besideSession } = sequence;
+    if (performance.now() >= this.#behindSince.get(sequence)! + LONGEST_BEHIND) return false;
+    if (isBehind) return this.#running.some((other) => !other.isBehind);
+    if (besideSession === undefined) return false;
+    const isOfMain = ({ mainOfSession }: Sequence) => mainOfSession === besideSession;
+    return this.#running.some(isOfMain) || this.#waiting.some(isOfMain);
   }
 
   /** The use of the slots and of the KV cache, evaluations included. */
@@ -312,10 +318,11 @@ export class Scheduler {
     while (
       !this.#isShort && !this.#arriving && this.#waiting.length > 0 && unfed < this.#chunkSize
     ) {
-      const [sequence] = this.#waiting;
-      if (sequence.underWay > 0 || this.#isHeldBack(sequence) || this.#awaits(sequence)) return;
+      const index = this.#waiting.findIndex((one) => !this.#isHeldBack(one));
+      const sequence = this.#waiting[index];
+      if (!sequence || sequence.underWay > 0 || this.#awaits(sequence)) return;
       if (!this.#pool.takeCached(sequence)) return;
-      this.#waiting.shift();
+      this.#waiting.splice(index, 1);
       this.#running.push(sequence); // It is always in one of both lists, so that a failure ends it.
       this.#executor.assignSlot(sequence.memory.slot, sequence.request.sampling);
       unfed += sequence.unfed;
@@ -355,10 +362,14 @@ export class Scheduler {
     }
   }
 
-  /** The youngest sequence, of those in the background first, gives up its blocks and waits to be prefilled again. */
+  /**
+   * The youngest sequence, of those in the background first, then of those beside a main conversation,
+   * gives up its blocks and waits to be prefilled again.
+   */
   #preempt(): void {
     const behind = this.#running.findLastIndex(({ isBehind }) => isBehind);
-    const [sequence] = this.#running.splice(behind, 1);
+    const beside = this.#running.findLastIndex((one) => one.besideSession !== undefined);
+    const [sequence] = this.#running.splice(behind < 0 ? beside : behind, 1);
     this.#release(sequence!);
     this.#waiting.unshift(sequence!);
   }

@@ -5,6 +5,7 @@
 import type { ResolvedSampling, TokenBias } from "../../kernels/mod.ts";
 import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
+import type { RequestSession } from "../types/mod.ts";
 import { SequenceDrafts } from "./sequence_drafts.ts";
 
 /** The reason why a sequence ended. `aborted`: its client left. */
@@ -78,6 +79,8 @@ export interface SequenceRequest {
   flags?: readonly CancelFlag[];
   /** Whether others come first: to be admitted, and to keep their blocks. Default false. */
   background?: boolean;
+  /** The session of a program that it belongs to. Default: none. */
+  session?: RequestSession;
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
   /**
@@ -196,6 +199,18 @@ export class Sequence {
   /** Whether others come first. */
   get isBehind(): boolean {
     return this.request.background ?? false;
+  }
+
+  /** The session beside whose main conversation it stands; undefined if it stands beside none. */
+  get besideSession(): string | undefined {
+    const { session } = this.request;
+    return session?.isBeside ? session.id : undefined;
+  }
+
+  /** The session whose main conversation it is of; undefined if it is of none. */
+  get mainOfSession(): string | undefined {
+    const { session } = this.request;
+    return session?.isBeside || this.isBehind ? undefined : session?.id;
   }
 
   /** Whether it is over: it holds nothing, and no token of it is taken any more. */

@@ -3,7 +3,7 @@
 // sequence begins with the blocks of the prefix cache that hold its first tokens. Recurrent states
 // cannot be truncated: such a model begins, or is truncated, at a position where they were copied.
 
-import { BlockPool, PrefixCache } from "./block_pool.ts";
+import { BlockPool, PrefixCache, SessionBlocks } from "./block_pool.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import { type BlockTiers, Offload, type Restorable } from "./offload.ts";
 import type { TokenKey } from "../prompt/mod.ts";
@@ -33,6 +33,7 @@ export class SequencePool {
   readonly #cache: PrefixCache;
   readonly #blocks: BlockPool;
   readonly #checkpoints: Checkpoints;
+  readonly #sessions = new SessionBlocks();
   /** What each sequence with a slot holds. */
   readonly #held = new Map<Sequence, Holding>();
   readonly #freeSlots: number[];
@@ -47,7 +48,13 @@ export class SequencePool {
     this.#cache = new PrefixCache(blockSize);
     this.#checkpoints = new Checkpoints(memory.stateCopies, blockSize, context);
     this.#offload = new Offload(executor, this.#checkpoints);
-    this.#blocks = new BlockPool(blocks, this.#cache, this.#checkpoints, this.#offload);
+    this.#blocks = new BlockPool(blocks, this.#cache, this.#checkpoints, {
+      idle: (block) => this.#offload.idle(block),
+      evicted: (block) => {
+        this.#offload.evicted(block);
+        this.#sessions.evicted(block);
+      },
+    });
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
   }
 
@@ -174,6 +181,7 @@ export class SequencePool {
     if (this.#freeSlots.length === 0) return undefined;
     if (!sequence.isBehind) this.#blocks.place(cached, false);
     this.#blocks.share(cached); // first, so that taking others does not evict them
+    this.#touchSession(sequence);
     const blocks = this.#blocks.take(this.#executor.blocksFor(positions) - cached.length);
     if (!blocks) {
       this.#blocks.give(cached);
@@ -181,6 +189,14 @@ export class SequencePool {
     }
     sequence.feedFrom(cached.length * this.#executor.blockSize);
     return this.#hold(sequence, [...cached, ...blocks], cached.length);
+  }
+
+  /** Keeps the main conversation beside which a sequence stands in the cache for longer. */
+  #touchSession({ besideSession }: Sequence): void {
+    if (besideSession === undefined) return;
+    const blocks = this.#sessions.of(besideSession);
+    this.#blocks.touch(blocks);
+    this.#checkpoints.touch(blocks);
   }
 
   /** Gives a sequence a slot, of which there is one, with these blocks. */
@@ -214,7 +230,8 @@ export class SequencePool {
     if (sequence.isPrivate) return;
     const { submitted: position } = sequence;
     const { slot, checkpoints } = this.#of(sequence);
-    const isSpaced = this.#checkpoints.isSpaced(sequence, position);
+    // Those of the background are dropped first, and take no row of a conversation.
+    const isSpaced = sequence.isBehind || this.#checkpoints.isSpaced(sequence, position);
     const row = this.#checkpoints.take(isSpaced);
     if (row === undefined) return;
     this.#memory.saveStates(slot, row);
@@ -375,6 +392,11 @@ export class SequencePool {
     const held = this.#held.get(sequence);
     if (!held) return;
     this.#blocks.give(held.blocks);
+    const { mainOfSession } = sequence;
+    if (mainOfSession !== undefined) {
+      this.#sessions.keep(mainOfSession, held.blocks.slice(0, held.knownBlocks));
+    }
+    this.#touchSession(sequence);
     this.#dropDraft(held);
     for (const { row } of held.checkpoints) this.#checkpoints.give(row);
     this.#freeSlots.push(held.slot);

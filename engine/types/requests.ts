@@ -82,6 +82,18 @@ export interface WindowOptions {
   contextLength?: number;
 }
 
+/** The session of a program that a request belongs to, such as that of a coding agent. */
+export interface RequestSession {
+  /** Tells it from other sessions. */
+  id: string;
+  /**
+   * Whether it stands beside the session's main conversation, as subagents and compactions do. Then it
+   * begins when none of that conversation runs or waits, though after a minute at the latest, and what
+   * the conversation has in the cache counts as just used. Default false.
+   */
+  isBeside?: boolean;
+}
+
 /** Limits of one answer. */
 export interface LimitOptions extends WindowOptions, RemoteLoadOptions, TokenOptions {
   /**
@@ -89,6 +101,8 @@ export interface LimitOptions extends WindowOptions, RemoteLoadOptions, TokenOpt
    * latest, and what it leaves in the cache goes before theirs. Default false.
    */
   background?: boolean;
+  /** The session that it belongs to. Default: none. */
+  session?: RequestSession;
   /** Most tokens to generate. Default: until the model ends its answer or the window is full. */
   maxTokens?: number;
   /** Strings that end the answer. They are not part of its text. */

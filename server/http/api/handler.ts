@@ -24,6 +24,7 @@ import type { StreamOptions } from "../stream/stream.ts";
 import { changesOf, type SteeringWish } from "./steering.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
 import { requireModelName } from "./model_name.ts";
+import { standingOf } from "./sessions.ts";
 import type { Loading, OllamaOptions } from "./options.ts";
 
 /** The members that the bodies of all requests to models have. */
@@ -54,6 +55,8 @@ export interface Translation extends Loading {
   controlVectors?: SteeringWish;
   /** The member that asks for a format, for errors of the format. */
   formatMember?: string;
+  /** The session of a program that the body says it belongs to. */
+  session?: string;
 }
 
 /** A translated request, with the model that it is for. */
@@ -245,14 +248,17 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
 
   const request = dependencies.requests.enter(context.req.header("x-request-id"));
   const { answerNow } = request;
-  const background = BACKGROUND.includes(context.req.header("x-claude-code-request-class") ?? "");
+  const standing = standingOf((name) => context.req.header(name), {
+    session: translation.session,
+    hasTools: translation.tasks.some(hasTools),
+  });
   early?.set("x-request-id", request.id);
   const generation = await Generation.start(dependencies, {
     ...translation,
     model,
     signal,
     run: (loaded, aborted) => {
-      const signals = { signal: aborted, answerNow, ...(background && { background }) };
+      const signals = { signal: aborted, answerNow, ...standing };
       return told(runAll(loaded, translation, signals, endpoint.adapt), translation);
     },
   }).catch((error) => {
@@ -307,11 +313,14 @@ async function whole<Told>(
   return json<unknown>(encoder.whole(), 200, headersNow());
 }
 
-/** Classes of requests that the user of Claude Code does not wait for, such as titles. */
-const BACKGROUND = ["auxiliary", "side_reply"];
-
 /** By which a request is told something while it runs, and how it stands to others. */
-type Signals = Required<Pick<ChatRequest, "signal" | "answerNow">> & { background?: true };
+type Signals =
+  & Required<Pick<ChatRequest, "signal" | "answerNow">>
+  & Pick<ChatRequest, "background" | "session">;
+
+function hasTools({ kind, request }: Task): boolean {
+  return kind === "chat" && (request.tools ?? []).length > 0;
+}
 
 /** Most tokens of thinking by level; more is as much as the model likes. */
 const LEVEL_BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16_384 };

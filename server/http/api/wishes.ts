@@ -3,7 +3,7 @@
 // nothing is dropped because another server has it. Pure.
 
 import type { ChatRequest, ModelInfo } from "../../../engine/mod.ts";
-import { flag, type Given } from "../body/schema.ts";
+import { flag, type Given, text } from "../body/schema.ts";
 import { formatMembers, readFormat, type ResponseFormat } from "./formats.ts";
 import type { FormatBody } from "./formats.ts";
 import type { Translation } from "./handler.ts";
@@ -20,6 +20,12 @@ export const wishes = {
   ...formatMembers,
   ...thinkingMembers,
   ...steeringMembers,
+  prompt_cache_key: {
+    ...text,
+    description: "The session of a program that the request belongs to, by which the cache shows " +
+      "its conversations. Prompts that begin alike are found without it.",
+  },
+  session_id: { ...text, description: "Another name of prompt_cache_key." },
   cache_report: {
     ...flag,
     description: "Have the answer tell how much of its prompt was in the cache, and which place " +
@@ -53,6 +59,8 @@ export interface Wishes {
 export function readWishes(
   body: SamplingBody & FormatBody & ThinkingBody & {
     cache_report?: Given<boolean>;
+    prompt_cache_key?: Given<string>;
+    session_id?: Given<string>;
     control_vectors?: Given<SteeringWish>;
   },
   info: ModelInfo,
@@ -61,6 +69,7 @@ export function readWishes(
   const { engine, loading } = readSampling(body, defaults);
   const asked = readFormat(body, formats);
   const { think, budget, ...told } = readThinking(body, info);
+  const session = body.prompt_cache_key || body.session_id;
   return {
     engine: {
       ...engine,
@@ -73,6 +82,7 @@ export function readWishes(
       ...loading,
       ...told,
       ...(asked && { formatMember: asked.param }),
+      ...(session && { session }),
       ...(body.control_vectors?.length && { controlVectors: body.control_vectors }),
     },
   };

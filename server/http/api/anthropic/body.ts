@@ -3,6 +3,7 @@
 import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import type { ChatTranslation } from "../count.ts";
+import { sessionOfUser } from "../sessions.ts";
 import { readWishes } from "../wishes.ts";
 import { ThreadError } from "./errors.ts";
 import { toToolOptions } from "./tools.ts";
@@ -55,6 +56,7 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): ChatTra
       output_format: body.output_format,
     },
   });
+  const session = sessionOfUser((body.metadata as { user_id?: unknown } | null)?.user_id);
   const isCited = body.messages.some(({ content }) => asksForCitations(content));
   const think = info.thinks ? withEffort(asked.think, body) : undefined;
   return {
@@ -69,6 +71,7 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): ChatTra
       truncate: false,
     },
     ...around,
+    ...(session && { session }),
     ...(isCited && { warnings: [...around.warnings ?? [], CITATIONS] }),
   };
 }

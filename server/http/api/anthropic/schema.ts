@@ -148,7 +148,10 @@ export const messagesSchema = {
     tool_choice: toolChoice,
     output_config: outputConfig,
     output_format: outputFormat,
-    metadata: { description: "Accepted and without effect." },
+    metadata: {
+      type: ["object", "null"],
+      description: "Of user_id, the session that Claude Code writes there is read.",
+    },
     betas: harmless("what is available is available without asking"),
     anthropic_beta: harmless("what is available is available without asking"),
     anthropic_version: harmless("there is one version"),

@@ -81,7 +81,7 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   instructions: "What the model is told before the conversation.",
   previous_response_id: "Id of the response that this one continues.",
   conversation: "The conversation that the response is added to.",
-  prompt_cache_key: "Accepted: prompts that begin alike are found without it.",
+  prompt_cache_key: "Always null.",
   truncation:
     '"auto" leaves the oldest out if the window is full, "disabled" refuses. Default "disabled".',
   metadata: "Whatever the client wants to be kept with the response.",

@@ -160,28 +160,3 @@ Deno.test({
     }
   },
 });
-
-Deno.test("what the user of Claude Code does not wait for runs in the background", async () => {
-  const { app, loaded } = createTestApp({ info: able });
-  const classes = ["main", "subagent", "compaction", "auxiliary", "side_reply", "other"];
-  for (const name of classes) {
-    const response = await app.request("/v1/messages", {
-      method: "POST",
-      headers: { "x-claude-code-request-class": name },
-      body: JSON.stringify({
-        model: "tiny",
-        max_tokens: 9,
-        messages: [{ role: "user", content: "Hi" }],
-      }),
-    });
-    await response.body?.cancel();
-  }
-  assertEquals(loaded[0]!.requests.map(({ request }) => request.background ?? false), [
-    false,
-    false,
-    false,
-    true,
-    true,
-    false,
-  ]);
-});
