@@ -8,7 +8,7 @@ export {
   InvalidArgumentError,
   Option,
 } from "npm:commander@15.1.0";
-export { type Context, Hono, type MiddlewareHandler } from "npm:hono@4.13.19";
+export { type Context, Hono, type MiddlewareHandler, type Next } from "npm:hono@4.13.19";
 export { cors } from "npm:hono@4.13.19/cors";
 export { routePath } from "npm:hono@4.13.19/route";
 export type { ContentfulStatusCode } from "npm:hono@4.13.19/utils/http-status";

@@ -152,6 +152,7 @@ export class ModelManager {
       models.push({
         entry,
         ...(model ? { model } : progress && { progress }),
+        users,
         memory: model?.memory ?? fitted?.estimate.memory ?? UNKNOWN_MEMORY,
         contextLength: model?.contextLength ?? fitted?.estimate.contextLength ??
           managed.asked.contextLength ?? 0,

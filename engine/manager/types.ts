@@ -117,6 +117,8 @@ export interface RunningModel {
   readonly entry: StoreEntry;
   /** Undefined until it is loaded. */
   readonly model?: ChatModel;
+  /** Requests that use it, or wait for it. */
+  readonly users: number;
   /** Progress of its load; missing if it is loaded, or if nothing is known. */
   readonly progress?: LoadProgress;
   /** Memory that it takes, or will take, of its devices. */

@@ -17,6 +17,7 @@ import {
 } from "./commands/define_models.ts";
 import { defineModelProcess, defineServe } from "./commands/define_serve.ts";
 import { defineCompletions, defineLaunch, defineService } from "./commands/define_tools.ts";
+import { defineKeys } from "./commands/keys.ts";
 import { definePerplexity } from "./commands/perplexity.ts";
 import { type Definition, environmentHelp } from "./commands/definition.ts";
 import type { CliDependencies } from "./dependencies.ts";
@@ -38,6 +39,7 @@ const DEFINITIONS: ((definition: Definition) => void)[] = [
   definePerplexity,
   defineDoctor,
   defineLaunch,
+  defineKeys,
   defineService,
   defineCompletions,
   defineModelProcess,

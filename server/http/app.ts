@@ -11,12 +11,13 @@ import { logFailure } from "./failure_log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { accessLog, meter } from "./middleware/access_log.ts";
 import {
-  apiKeyGuard,
   bodyLimit,
   hostGuard,
+  keyGuard,
   originGuard,
   wellFormedHost,
 } from "./middleware/guards.ts";
+import { loadReport } from "./middleware/load_report.ts";
 import { shownPath } from "./middleware/variables.ts";
 import { RunningRequests, WaitingQueue } from "./generation/queue.ts";
 import { UnreadBudget } from "./generation/unread.ts";
@@ -63,10 +64,10 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     await next();
     context.header("server", `quern/${options.version}`);
   });
-  app.use(accessLog(log), meter(metrics), wellFormedHost);
+  app.use(accessLog(log), meter(metrics), loadReport(options.manager), wellFormedHost);
   app.use(hostGuard({ boundTo, ownNames: options.ownNames ?? [], hosts: options.hosts ?? [] }));
   app.use(...originGuard(options.origins ?? []));
-  if (options.apiKey) app.use(apiKeyGuard(options.apiKey));
+  if (options.keys?.isNeeded) app.use(keyGuard(options.keys));
   app.use(drainGuard(drain));
   app.use(bodyLimit(new BodyBudget(maxHeldBytes), maxBodyBytes, UPLOAD_PATH));
 

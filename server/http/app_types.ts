@@ -3,6 +3,7 @@
 import type { Context } from "../dependencies.ts";
 import type { CacheTypes, ModelManager, ModelStore } from "../../engine/mod.ts";
 import type { Drain } from "./drain.ts";
+import type { KeyRing } from "../keys/mod.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { AccessVariables, BodyVariables } from "./middleware/variables.ts";
@@ -74,8 +75,8 @@ export interface AppOptions {
   maxHeldBytes?: number;
   /** How much of answers may wait to be read. */
   unreadLimits?: Partial<UnreadLimits>;
-  /** The API key that requests must have. Default: none is needed. */
-  apiKey?: string;
+  /** The API keys of which requests must have one. Default: none is needed. */
+  keys?: KeyRing;
   /** Whether there is a server for cloud models. Default false. */
   hasCloud?: boolean;
   /** Follow Anthropic where /v1/messages otherwise follows Ollama: `error` events in streams. */

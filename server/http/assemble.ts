@@ -21,6 +21,7 @@ import { BlockCache } from "./block_cache.ts";
 import type { Drain } from "./drain.ts";
 import { given } from "../given.ts";
 import { type Log, messageOf } from "../log.ts";
+import type { KeyRing } from "../keys/mod.ts";
 import { isLoopback } from "../network/host.ts";
 import { ResponseStore } from "./response_store.ts";
 import { RemoteModels } from "../remote/mod.ts";
@@ -59,6 +60,8 @@ export interface PortOptions {
   ownNames: string[];
   drain: Drain;
   lostLogLines: () => number;
+  /** Which of its clients it answers. Requests of this process itself need no key. */
+  keys: KeyRing;
   /** Looks at the machine. */
   examine?: NonNullable<AppOptions["examine"]>;
 }
@@ -108,8 +111,6 @@ export function assemble(options: AssembleOptions): ServerParts {
     ...(keepsAny && { responses }),
     ...port,
     ...(port && { ownNames: [...port.ownNames, settings.host.hostname] }),
-    // Requests of this process itself need no key.
-    ...(port && settings.apiKey && { apiKey: settings.apiKey }),
   });
   return { app, manager, store, responses };
 }

@@ -50,7 +50,7 @@ export class Drain {
   }
 }
 
-const ALWAYS_ANSWERED = ["/", "/health"];
+const ALWAYS_ANSWERED = ["/", "/health", "/health/live", "/health/ready"];
 
 /** Middleware that answers 503 once draining has begun. */
 export function drainGuard(drain: Drain): MiddlewareHandler<{ Variables: AccessVariables }> {

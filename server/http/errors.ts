@@ -47,6 +47,14 @@ export class HttpError extends Error {
   }
 }
 
+/** A client has asked for as much as it may. */
+export class LimitError extends HttpError {
+  /** @param headers when it may ask again, and what its limits are */
+  constructor(message: string, readonly headers: Readonly<Record<string, string>>) {
+    super(429, message, undefined, "rate_limit_exceeded");
+  }
+}
+
 const STATUS_HEADERS: Record<number, Record<string, string>> = {
   401: { "www-authenticate": "Bearer" },
   503: { "retry-after": "1" },
@@ -117,6 +125,7 @@ export function headersOf(error: unknown): Record<string, string> {
   const retryAfter = error instanceof RemoteError ? error.retryAfter : undefined;
   return {
     ...STATUS_HEADERS[statusOf(error)],
+    ...(error instanceof LimitError && error.headers),
     ...(retryAfter !== undefined && { "retry-after": retryAfter }),
   };
 }

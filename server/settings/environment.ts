@@ -74,6 +74,9 @@ export const SETTINGS = {
     more: "the page and health need none",
     isSecret: true,
   }),
+  keyFile: forServer("QUERN_API_KEYS", text, "file of further keys, with their limits", {
+    more: "[keys](operations.md#keys)",
+  }),
   /** What computes. The device itself reads it. */
   device: forModels("QUERN_DEVICE", device, `what computes: ${device.is}`, {
     default: "auto",

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createLog } from "../../server/log.ts";
 import { failsAfter } from "./fake_model.ts";
-import { createTestApp, until } from "./test_app.ts";
+import { createTestApp, ringOf, until } from "./test_app.ts";
 
 const now = () => new Date("2026-11-21T10:00:00Z");
 
@@ -54,7 +54,7 @@ Deno.test("a line is bounded in both forms, whatever a client sends", async () =
   for (const format of ["plain", "json"] as const) {
     const { lines, log } = collect({ format });
     log.warn("x".repeat(1e6), { path: "y".repeat(1e6) });
-    const { app } = createTestApp({}, { log, apiKey: "secret" });
+    const { app } = createTestApp({}, { log, keys: ringOf("secret") });
     const target = `/api/${"z".repeat(60_000)}`;
     assertEquals((await app.request(target)).status, 401);
     assertEquals(lines.length, 2);

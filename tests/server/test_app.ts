@@ -2,6 +2,7 @@
 
 import { createApp } from "../../server/http/app.ts";
 import type { AppOptions } from "../../server/http/app_types.ts";
+import { KeyRing } from "../../server/keys/mod.ts";
 import { RemoteModels } from "../../server/remote/mod.ts";
 import { ModelNotFoundError } from "../../engine/errors.ts";
 import { ModelManager } from "../../engine/manager/mod.ts";
@@ -9,6 +10,11 @@ import type { ModelStore, StoreEntry } from "../../engine/store/mod.ts";
 import type { LoadOptions } from "../../engine/types/mod.ts";
 import { checkAnswers } from "./http/api/check_answers.ts";
 import { FakeModel, type FakeModelOptions } from "./fake_model.ts";
+
+/** The keys of a server that has one. */
+export function ringOf(ownerKey: string): KeyRing {
+  return new KeyRing({ ownerKey, warn: () => {} });
+}
 
 /** An application under test and what can be watched of it. */
 export interface TestApp {

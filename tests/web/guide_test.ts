@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { INCLUDED } from "../../server/cli/setup/compile.ts";
-import { createTestApp } from "../server/test_app.ts";
+import { createTestApp, ringOf } from "../server/test_app.ts";
 import { PROJECT_ROOT, readSource } from "../source_files.ts";
 
 const names = [...Deno.readDirSync(new URL("docs/", PROJECT_ROOT))]
@@ -87,7 +87,7 @@ Deno.test("the pages of the documentation run and load nothing but files of this
 });
 
 Deno.test("the documentation needs no key, and its names lead nowhere else", async () => {
-  const get = openGuide({ apiKey: "secret" });
+  const get = openGuide({ keys: ringOf("secret") });
   assertEquals((await get("/docs/guide")).status, 200);
   assertEquals((await get("/docs/guide/models")).status, 200);
   for (const name of ["nothing", "..%2FREADME", "..%2f..%2fdeno.json", "a%00", "models.md"]) {

@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { buildPage, nameChunks } from "../../web/build.ts";
-import { createTestApp } from "../server/test_app.ts";
+import { createTestApp, ringOf } from "../server/test_app.ts";
 
 const ASSETS = new URL("../../server/http/web/assets/", import.meta.url);
 
@@ -123,7 +123,7 @@ Deno.test("the documents run and load nothing but files of this server", async (
 });
 
 Deno.test("the page is there without the key, which it asks people for", async () => {
-  const get = openPage({ apiKey: "secret" });
+  const get = openPage({ keys: ringOf("secret") });
   for (const path of documents) {
     const response = await get(path);
     assertEquals(response.status, 200);

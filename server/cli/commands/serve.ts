@@ -4,6 +4,7 @@ import type { ModelStore } from "../../../engine/mod.ts";
 import { assemble, Drain, type Handler, HttpServer, isUrgent } from "../../http/mod.ts";
 import { createLog, type Log, messageOf } from "../../log.ts";
 import { LogWriter } from "../../log_writer.ts";
+import { KeyRing } from "../../keys/mod.ts";
 import { clientUrl, type HostAddress } from "../../network/host.ts";
 import { readSettings } from "../../settings/settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
@@ -48,6 +49,8 @@ export async function serve(
     (lines) => log.warn(`${lines} lines of the log before this one could not be written`),
   );
   const log = createLog({ write: (line) => writer.add(line), debug, format });
+  const keys = new KeyRing({ ownerKey: settings.apiKey, file: settings.keyFile, warn: log.warn });
+  await keys.open();
   const drain = new Drain();
   const server = listen(host, (request) => app.fetch(request), log);
   const { app, manager, store, responses } = assemble({
@@ -59,6 +62,7 @@ export async function serve(
       ownNames: machineNames(),
       drain,
       lostLogLines: () => writer.lost,
+      keys,
       examine: () => Array.fromAsync(examine(dependencies, localMachine())),
     },
   });

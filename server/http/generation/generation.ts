@@ -101,6 +101,16 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     return this.#lease.loadMilliseconds;
   }
 
+  /** The name of the model in the store, whatever the client called it. */
+  get modelName(): string {
+    return this.#lease.entry.name;
+  }
+
+  /** Why the model ended, once it is done. */
+  get reason(): DoneEvent["reason"] | undefined {
+    return this.#done?.reason;
+  }
+
   /** The counts of the `done` event, once the model is done. */
   get usage(): Usage | undefined {
     return this.#done?.usage;

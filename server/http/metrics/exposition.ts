@@ -53,33 +53,51 @@ export class Counter implements Metric {
   }
 }
 
-/** A histogram: how many values were at most as large as each bound. */
+/** A histogram: how many values were at most as large as each bound, for each set of labels. */
 export class Histogram implements Metric {
   readonly type = "histogram";
   readonly #bounds: readonly number[];
-  readonly #counts: number[];
-  #sum = 0;
+  readonly #series = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
 
-  /** @param bounds upper bounds, rising */
-  constructor(readonly name: string, readonly help: string, bounds: readonly number[]) {
+  /**
+   * @param bounds upper bounds, rising
+   * @param isLabelled whether there is nothing to show before the first value
+   */
+  constructor(
+    readonly name: string,
+    readonly help: string,
+    bounds: readonly number[],
+    isLabelled = false,
+  ) {
     this.#bounds = [...bounds, Infinity];
-    this.#counts = this.#bounds.map(() => 0);
+    if (!isLabelled) this.#of({});
   }
 
   /** Counts a value. */
-  observe(value: number): void {
-    this.#counts[this.#bounds.findIndex((bound) => value <= bound)]!++;
-    this.#sum += value;
+  observe(value: number, labels: Labels = {}): void {
+    const series = this.#of(labels);
+    series.counts[this.#bounds.findIndex((bound) => value <= bound)]!++;
+    series.sum += value;
   }
 
   *samples(): Iterable<Sample> {
-    let count = 0;
-    for (const [index, bound] of this.#bounds.entries()) {
-      count += this.#counts[index]!;
-      yield ["_bucket", { le: encodeNumber(bound) }, count];
+    for (const { labels, counts, sum } of this.#series.values()) {
+      let count = 0;
+      for (const [index, bound] of this.#bounds.entries()) {
+        count += counts[index]!;
+        yield ["_bucket", { le: encodeNumber(bound), ...labels }, count];
+      }
+      yield ["_sum", labels, sum];
+      yield ["_count", labels, count];
     }
-    yield ["_sum", {}, this.#sum];
-    yield ["_count", {}, count];
+  }
+
+  #of(labels: Labels): { counts: number[]; sum: number } {
+    return this.#series.getOrInsertComputed(encodeLabels(labels), () => ({
+      labels,
+      counts: this.#bounds.map(() => 0),
+      sum: 0,
+    }));
   }
 }
 
@@ -99,9 +117,13 @@ export function createGauge(
   };
 }
 
-/** A count that is kept elsewhere and only grows, read when it is asked for. */
-export function createCount(name: string, help: string, read: () => number): Metric {
-  return { ...createGauge(name, help, () => [[{}, read()]]), type: "counter" };
+/** Counts that are kept elsewhere and only grow, read when they are asked for. */
+export function createCount(
+  name: string,
+  help: string,
+  read: () => Iterable<[labels: Labels, value: number]>,
+): Metric {
+  return { ...createGauge(name, help, read), type: "counter" };
 }
 
 function encodeLabels(labels: Labels): string {

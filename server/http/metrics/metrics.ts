@@ -3,7 +3,9 @@
 
 import type { ModelManager, Occupancy, Usage } from "../../../engine/mod.ts";
 import { bounded } from "../../bounded.ts";
+import type { KeyRing } from "../../keys/mod.ts";
 import type { WaitingQueue } from "../generation/queue.ts";
+import { VllmMetrics } from "./vllm_metrics.ts";
 import { Counter, createCount, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 
 /** The sources of the gauges. */
@@ -17,6 +19,8 @@ export interface MetricsSources {
   };
   /** How many lines of the log could not be written. */
   lostLogLines?: () => number;
+  /** Of the keys by which clients ask. */
+  keys?: Pick<KeyRing, "accounts"> | undefined;
   version: string;
 }
 
@@ -85,11 +89,14 @@ export class Metrics {
     TOKENS_PER_SECOND,
   );
   readonly #gauges: Metric[];
+  /** What schedulers and dashboards that know vLLM look for. */
+  readonly vllm: VllmMetrics;
   /** The last requests to models. */
   readonly recent = new RecentRequests();
 
   constructor(sources: MetricsSources) {
     this.#gauges = gaugesOf(sources);
+    this.vllm = new VllmMetrics(sources.manager);
   }
 
   /** All metrics in Prometheus's text format. */
@@ -107,6 +114,7 @@ export class Metrics {
       this.#prefillRate,
       this.#decodeRate,
       ...this.#gauges,
+      ...this.vllm.all,
     ]);
   }
 
@@ -143,8 +151,10 @@ export class Metrics {
   }
 }
 
-function gaugesOf({ manager, queue, blocks, lostLogLines, version }: MetricsSources): Metric[] {
+function gaugesOf(sources: MetricsSources): Metric[] {
+  const { manager, queue, blocks, lostLogLines, version } = sources;
   return [
+    ...keyCounts(sources),
     createGauge(
       "quern_queue_length",
       "Requests that wait for their first token.",
@@ -200,9 +210,36 @@ function gaugesOf({ manager, queue, blocks, lostLogLines, version }: MetricsSour
     createCount(
       "quern_log_lines_lost_total",
       "Lines of the log that could not be written: its disk was full, or nobody read it.",
-      lostLogLines ?? (() => 0),
+      () => [[{}, lostLogLines?.() ?? 0]],
     ),
     createGauge("quern_info", "Always 1; tells the version.", () => [[{ version }, 1]]),
+  ];
+}
+
+/** What each key has used. */
+function keyCounts({ keys }: MetricsSources): Metric[] {
+  if (!keys) return [];
+  const accounts = () => keys.accounts.map(({ entry: { name: key }, usage }) => ({ key, usage }));
+  return [
+    createCount(
+      "quern_key_requests_total",
+      "Requests by API key.",
+      () =>
+        accounts().flatMap(({ key, usage: { requests, refused } }) => [
+          [{ key, outcome: "admitted" }, requests],
+          [{ key, outcome: "refused" }, refused],
+        ]),
+    ),
+    createCount(
+      "quern_key_tokens_total",
+      "Tokens by API key; prompts with cached tokens.",
+      () =>
+        accounts().flatMap(({ key, usage: { promptTokens, cachedTokens, completionTokens } }) => [
+          [{ key, kind: "prompt" }, promptTokens],
+          [{ key, kind: "cached" }, cachedTokens],
+          [{ key, kind: "completion" }, completionTokens],
+        ]),
+    ),
   ];
 }
 

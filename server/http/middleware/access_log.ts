@@ -121,7 +121,9 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
       });
       if (promptTokens !== undefined) metrics.countPrompt(promptTokens);
       if (!usage) return;
-      metrics.countGeneration(usage, firstTokenAt && (firstTokenAt - started) / 1000);
+      const firstTokenSeconds = firstTokenAt && (firstTokenAt - started) / 1000;
+      metrics.countGeneration(usage, firstTokenSeconds);
+      metrics.vllm.count(generation!, seconds, firstTokenSeconds);
     });
   };
 }

@@ -4,9 +4,8 @@
 // same origin. Such a request has the attacker's name as Host, so names that do not belong to this
 // machine are refused. An address as Host cannot be rebound.
 
-import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
-import { cors, type MiddlewareHandler } from "../../dependencies.ts";
+import { type Context, cors, type MiddlewareHandler, type Next } from "../../dependencies.ts";
 import {
   hostPattern,
   isHostName,
@@ -15,8 +14,9 @@ import {
   originPattern,
 } from "../../network/host.ts";
 import { BodyAllowance, type BodyBudget, tooLarge } from "../body/bodies.ts";
-import { HttpError } from "../errors.ts";
+import { HttpError, LimitError } from "../errors.ts";
 import { type AccessVariables, type BodyVariables, whenAnswered } from "./variables.ts";
+import type { KeyAccount, KeyRing, LimitState } from "../../keys/mod.ts";
 
 const LOCAL_DOMAIN = /\w\.(localhost|local|internal)$/;
 
@@ -76,26 +76,31 @@ function withShortName(name: string): string[] {
   return isAddress(name) ? [name] : [name, name.split(".")[0]!];
 }
 
-// Admits requests with the key of QUERN_API_KEY: as a bearer token, as OpenAI's clients send it, or as
-// `x-api-key`, as Anthropic's do. /health needs none, so that monitors can watch the server, and
+// Admits requests with a key that the server knows: as a bearer token, as OpenAI's clients send it, or
+// as `x-api-key`, as Anthropic's do. /health needs none, so that monitors can watch the server, and
 // neither does the web page, which asks people for the key.
 
-const OPEN_PATHS = ["/", "/docs", "/docs/guide", "/health"];
+const OPEN_PATHS = ["/", "/docs", "/docs/guide", "/health", "/health/live", "/health/ready"];
 /** The documentation, and the files of the page, which asks for the key itself. */
 const OPEN_FOLDERS = ["/docs/guide/", "/web/"];
 
-/** Middleware that answers 401 to requests without the key. */
-export function apiKeyGuard(key: string): MiddlewareHandler {
-  const expected = digest(key);
+/** Middleware that answers 401 to requests without a key, and 429 where a limit of one is reached. */
+export function keyGuard(keys: KeyRing): MiddlewareHandler<{ Variables: AccessVariables }> {
   return async (context, next) => {
-    const { path } = context.req;
+    const { path, method } = context.req;
     const bearer = /^Bearer\s+(.*)$/i.exec(context.req.header("authorization") ?? "")?.[1];
-    const given = [bearer, context.req.header("x-api-key")].filter((text) => text !== undefined);
-    // Digests have the same length whatever was sent, so that the comparison always takes as long.
-    const isKnown = given.some((text) => timingSafeEqual(digest(text.trim()), expected));
+    const given = [bearer, context.req.header("x-api-key")].filter((text) => text !== undefined)
+      .map((text) => text.trim());
     const isOpen = OPEN_PATHS.includes(path) ||
       OPEN_FOLDERS.some((folder) => path.startsWith(folder));
-    if (!isKnown && !isOpen) {
+    for (const apiKey of isOpen ? [] : given) {
+      const account = await keys.find(apiKey);
+      if (!account) continue;
+      context.set("account", account);
+      context.set("apiKey", apiKey);
+      return await underLimits(account, method === "POST", context, next);
+    }
+    if (!isOpen) {
       const state = given.length > 0 ? "is not this server's" : "is missing";
       throw new HttpError(
         401,
@@ -106,8 +111,41 @@ export function apiKeyGuard(key: string): MiddlewareHandler {
   };
 }
 
-function digest(text: string): Uint8Array {
-  return createHash("sha256").update(text).digest();
+/** Goes on if the limits of the key admit the request, and tells what is left of them. */
+async function underLimits(
+  account: KeyAccount,
+  isCounted: boolean,
+  context: Context<{ Variables: AccessVariables }>,
+  next: Next,
+): Promise<void> {
+  const reached = isCounted ? account.begin() : undefined;
+  if (reached) {
+    const { kind, limit, waitMilliseconds } = reached;
+    const seconds = Math.ceil(waitMilliseconds / 1000);
+    throw new LimitError(
+      `the limit of key "${account.entry.name}" is reached: ${limit} ${kind} in a minute; ` +
+        `try again in ${seconds} s`,
+      { "retry-after": String(seconds), ...limitHeaders(account.limits()) },
+    );
+  }
+  await next();
+  for (const [name, value] of Object.entries(limitHeaders(account.limits()))) {
+    context.header(name, value);
+  }
+  whenAnswered(context, () => {
+    const { generation, promptTokens } = context.var;
+    const usage = generation?.usage ?? (promptTokens !== undefined && { promptTokens });
+    if (usage) account.charge(usage);
+  });
+}
+
+/** The headers by which OpenAI's clients know limits. */
+function limitHeaders(limits: readonly LimitState[]): Record<string, string> {
+  return Object.fromEntries(limits.flatMap(({ kind, limit, remaining, resetMilliseconds }) => [
+    [`x-ratelimit-limit-${kind}`, String(limit)],
+    [`x-ratelimit-remaining-${kind}`, String(remaining)],
+    [`x-ratelimit-reset-${kind}`, `${Math.ceil(resetMilliseconds / 1000)}s`],
+  ]));
 }
 
 // The web pages that may use the server: those of this machine, of local apps, and those that

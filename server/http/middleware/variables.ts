@@ -3,11 +3,15 @@
 
 import { bounded } from "../../bounded.ts";
 import type { BodyAllowance } from "../body/bodies.ts";
+import type { KeyAccount } from "../../keys/mod.ts";
 import type { Generation } from "../generation/generation.ts";
 
 /** Facts that routes leave in the context for the access log and the metrics. */
 export interface AccessVariables {
   generation?: Generation;
+  /** Whose key the request has, and that key, where the server asks for keys. */
+  account?: KeyAccount;
+  apiKey?: string;
   /** The model's name as the client wrote it. */
   model?: string;
   /** The tokens of a request that generates nothing. */

@@ -1,7 +1,7 @@
 // Everything around generation: listings, liveness, unknown paths, origins and hosts.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { createTestApp } from "../test_app.ts";
+import { createTestApp, ringOf } from "../test_app.ts";
 
 const details = {
   parent_model: "",
@@ -240,7 +240,7 @@ Deno.test("errors carry CORS headers, so that a page can read them", async () =>
 });
 
 Deno.test("a preflight request gets 204 and the headers of all clients", async () => {
-  const { app } = createTestApp({}, { apiKey: "secret" });
+  const { app } = createTestApp({}, { keys: ringOf("secret") });
   const own = [
     "authorization",
     "content-type",

@@ -18,6 +18,7 @@ const TYPES: Record<number, string> = {
   401: "authentication_error",
   404: "not_found_error",
   405: "invalid_request_error",
+  429: "rate_limit_error",
 };
 
 /** Most characters of the name of a member, which may be one that the client has made up. */

@@ -46,6 +46,32 @@ export const requestsSchema = record({
 
 export type Requests = BodyOf<typeof requestsSchema>;
 
+/** Answer of GET /api/usage. */
+export const usageSchema = record({
+  since: time,
+  keys: {
+    description: "An entry for each key, or for the one of the request.",
+    ...list(record({
+      name: text,
+      requests: count,
+      refused: { ...count, description: "Requests that a limit refused." },
+      prompt_tokens: { ...count, description: "With cached ones." },
+      cached_tokens: count,
+      completion_tokens: count,
+      limits: {
+        ...list(record({
+          kind: { enum: ["requests", "tokens"], description: "What is limited." },
+          per_minute: { ...number, minimum: 0, description: "How much a minute allows." },
+          remaining: { ...count, description: "What is left now." },
+        })),
+        description: "The limits of the key; none where it has none.",
+      },
+    })),
+  },
+});
+
+export type KeyUsages = BodyOf<typeof usageSchema>;
+
 /** Answer of GET /api/doctor. */
 export const doctorSchema = record({
   sections: list(record(

@@ -8,6 +8,7 @@ import {
   healthSchema,
   requestsSchema,
   statusSchema,
+  usageSchema,
   versionSchema,
 } from "./answer_schema.ts";
 
@@ -78,6 +79,24 @@ export const serverOperations: Operation[] = [
     isOpen: true,
   }),
   ofServer({
+    id: "getReadiness",
+    path: "/health/ready",
+    summary: "The same as /health, by the name of a probe of readiness.",
+    answers: whole("Health", healthSchema, { status: "ok", version: "0.1.0" }),
+    failures: ["busy"],
+    otherErrors: {
+      503: named("Health", healthSchema, { status: "shutting down", version: "0.1.0" }),
+    },
+    isOpen: true,
+  }),
+  ofServer({
+    id: "getLiveness",
+    path: "/health/live",
+    summary: "Tell that the server answers at all, also while it shuts down: a probe of liveness.",
+    answers: whole("Health", healthSchema, { status: "ok", version: "0.1.0" }),
+    isOpen: true,
+  }),
+  ofServer({
     id: "getMetrics",
     path: "/metrics",
     summary: "What the server counts and measures, for Prometheus.",
@@ -107,6 +126,25 @@ export const serverOperations: Operation[] = [
         model: "quern:tiny",
         seconds: 0.22,
         completion_tokens: 12,
+      }],
+    }),
+  }),
+  ofServer({
+    id: "getUsage",
+    path: "/api/usage",
+    summary:
+      "What the keys have used since the server began: the key of the request, or all keys " +
+      "where it is that of QUERN_API_KEY. Without keys the list is empty.",
+    answers: whole("Usage", usageSchema, {
+      since: "2026-11-23T09:00:00.123Z",
+      keys: [{
+        name: "alice",
+        requests: 2,
+        refused: 0,
+        prompt_tokens: 40,
+        cached_tokens: 12,
+        completion_tokens: 64,
+        limits: [{ kind: "tokens", per_minute: 10_000, remaining: 9908 }],
       }],
     }),
   }),

@@ -1,8 +1,9 @@
-// Routes about the server itself and what runs on it: GET /health, /metrics, /api/version and
+// Routes about the server itself and what runs on it: GET /health, its kin, /metrics, /api/version and
 // /api/status, POST /api/requests/ID/answer.
 
 import { Hono } from "../../../dependencies.ts";
 import { SharedRuns } from "../../../../engine/mod.ts";
+import type { KeyAccount } from "../../../keys/mod.ts";
 import { OLLAMA_API_VERSION } from "../../../version.ts";
 import type { AppDependencies, AppEnvironment, Section } from "../../app_types.ts";
 import { HttpError } from "../../errors.ts";
@@ -13,13 +14,14 @@ import type {
   CloudStatus,
   Findings,
   Health,
+  KeyUsages,
   Requests,
   Version,
 } from "./answer_schema.ts";
 import { decodeRate, type RecentRequest } from "../../metrics/metrics.ts";
 
 /** Requests that ask whether a server is well, which cost it next to nothing to answer. */
-const URGENT = /^\w+:\/\/[^/]*\/(health|metrics|api\/version)?(\?|$)/;
+const URGENT = /^\w+:\/\/[^/]*\/(health(\/live|\/ready)?|metrics|api\/version)?(\?|$)/;
 
 /** Whether a request is answered before others begin. */
 export function isUrgent({ method, url }: { method: string; url: string }): boolean {
@@ -28,20 +30,30 @@ export function isUrgent({ method, url }: { method: string; url: string }): bool
 
 /** Routes about the server itself. */
 export function operationsRoutes(
-  { blocks, drain, examine, hasCloud = false, manager, metrics, requests, version }:
+  { blocks, drain, examine, hasCloud = false, keys, manager, metrics, requests, version }:
     AppDependencies,
 ): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
 
-  app.get("/health", () => {
+  const health = () => {
     const { length: busy } = manager.busyWorkers.current;
     const state = { version, ...(busy > 0 && { busy_workers: busy }) };
     return drain.begun
       ? json<Health>({ status: "shutting down", ...state }, 503)
       : json<Health>({ status: "ok", ...state });
-  });
+  };
+  app.get("/health", health);
+  app.get("/health/ready", health);
+  // A server that drains must not be killed for it.
+  app.get("/health/live", () => json<Health>({ status: "ok", version }));
 
   app.get("/api/requests", () => json<Requests>({ requests: metrics.recent.all.map(toRequest) }));
+
+  const since = new Date().toISOString();
+  app.get("/api/usage", ({ var: { account } }) => {
+    const shown = account && !keys?.isOwner(account) ? [account] : keys?.accounts ?? [];
+    return json<KeyUsages>({ since, keys: shown.map(toUsage) });
+  });
 
   // It takes a while, so all who ask meanwhile share the next one.
   const examinations = new SharedRuns<Section[]>();
@@ -79,6 +91,23 @@ export function operationsRoutes(
     });
   });
   return app;
+}
+
+function toUsage(account: KeyAccount): KeyUsages["keys"][number] {
+  const { requests, refused, promptTokens, cachedTokens, completionTokens } = account.usage;
+  return {
+    name: account.entry.name,
+    requests,
+    refused,
+    prompt_tokens: promptTokens,
+    cached_tokens: cachedTokens,
+    completion_tokens: completionTokens,
+    limits: account.limits().map(({ kind, limit, remaining }) => ({
+      kind,
+      per_minute: limit,
+      remaining,
+    })),
+  };
 }
 
 function toRequest(

@@ -1,7 +1,7 @@
 // QUERN_API_KEY: which routes need the key, how it may be sent, and the shape of a refusal.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createTestApp } from "../../test_app.ts";
+import { createTestApp, ringOf } from "../../test_app.ts";
 
 const PROTECTED: [method: string, path: string][] = [
   ["POST", "/api/chat"],
@@ -20,7 +20,7 @@ const PROTECTED: [method: string, path: string][] = [
 ];
 
 Deno.test("with a key set, every route but / and /health answers 401 without it", async () => {
-  const { app, loaded } = createTestApp({}, { apiKey: "secret" });
+  const { app, loaded } = createTestApp({}, { keys: ringOf("secret") });
   for (const [method, path] of PROTECTED) {
     const response = await app.request(`http://localhost${path}`, { method });
     assertEquals([path, response.status], [path, 401]);
@@ -36,7 +36,7 @@ Deno.test("with a key set, every route but / and /health answers 401 without it"
 });
 
 Deno.test("the key is taken as a bearer token and as x-api-key, and nothing like it is", async () => {
-  const { app } = createTestApp({}, { apiKey: "secret" });
+  const { app } = createTestApp({}, { keys: ringOf("secret") });
   const cases: [Record<string, string>, number][] = [
     [{ authorization: "Bearer secret" }, 200],
     [{ authorization: "bearer  secret" }, 200],
@@ -62,7 +62,7 @@ Deno.test("the key is taken as a bearer token and as x-api-key, and nothing like
 });
 
 Deno.test("a refusal has the shape of the API that was asked, and says what to send", async () => {
-  const { app } = createTestApp({}, { apiKey: "secret" });
+  const { app } = createTestApp({}, { keys: ringOf("secret") });
   const ask = async (path: string, headers: Record<string, string> = {}) => {
     return await (await app.request(path, { method: "POST", headers })).json();
   };
@@ -80,7 +80,7 @@ Deno.test("a refusal has the shape of the API that was asked, and says what to s
 });
 
 Deno.test("a page of an allowed origin can read that its key is missing", async () => {
-  const { app } = createTestApp({}, { apiKey: "secret" });
+  const { app } = createTestApp({}, { keys: ringOf("secret") });
   const headers = { origin: "http://localhost:3000" };
   const response = await app.request("/api/tags", { headers });
   assertEquals(response.status, 401);

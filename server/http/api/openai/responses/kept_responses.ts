@@ -60,6 +60,11 @@ export interface KeptResponsesOptions {
   allowance: BodyAllowance;
 }
 
+/** What a request brings of its client. */
+interface Requester {
+  var: { body: BodyAllowance; apiKey?: string };
+}
+
 /** The kept responses, as one request may use them. */
 export class KeptResponses {
   readonly #store: ResponseStore | undefined;
@@ -72,9 +77,11 @@ export class KeptResponses {
   #taken = 0;
 
   /** Those of a server, for each of its requests. */
-  static of({ responses: store, apiKey: owner = "" }: AppDependencies) {
-    return ({ var: { body: allowance } }: { var: { body: BodyAllowance } }): KeptResponses =>
-      new KeptResponses({ store, owner, allowance });
+  static of({ responses: store }: AppDependencies) {
+    return ({ var: variables }: Requester): KeptResponses => {
+      const { body: allowance, apiKey: owner = "" } = variables;
+      return new KeptResponses({ store, owner, allowance });
+    };
   }
 
   constructor({ store, owner, allowance }: KeptResponsesOptions) {

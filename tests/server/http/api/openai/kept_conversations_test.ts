@@ -13,7 +13,7 @@ import {
   path,
   withKeeper,
 } from "./response_keeper.ts";
-import { createTestApp } from "../../../test_app.ts";
+import { createTestApp, ringOf } from "../../../test_app.ts";
 
 function clientOf({ app }: Pick<Keeper, "app">): OpenAI {
   return new OpenAI({
@@ -196,7 +196,7 @@ Deno.test("a conversation that is not there, or is another's, gets 404 with its 
     }
     assertEquals((await keeper.get(`resp_${id.slice(5)}`)).status, 404);
     assertEquals((await keeper.get(response.id)).id, response.id);
-    const other = again(keeper.folder, able, { apiKey: "anything" });
+    const other = again(keeper.folder, able, { keys: ringOf("anything") });
     await assertRejects(
       () => clientOf(other).conversations.retrieve(id),
       NotFoundError,

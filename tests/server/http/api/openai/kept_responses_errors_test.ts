@@ -4,7 +4,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { readEvents } from "./openai_scripts.ts";
 import { able, type Answer, message, model, path, withKeeper } from "./response_keeper.ts";
-import { createTestApp } from "../../../test_app.ts";
+import { createTestApp, ringOf } from "../../../test_app.ts";
 
 Deno.test("what is not kept gets 404 with the reason and what to do", () =>
   withKeeper(async ({ ask, get, app, folder }, again) => {
@@ -72,7 +72,7 @@ Deno.test("with a key set, a response is for the key that it was made with", () 
       const made = await ask({ input: "Hi" }, key("one"));
       assertEquals((await get(made.id, key("one"))).id, made.id);
       assertEquals((await app.request(`${path}/${made.id}`)).status, 401);
-      const other = again(folder, able, { apiKey: "two" });
+      const other = again(folder, able, { keys: ringOf("two") });
       const open = again(folder);
       for (const [keeper, headers] of [[other, key("two")], [open, {}]] as const) {
         assertEquals((await keeper.get(made.id, headers)).status, 404);
@@ -86,7 +86,7 @@ Deno.test("with a key set, a response is for the key that it was made with", () 
       assertEquals((await get(made.id, key("one"))).id, made.id);
     },
     able,
-    { apiKey: "one" },
+    { keys: ringOf("one") },
   );
 });
 
