@@ -49,6 +49,17 @@ export class ContextLengthError extends EngineError {
 /** A request cannot be run as it is (an option out of range, a template that refuses it). */
 export class RequestError extends EngineError {}
 
+/** A structured answer of a session that is not valid, also after the model was told so. */
+export class AnswerError extends EngineError {
+  /**
+   * @param text the answer
+   * @param problem what is wrong with it
+   */
+  constructor(readonly text: string, problem: string) {
+    super(`Cannot take the answer: it does not fit its schema: ${problem}`);
+  }
+}
+
 /** The model computed NaN or infinity. */
 export class NotFiniteError extends EngineError {
   /**

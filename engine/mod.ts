@@ -161,6 +161,35 @@ export type {
   TapVisit,
 } from "./run/mod.ts";
 export { IMAGE_PLACEHOLDER, type PromptImage, type PromptItem } from "./prompt/mod.ts";
+export {
+  type Answer,
+  type ApproveCall,
+  type ArgumentsOf,
+  type CallContext,
+  type CallResult,
+  type GivenResult,
+  type HistoryNode,
+  type JsonSchema,
+  type LoopOptions,
+  type SavedSession,
+  type Schema,
+  type SendOptions,
+  Session,
+  type SessionCall,
+  type SessionEvent,
+  type SessionModel,
+  type SessionOptions,
+  type SessionRequest,
+  type SessionTool,
+  type SessionTools,
+  type StandardSchema,
+  tool,
+  Turn,
+  type TurnWork,
+  type Validation,
+  type ValidationIssue,
+  type ValueOf,
+} from "./session/mod.ts";
 export * from "./store/mod.ts";
 export { inSlices, nextTask, SharedRuns, TimeSlice, untilAborted } from "./async.ts";
 export {

@@ -59,6 +59,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "puppeteer-core": ["tests/web/"],
   "string-width": ["server/dependencies.ts"],
   webgpu: ["tests/"],
+  zod: ["tests/"],
 };
 
 /** What is wrong with an import, or undefined. */

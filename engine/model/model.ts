@@ -63,6 +63,7 @@ import type {
   TokenScore,
 } from "../types/mod.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
+import { Session, type SessionModel, type SessionOptions } from "../session/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
 import { decide } from "./decide.ts";
@@ -72,7 +73,7 @@ import { generateScored, score } from "./score.ts";
 import { runWithHooks } from "./run.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
-export interface Model extends ChatModel {
+export interface Model extends ChatModel, SessionModel {
   /** The vocabulary of the file. */
   readonly tokenizer: Tokenizer;
   /**
@@ -325,6 +326,10 @@ export class LocalModel implements Model {
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
     return chatWithImages(withWindow(this.#context, request), request);
+  }
+
+  session(options?: SessionOptions): Session {
+    return new Session(this, options);
   }
 
   renderChat(request: ChatRequest): Promise<string> {

@@ -27,6 +27,7 @@ import {
   modelMethods,
   type Occupancy,
 } from "../types/mod.ts";
+import { Session, type SessionModel, type SessionOptions } from "../session/mod.ts";
 import { BlockHost } from "./block_host.ts";
 import { type Piece, PieceJoiner, sendPieces } from "./pieces.ts";
 import type { CallMessage, LoadedModel, ModelHost, ToClient } from "./protocol.ts";
@@ -75,7 +76,7 @@ export interface HostedOptions {
 
 export interface HostedModel extends ModelMethods {}
 
-export class HostedModel implements ChatModel {
+export class HostedModel implements ChatModel, SessionModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
   readonly warnings: readonly string[];
@@ -140,6 +141,10 @@ export class HostedModel implements ChatModel {
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
     return (await this.embedWithUsage({ ...options, inputs })).embeddings;
+  }
+
+  session(options?: SessionOptions): Session {
+    return new Session(this, options);
   }
 
   close(): Promise<void> {

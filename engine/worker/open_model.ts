@@ -5,6 +5,7 @@ import { withWorkerFiles } from "../../kernels/mod.ts";
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
 import { crashOfWorker } from "../errors.ts";
+import type { SessionModel } from "../session/mod.ts";
 import type { ChatModel, LoadOptions } from "../types/mod.ts";
 import { BlockHost } from "./block_host.ts";
 import { closeHost, HostedModel, type Patience } from "./hosted_model.ts";
@@ -23,7 +24,7 @@ const PATIENCE: Patience = { close: 3000, cancel: 10_000, step: 60_000 };
 export async function openModelInWorker(
   path: string,
   options: LoadOptions = {},
-): Promise<ChatModel> {
+): Promise<ChatModel & SessionModel> {
   return await withWorkerFiles(async () => {
     options.signal?.throwIfAborted();
     return await openModelIn(await takeThread(), path, options);
@@ -40,7 +41,7 @@ export async function openModelInWorker(
 export async function openModelInProcess(
   path: string,
   { command, ...options }: LoadOptions & ProcessOptions = {},
-): Promise<ChatModel> {
+): Promise<ChatModel & SessionModel> {
   options.signal?.throwIfAborted();
   return await openModelIn(new ProcessHost(command && { command }), path, options);
 }
@@ -60,7 +61,7 @@ export async function openModelIn(
     ...plain
   }: LoadOptions = {},
   patience = PATIENCE,
-): Promise<ChatModel> {
+): Promise<HostedModel> {
   const warn = tuning?.warn ?? proof?.warn;
   const options = {
     ...plain,
