@@ -52,6 +52,8 @@ export class RequestError extends EngineError {}
 /** A structured answer of a session that is not valid, also after the model was told so. */
 export class AnswerError extends EngineError {
   /**
+   * The message has the problem.
+   *
    * @param text the answer
    * @param problem what is wrong with it
    */

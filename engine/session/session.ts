@@ -88,7 +88,11 @@ export class Session {
   #usage: Usage | undefined;
   #isAnswering = false;
 
-  /** @throws {RequestError} for an option out of range, or a tool whose schema cannot be had */
+  /**
+   * Begins a conversation, as `model.session()` does, with any model that chats.
+   *
+   * @throws {RequestError} for an option out of range, or a tool whose schema cannot be had
+   */
   constructor(model: Pick<ChatModel, "chat">, options: SessionOptions = {}) {
     this.#model = model;
     this.#options = { ...options };
@@ -138,6 +142,7 @@ export class Session {
     text: string,
     options: SendOptions<S> & { schema: S },
   ): Turn<ValueOf<S>>;
+  /** Says something to the model, whose answer is a text. */
   send(text: string, options?: SendOptions): Turn;
   send(text: string, options: SendOptions = {}): Turn<unknown> {
     const [waiting] = this.pending;
@@ -159,6 +164,7 @@ export class Session {
     results: readonly GivenResult[],
     options: SendOptions<S> & { schema: S },
   ): Turn<ValueOf<S>>;
+  /** Gives the results of pending calls; the answer is a text. */
   answerCalls(results: readonly GivenResult[], options?: SendOptions): Turn;
   answerCalls(results: readonly GivenResult[], options: SendOptions = {}): Turn<unknown> {
     const { pending } = this;

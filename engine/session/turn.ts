@@ -59,6 +59,7 @@ export class Turn<Value = undefined>
   #news = Promise.withResolvers<void>();
   #isOver = false;
 
+  /** Begins the work at once. @param signal aborts it, as `abort` does */
   constructor(work: TurnWork<Value>, signal?: AbortSignal) {
     const own = this.#abort.signal;
     const tell = (event: SessionEvent<Value>) => {
