@@ -4,9 +4,13 @@
 export type { HistoryNode, SavedSession } from "./history.ts";
 export type {
   ArgumentsOf,
+  JsonObjectOf,
   JsonSchema,
+  JsonValueOf,
+  RequiredOf,
   Schema,
   StandardSchema,
+  TypeNameOf,
   Validation,
   ValidationIssue,
   ValueOf,

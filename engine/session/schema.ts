@@ -41,39 +41,44 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 export type Schema = JsonSchema | StandardSchema;
 
 /** The type of the values that a schema allows; `unknown` where TypeScript cannot tell. */
-export type ValueOf<S> = S extends StandardSchema<infer _, infer Output> ? Output : OfJsonSchema<S>;
+export type ValueOf<S> = S extends StandardSchema<infer _, infer Output> ? Output : JsonValueOf<S>;
 
 /** The type of a tool's arguments. */
 export type ArgumentsOf<S> = unknown extends ValueOf<S> ? Record<string, unknown> : ValueOf<S>;
 
-type OfJsonSchema<S> = S extends { readonly const: infer Value } ? Value
+/**
+ * The type of the values of a JSON Schema: by `const`, `enum`, `anyOf`, `oneOf`, `type`, `properties`,
+ * `required` and `items`; `unknown` where others decide.
+ */
+export type JsonValueOf<S, Type = TypeNameOf<S>> = S extends { readonly const: infer Value } ? Value
   : S extends { readonly enum: readonly (infer Value)[] } ? Value
-  : S extends { readonly anyOf: readonly (infer One)[] } ? OfJsonSchema<One>
-  : S extends { readonly oneOf: readonly (infer One)[] } ? OfJsonSchema<One>
-  : S extends { readonly type: readonly (infer Type)[] } ? OfType<S, Type>
-  : S extends { readonly type: infer Type } ? OfType<S, Type>
-  : S extends { readonly properties: object } ? OfProperties<S>
-  : unknown;
-
-type OfType<S, Type> = Type extends "string" ? string
+  : S extends { readonly anyOf: readonly (infer One)[] } ? JsonValueOf<One>
+  : S extends { readonly oneOf: readonly (infer One)[] } ? JsonValueOf<One>
+  : Type extends "string" ? string
   : Type extends "number" | "integer" ? number
   : Type extends "boolean" ? boolean
   : Type extends "null" ? null
   : Type extends "array"
-    ? S extends { readonly items: infer Item } ? OfJsonSchema<Item>[] : unknown[]
-  : Type extends "object" ? OfProperties<S>
+    ? S extends { readonly items: infer Item } ? JsonValueOf<Item>[] : unknown[]
+  : Type extends "object" ? JsonObjectOf<S>
   : unknown;
 
-type OfProperties<S> = S extends { readonly properties: infer P } ? Whole<
-    & { -readonly [K in keyof P as K extends Required<S> ? K : never]: OfJsonSchema<P[K]> }
-    & { -readonly [K in keyof P as K extends Required<S> ? never : K]?: OfJsonSchema<P[K]> }
-  >
+/** The names in `type`; `unknown` if there are none. */
+export type TypeNameOf<S> = S extends { readonly type: readonly (infer Type)[] } ? Type
+  : S extends { readonly type: infer Type } ? Type
+  : S extends { readonly properties: object } ? "object"
+  : unknown;
+
+/** The type of the objects of a JSON Schema. */
+export type JsonObjectOf<S> = S extends { readonly properties: infer P } ? (
+    & { -readonly [K in keyof P as K extends RequiredOf<S> ? K : never]: JsonValueOf<P[K]> }
+    & { -readonly [K in keyof P as K extends RequiredOf<S> ? never : K]?: JsonValueOf<P[K]> }
+  ) extends infer Both ? { [K in keyof Both]: Both[K] }
+  : never
   : Record<string, unknown>;
 
-type Required<S> = S extends { readonly required: readonly (infer Key)[] } ? Key : never;
-
-/** An intersection as one object type, which editors show as it is written. */
-type Whole<T> = { [K in keyof T]: T[K] };
+/** The names in `required`. */
+export type RequiredOf<S> = S extends { readonly required: readonly (infer Key)[] } ? Key : never;
 
 /** The version of JSON Schema that validators are asked for. */
 const TARGET = "draft-2020-12";

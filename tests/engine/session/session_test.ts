@@ -4,11 +4,13 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   AnswerError,
+  type ArgumentsOf,
   type CallResult,
   RequestError,
   Session,
   type SessionEvent,
   tool,
+  type ValueOf,
 } from "../../../engine/mod.ts";
 import { fakeUsage, saysForever } from "../../server/fake_model.ts";
 import { evenNumbers, type Said, scripted } from "./script.ts";
@@ -24,6 +26,9 @@ const add = tool({
 });
 
 const callAdd: Said = { calls: [["add", { a: 2, b: 3 }]] };
+
+/** A type, if it is another one exactly. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? A : never;
 
 const rolesOf = (session: Session) => session.messages.map(({ role }) => role);
 const contents = (results: readonly CallResult[]) => results.map(({ content }) => content);
@@ -280,9 +285,8 @@ Deno.test("a structured answer is a value of its schema's type", async () => {
     },
   });
   // Types are checked by `deno task check`.
-  const name: string = answer.value.name;
-  const age: number | undefined = answer.value.age;
-  assertEquals([name, age], ["Ada", 36]);
+  const value: Same<typeof answer.value, { name: string; age?: number }> = answer.value;
+  assertEquals([value.name, value.age], ["Ada", 36]);
   const { format } = model.asked[0]!;
   assert(typeof format === "object" && "schema" in format);
 });
@@ -421,4 +425,28 @@ Deno.test("options of the session are those of each turn, which may have its own
   ]);
   assertThrows(() => session.send("3", { maxRounds: 0 }), RequestError, "maxRounds is 0");
   assertThrows(() => new Session(model, { concurrency: NaN }), RequestError, "concurrency");
+});
+
+Deno.test("the types of arguments follow from their schema", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      kind: { enum: ["a", "b"] },
+      list: { type: "array", items: { type: ["integer", "null"] } },
+      deep: { properties: { on: { type: "boolean" } }, required: ["on"] },
+      any: {},
+    },
+    required: ["kind", "deep"],
+  } as const;
+  interface Expected {
+    kind: "a" | "b";
+    list?: (number | null)[];
+    deep: { on: boolean };
+    any?: unknown;
+  }
+  const given: Expected = { kind: "a", list: [1, null], deep: { on: true } };
+  const value: Same<ValueOf<typeof schema>, Omit<Expected, never>> = given;
+  const plain: Same<ArgumentsOf<Record<string, unknown>>, Record<string, unknown>> = {};
+  const validated: Same<ValueOf<ReturnType<typeof evenNumbers>>, { count: number }> = { count: 2 };
+  assertEquals([value.kind, plain, validated.count], ["a", {}, 2]);
 });
