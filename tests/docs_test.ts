@@ -42,7 +42,11 @@ function resolved(code: string): string {
 }
 
 function resolvedName(name: string): string {
-  return name === "@quern/quern" ? new URL("mod.ts", PROJECT_ROOT).href : import.meta.resolve(name);
+  const own: Record<string, string> = {
+    "@quern/quern": "mod.ts",
+    "@quern/quern/ai": "library/ai/mod.ts",
+  };
+  return own[name] ? new URL(own[name], PROJECT_ROOT).href : import.meta.resolve(name);
 }
 
 Deno.test("the examples of the documentation run", async (test) => {

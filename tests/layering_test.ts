@@ -24,6 +24,7 @@ const MOST_LOOSE = 8;
 /** Where each package may be imported. */
 const PACKAGE_HOMES: Record<string, string[]> = {
   "@ai-sdk/openai": ["tests/server/"],
+  "@ai-sdk/provider": ["library/ai/dependencies.ts"],
   "@anthropic-ai/sdk": ["tests/server/"],
   "@huggingface/gguf": ["tests/engine/gguf/"],
   "@huggingface/jinja": ["tests/tokenizer/"],
@@ -33,7 +34,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "@redocly/openapi-core": ["tests/server/"],
   "@seriousme/openapi-schema-validator": ["tests/server/"],
   "@std/assert": ["tests/"],
-  ai: ["tests/server/"],
+  ai: ["tests/server/", "tests/library/"],
   "ai-sdk-ollama": ["tests/server/"],
   ajv: [
     "engine/dependencies.ts",
