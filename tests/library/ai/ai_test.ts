@@ -32,7 +32,7 @@ import {
   TOKEN_OPTIONS,
 } from "../../../mod.ts";
 import { assertCallsTool } from "../../server/ai_sdk_talk.ts";
-import { name, passage, sum, weather } from "../../server/box_talk.ts";
+import { name, passage, sum } from "../../server/box_talk.ts";
 import { FakeModel, fakeUsage, says, saysForever } from "../../server/fake_model.ts";
 import { PROJECT_ROOT } from "../../source_files.ts";
 
