@@ -210,6 +210,7 @@ export type {
   RemoteShare,
   ReportOptions,
   RequestSession,
+  RequestShare,
   RequiredOf,
   RulesInForce,
   RunRequest,

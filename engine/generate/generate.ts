@@ -279,6 +279,7 @@ export function answer<Piece>(
       flags: flagsOf(request.signal),
       ...(request.background && { background: true }),
       ...(request.session && { session: request.session }),
+      ...(request.share && { share: request.share }),
       wantsLogits: alternatives !== undefined || mirostat !== undefined,
       ...(mirostat && {
         choose: (drawn, tokens, logits, mask) =>

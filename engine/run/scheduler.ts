@@ -12,6 +12,7 @@ import type { Drafter } from "./model_drafter.ts";
 import { evaluate, type Evaluation, type EvaluationPace, type RunLocked } from "./evaluation.ts";
 import type { Occupancy } from "../types/mod.ts";
 import type { BlockTiers } from "./offload.ts";
+import { FairShares } from "./fair_shares.ts";
 import { PromptPace } from "./planner.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
@@ -49,6 +50,7 @@ export class Scheduler {
   readonly #steps: Steps;
   readonly #drafts: Drafts;
   readonly #chunkSize: number;
+  readonly #shares = new FairShares();
   #waiting: Sequence[] = [];
   /** In order of admission. */
   #running: Sequence[] = [];
@@ -269,7 +271,7 @@ export class Scheduler {
         await this.#drafts.prepare(this.#running);
         // What follows is planned and recorded while the device works. Where reading blocks, that is
         // shortly before the device is done, and it goes out with the read.
-        const submit = this.#steps.submit(() => this.#running);
+        const submit = this.#steps.submit(() => this.#shares.order(this.#running));
         const isIdle = !submit && !before;
         await finish(submit);
         // Without an evaluation, memory that was just freed is there in the next round.
@@ -312,26 +314,42 @@ export class Scheduler {
   /**
    * Admits waiting sequences: gives them a slot and blocks as long as the step has rows left for them.
    * The others wait, because running sequences may fill blocks of a common prefix in the meantime.
+   * Whoever asks on its own behalf waits for its own sequences alone.
    */
   #admit(): void {
-    let unfed = this.#running.reduce((sum, sequence) => sum + sequence.unfed, 0);
-    while (
-      !this.#isShort && !this.#arriving && this.#waiting.length > 0 && unfed < this.#chunkSize
-    ) {
-      const index = this.#waiting.findIndex((one) => !this.#isHeldBack(one));
-      const sequence = this.#waiting[index];
-      if (!sequence || sequence.underWay > 0 || this.#awaits(sequence)) return;
-      if (!this.#pool.takeCached(sequence)) return;
-      this.#waiting.splice(index, 1);
+    this.#shares.update(this.#running, this.#waiting);
+    while (!this.#isShort && !this.#arriving && this.#waiting.length > 0) {
+      const sequence = this.#shares.order(this.#waiting).find((one) => !this.#isHeldBack(one));
+      if (!sequence || this.#unfedOf(sequence) >= this.#chunkSize) return;
+      if (sequence.underWay > 0 || this.#awaits(sequence)) return;
+      if (!this.#pool.takeCached(sequence) && !this.#makeRoom(sequence)) return;
+      this.#waiting = this.#waiting.filter((other) => other !== sequence);
       this.#running.push(sequence); // It is always in one of both lists, so that a failure ends it.
+      this.#shares.admitted(sequence);
       this.#executor.assignSlot(sequence.memory.slot, sequence.request.sampling);
-      unfed += sequence.unfed;
       if (!this.#begun.has(sequence)) {
         this.#begun.add(sequence);
         const { submitted, memory: { restored } } = sequence;
         this.#attempt(sequence, (request) => request.begin?.(submitted, restored));
       }
     }
+  }
+
+  /** The tokens that are not fed yet of the sequences that run on a sequence's behalf. */
+  #unfedOf({ share: { id } }: Sequence): number {
+    return this.#running.reduce(
+      (sum, { share, unfed }) => share.id === id ? sum + unfed : sum,
+      0,
+    );
+  }
+
+  /** Preempts one of whoever has more than its share of the slots; whether that gave the sequence one. */
+  #makeRoom(sequence: Sequence): boolean {
+    if (this.#pool.freeSlots > 0) return false;
+    const victim = this.#shares.victim(sequence, this.#running, this.#executor.limits.slots);
+    if (!victim) return false;
+    this.#setBack(victim);
+    return this.#pool.takeCached(sequence);
   }
 
   /** Whether a sequence has to wait for blocks; the loop continues when they have arrived. */
@@ -369,9 +387,14 @@ export class Scheduler {
   #preempt(): void {
     const behind = this.#running.findLastIndex(({ isBehind }) => isBehind);
     const beside = this.#running.findLastIndex((one) => one.besideSession !== undefined);
-    const [sequence] = this.#running.splice(behind < 0 ? beside : behind, 1);
-    this.#release(sequence!);
-    this.#waiting.unshift(sequence!);
+    this.#setBack(this.#running.at(behind < 0 ? beside : behind)!);
+  }
+
+  /** Takes a running sequence's memory, and has it prefilled again before others that wait. */
+  #setBack(sequence: Sequence): void {
+    this.#running = this.#running.filter((other) => other !== sequence);
+    this.#release(sequence);
+    this.#waiting.unshift(sequence);
   }
 
   #end(sequence: Sequence, reason: SequenceEnd): void {

@@ -5,7 +5,7 @@
 import type { ResolvedSampling, TokenBias } from "../../kernels/mod.ts";
 import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
-import type { RequestSession } from "../types/mod.ts";
+import type { RequestSession, RequestShare } from "../types/mod.ts";
 import { SequenceDrafts } from "./sequence_drafts.ts";
 
 /** The reason why a sequence ended. `aborted`: its client left. */
@@ -81,6 +81,8 @@ export interface SequenceRequest {
   background?: boolean;
   /** The session of a program that it belongs to. Default: none. */
   session?: RequestSession;
+  /** On whose behalf it is made. Default: that of all that do not say it. */
+  share?: RequestShare;
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
   /**
@@ -150,6 +152,8 @@ export class Sequence {
   /** The prompt and the generated tokens that were read back; see tokensOf() for rows of images. */
   readonly tokens: readonly number[];
   readonly runs: PromptRuns;
+  /** On whose behalf it is made, "" for nobody's in particular, and the weight of that. */
+  readonly share: Readonly<Required<RequestShare>>;
   readonly promptLength: number;
   /** Its drafts, whose owner is Drafts. */
   readonly drafts: SequenceDrafts;
@@ -164,6 +168,8 @@ export class Sequence {
 
   constructor(request: SequenceRequest) {
     this.request = request;
+    const { id = "", weight = 1 } = request.share ?? {};
+    this.share = { id, weight };
     this.#tokens = tokensOf(request.prompt);
     this.tokens = this.#tokens;
     this.runs = new PromptRuns(request.prompt);

@@ -94,6 +94,14 @@ export interface RequestSession {
   isBeside?: boolean;
 }
 
+/** On whose behalf a request is made, where several share a model. */
+export interface RequestShare {
+  /** Tells it from others. */
+  id: string;
+  /** How much of the model it gets beside others that ask at the same time. Default 1. */
+  weight?: number;
+}
+
 /** Limits of one answer. */
 export interface LimitOptions extends WindowOptions, RemoteLoadOptions, TokenOptions {
   /**
@@ -103,6 +111,8 @@ export interface LimitOptions extends WindowOptions, RemoteLoadOptions, TokenOpt
   background?: boolean;
   /** The session that it belongs to. Default: none. */
   session?: RequestSession;
+  /** On whose behalf it is made. Default: that of all requests that do not say it. */
+  share?: RequestShare;
   /** Most tokens to generate. Default: until the model ends its answer or the window is full. */
   maxTokens?: number;
   /** Strings that end the answer. They are not part of its text. */

@@ -123,6 +123,15 @@ export class KeyAccount {
     }));
   }
 
+  /** How requests with the key stand to those with others. */
+  get standing(): { background?: true; share: { id: string; weight?: number } } {
+    const { name: id, weight, priority } = this.entry;
+    return {
+      ...(priority === "background" && { background: true }),
+      share: { id, ...(weight !== undefined && { weight }) },
+    };
+  }
+
   /** Goes on with what another account of the name has used, under limits that may have changed. */
   continue(former: KeyAccount): void {
     Object.assign(this.usage, former.usage);

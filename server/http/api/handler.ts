@@ -248,10 +248,13 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
 
   const request = dependencies.requests.enter(context.req.header("x-request-id"));
   const { answerNow } = request;
-  const standing = standingOf((name) => context.req.header(name), {
-    session: translation.session,
-    hasTools: translation.tasks.some(hasTools),
-  });
+  const standing = {
+    ...standingOf((name) => context.req.header(name), {
+      session: translation.session,
+      hasTools: translation.tasks.some(hasTools),
+    }),
+    ...context.var.account?.standing,
+  };
   early?.set("x-request-id", request.id);
   const generation = await Generation.start(dependencies, {
     ...translation,
@@ -316,7 +319,7 @@ async function whole<Told>(
 /** By which a request is told something while it runs, and how it stands to others. */
 type Signals =
   & Required<Pick<ChatRequest, "signal" | "answerNow">>
-  & Pick<ChatRequest, "background" | "session">;
+  & Pick<ChatRequest, "background" | "session" | "share">;
 
 function hasTools({ kind, request }: Task): boolean {
   return kind === "chat" && (request.tools ?? []).length > 0;
