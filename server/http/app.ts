@@ -21,6 +21,7 @@ import { loadReport } from "./middleware/load_report.ts";
 import { shownPath } from "./middleware/variables.ts";
 import { RunningRequests, WaitingQueue } from "./generation/queue.ts";
 import { UnreadBudget } from "./generation/unread.ts";
+import { EventLogs } from "./stream/event_log.ts";
 import { pullModel, pushModel } from "../registry/mod.ts";
 import { withoutCloud } from "../remote/mod.ts";
 import { UPLOAD_PATH } from "./api/models/blobs.ts";
@@ -44,6 +45,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const registry = options.registry ?? { pull: withoutCloud(pullModel), push: pushModel };
   const requests = new RunningRequests();
   const unread = new UnreadBudget(options.unreadLimits);
+  const logs = new EventLogs(options.eventLogLimits);
   const tellFailure = (error: unknown, context: Context<AppEnvironment>) => {
     logFailure(log, shownPath(context), error);
     return errorResponse(dialectOf(context.req), statusOf(error), error, headersOf(error));
@@ -54,6 +56,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     queue,
     requests,
     unread,
+    logs,
     drain,
     metrics,
     registry,

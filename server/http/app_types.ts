@@ -10,6 +10,7 @@ import type { AccessVariables, BodyVariables } from "./middleware/variables.ts";
 import type { RunningRequests, WaitingQueue } from "./generation/queue.ts";
 import type { UnreadBudget, UnreadLimits } from "./generation/unread.ts";
 import type { ResponseStore } from "./response_store.ts";
+import type { EventLogLimits, EventLogs } from "./stream/event_log.ts";
 import type { pullModel, pushModel } from "../registry/mod.ts";
 
 /** How models come from registries and go there. */
@@ -77,6 +78,8 @@ export interface AppOptions {
   unreadLimits?: Partial<UnreadLimits>;
   /** The API keys of which requests must have one. Default: none is needed. */
   keys?: KeyRing;
+  /** How much is kept of streams that clients can take up again. */
+  eventLogLimits?: Partial<EventLogLimits>;
   /** Whether there is a server for cloud models. Default false. */
   hasCloud?: boolean;
   /** Follow Anthropic where /v1/messages otherwise follows Ollama: `error` events in streams. */
@@ -106,6 +109,8 @@ export interface AppOptions {
 export type AppDependencies = AppOptions & {
   queue: WaitingQueue;
   unread: UnreadBudget;
+  /** Streams that clients can take up again. */
+  logs: EventLogs;
   requests: RunningRequests;
   drain: Drain;
   metrics: Metrics;

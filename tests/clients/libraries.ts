@@ -15,8 +15,8 @@ const langChain = "@langchain/core@1.4.0";
 /** Name, program, packages, and what it can do where that is not all. */
 const rows: [string, string, string[], CheckName[]?][] = [
   ["ollama", "ollama", ["ollama@0.6.4"]],
-  ["openai", "openai", ["openai@7.57.0"]],
-  ["@anthropic-ai/sdk", "anthropic", ["@anthropic-ai/sdk@1.12.0"]],
+  ["openai", "openai", ["openai@7.59.0"]],
+  ["@anthropic-ai/sdk", "anthropic", ["@anthropic-ai/sdk@1.14.0"]],
   ["@langchain/ollama", "langchain", ["@langchain/ollama@1.3.0", langChain]],
   ["@langchain/openai", "langchain", ["@langchain/openai@1.6.0", langChain]],
   ["@ai-sdk/openai", "ai_sdk", ["@ai-sdk/openai@4.0.118", aiSdk]],

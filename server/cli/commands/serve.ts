@@ -81,7 +81,8 @@ export async function serve(
     // Ends the answers that are still being generated, and thereby the streams that the port would
     // wait for.
     await manager.closeAll();
-    await Promise.all([cleaning, server.shutdown()]);
+    // Answers that are made in the background are kept with the word that they were ended.
+    await Promise.all([cleaning, server.shutdown(), drain.begin()]);
   };
   await uponInterrupt(terminal, [[stop, settings.shutdownTimeout], [close, CLOSE_MILLISECONDS]]);
   await writer.flush();

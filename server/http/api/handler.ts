@@ -17,15 +17,18 @@ import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { readJson } from "../body/json_body.ts";
 import type { Given } from "../body/schema.ts";
 import type { CheckedBody, Validator } from "../body/validate.ts";
-import { mergeChoices } from "../generation/choices.ts";
+import { mergeChoices, told } from "../generation/choices.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../generation/generation.ts";
 import { json, patientJson } from "../stream/json.ts";
-import type { StreamOptions } from "../stream/stream.ts";
-import { changesOf, type SteeringWish } from "./steering.ts";
+import { resumable } from "../stream/resumable.ts";
+import { sseResponse, type StreamOptions } from "../stream/stream.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
+import { inBackground, logOfConversation, stopped } from "./lasting.ts";
 import { requireModelName } from "./model_name.ts";
 import { standingOf } from "./sessions.ts";
 import type { Loading, OllamaOptions } from "./options.ts";
+import { changesOf, type SteeringWish } from "./steering.ts";
+import { enforceThinkingBudget } from "./thinking.ts";
 
 /** The members that the bodies of all requests to models have. */
 export interface RequestBody {
@@ -100,6 +103,10 @@ export interface EventEncoder<Told> {
   fail(error: unknown): Told | undefined;
   /** The whole answer, once all events were added. */
   whole(): unknown;
+  /** Where answers are made in the background: the records before anything else. */
+  queue?(): Told[];
+  /** Likewise: the answer as far as it exists. */
+  state?(): unknown;
   /** Further headers of the response. */
   readonly headers?: Record<string, string>;
 }
@@ -132,8 +139,16 @@ export interface Endpoint<
    * fault.
    */
   failure?: (error: unknown, translation: Translation) => unknown;
-  /** Called when the answer is complete, before its last records are sent. */
+  /**
+   * Called when the answer is complete, before its last records are sent; of one that is made in the
+   * background, also when it begins and when it fails.
+   */
   finish?: (id: string, encoder: Encoder) => Promise<void>;
+  /**
+   * The name of the log of an answer that is made in the background, for clients that come back.
+   * Undefined: the client waits for the answer.
+   */
+  background?: (body: Body, id: string) => string | undefined;
 }
 
 /**
@@ -246,6 +261,8 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
   const other = await endpoint.instead?.(body, { ...found, translation }, signal);
   if (other) return other;
 
+  const isStreamed = body.stream ?? endpoint.streams ?? false;
+  const id = endpoint.newId?.() ?? crypto.randomUUID().replaceAll("-", "");
   const request = dependencies.requests.enter(context.req.header("x-request-id"));
   const { answerNow } = request;
   const standing = {
@@ -256,41 +273,67 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
     ...context.var.account?.standing,
   };
   early?.set("x-request-id", request.id);
-  const generation = await Generation.start(dependencies, {
-    ...translation,
+  let generation: Generation | undefined;
+  const start = async (wanted: AbortSignal) => {
+    generation = await Generation.start(dependencies, {
+      ...translation,
+      model,
+      signal: wanted,
+      run: (loaded, aborted) => {
+        const signals = { signal: aborted, answerNow, ...standing };
+        return told(runAll(loaded, translation, signals, endpoint.adapt), translation);
+      },
+    }).catch((error) => {
+      request[Symbol.dispose]();
+      throw endpoint.failure?.(error, translation) ?? error;
+    });
+    void generation.ended.then(() => request[Symbol.dispose]());
+    context.set("generation", generation);
+    return generation;
+  };
+  const head: AnswerHead = {
+    id,
     model,
-    signal,
-    run: (loaded, aborted) => {
-      const signals = { signal: aborted, answerNow, ...standing };
-      return told(runAll(loaded, translation, signals, endpoint.adapt), translation);
+    now: () => new Date(),
+    elapsed: () => performance.now() - started,
+    get loadMilliseconds() {
+      return generation?.loadMilliseconds ?? 0;
     },
-  }).catch((error) => {
-    request[Symbol.dispose]();
-    throw endpoint.failure?.(error, translation) ?? error;
-  });
-  void generation.ended.then(() => request[Symbol.dispose]());
-  context.set("generation", generation);
-  const id = endpoint.newId?.() ?? crypto.randomUUID().replaceAll("-", "");
-  const { loadMilliseconds } = generation;
-  const elapsed = () => performance.now() - started;
-  const head = { id, model, now: () => new Date(), elapsed, loadMilliseconds };
+  };
   const encoder = endpoint.encoder(head, body, translation);
   const finish = async () => await endpoint.finish?.(id, encoder);
   const headersNow = () => ({
     "x-request-id": request.id,
-    ...(generation.cachedTokens !== undefined &&
+    ...(generation?.cachedTokens !== undefined &&
       { "x-cached-tokens": `${generation.cachedTokens}` }),
     ...encoder.headers,
   });
-  if (!(body.stream ?? endpoint.streams)) {
-    return await whole(generation, encoder, finish, headersNow);
+  const encoded = (generation: Generation) =>
+    encodeAll(generation.live(dependencies.heartbeatMilliseconds), encoder, finish);
+
+  const name = endpoint.background?.(body, id);
+  if (name !== undefined) {
+    const headers = headersNow();
+    const stream = (events: AsyncIterable<Told>) =>
+      endpoint.stream({ events, cancel: () => Promise.resolve(), fail: () => undefined, headers });
+    const answer = { name, encoder, finish, stream, isStreamed, headers };
+    const begin = async (wanted: AbortSignal) => encoded(await start(wanted));
+    return inBackground(context, dependencies, answer, begin);
   }
-  return endpoint.stream({
-    events: encodeAll(generation.live(dependencies.heartbeatMilliseconds), encoder, finish),
-    cancel: () => generation.return(),
-    fail: (error) => encoder.fail(error),
+  const canResume = isStreamed && endpoint.stream === sseResponse;
+  const log = canResume ? logOfConversation(context, dependencies) : undefined;
+  const begun = await start(log?.signal ?? signal).catch((error) => {
+    if (log) dependencies.logs.discard(log, error);
+    throw error;
+  });
+  if (!isStreamed) return await whole(begun, encoder, finish, headersNow);
+  const response = endpoint.stream({
+    events: encoded(begun),
+    cancel: () => begun.return(),
+    fail: (error) => encoder.fail(stopped(error, dependencies)),
     headers: headersNow(),
   });
+  return log ? resumable(response, log, dependencies.logs) : response;
 }
 
 /** The tasks, which the vectors that are named change. Errors: HttpError. */
@@ -325,17 +368,6 @@ function hasTools({ kind, request }: Task): boolean {
   return kind === "chat" && (request.tools ?? []).length > 0;
 }
 
-/** Most tokens of thinking by level; more is as much as the model likes. */
-const LEVEL_BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16_384 };
-
-function enforceThinkingBudget(tasks: readonly Task[], asked: number | undefined): void {
-  for (const { kind, request } of tasks) {
-    if (kind !== "chat" || request.thinkBudget !== undefined) continue;
-    const budget = asked ?? LEVEL_BUDGETS[String(request.think)];
-    if (budget !== undefined) request.thinkBudget = budget;
-  }
-}
-
 function runAll(
   model: ChatModel,
   { tasks, answersPerPrompt }: Translation,
@@ -355,25 +387,6 @@ function run(
   if (task.kind === "generate") return model.generate({ ...task.request, ...signals });
   const request = { ...task.request, ...signals };
   return adapt ? chatAdapted(model, request, adapt) : model.chat(request);
-}
-
-/** The events as they are told: without thinking if it is hidden, with warnings at the end. */
-function told(
-  events: AsyncIterable<ChatEvent>,
-  { warnings = [], hidesThinking = false }: Translation,
-): AsyncIterable<ChatEvent> {
-  return warnings.length > 0 || hidesThinking ? change(events, warnings, hidesThinking) : events;
-}
-
-async function* change(
-  events: AsyncIterable<ChatEvent>,
-  warnings: readonly string[],
-  hidesThinking: boolean,
-): AsyncGenerator<ChatEvent> {
-  for await (const event of events) {
-    if (event.type === "done") yield { ...event, notes: [...warnings, ...event.notes ?? []] };
-    else if (event.type !== "thinking" || !hidesThinking) yield event;
-  }
 }
 
 async function* chatAdapted(

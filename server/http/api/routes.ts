@@ -34,6 +34,7 @@ import { rerankOperations } from "./rerank/operations.ts";
 import { rerankRoutes } from "./rerank/route.ts";
 import { describeApi, type OpenApiDocument } from "./openapi/document.ts";
 import type { Operation } from "./openapi/operation.ts";
+import { streamRoutes } from "./streams/route.ts";
 import { serverOperations } from "./service/operations.ts";
 import { operationsRoutes } from "./service/route.ts";
 import { webRoutes } from "../web/route.ts";
@@ -67,7 +68,7 @@ const GROUPS: readonly RouteGroup[] = [
     ],
     operations: modelOperations,
   },
-  { routes: [llamaServerRoutes], operations: llamaServerOperations },
+  { routes: [llamaServerRoutes, streamRoutes], operations: llamaServerOperations },
   { routes: [lmStudioRoutes], operations: lmStudioOperations },
   { routes: [openAiRoutes], operations: openAiOperations },
   { routes: [responseRoutes, conversationRoutes], operations: responseOperations },

@@ -16,6 +16,7 @@ import {
   value,
 } from "../body/schema.ts";
 import { HttpError } from "../errors.ts";
+import type { Task } from "./handler.ts";
 
 const budget = { ...integer, description: "Another name of options.think_budget." } as const;
 
@@ -187,4 +188,20 @@ function readLevel(effort: Given<string>, param: string): Level | undefined {
 /** Where the model may decide, nothing is asked of it. */
 function readType(type: string | undefined): Level | undefined {
   return type === "disabled" ? false : type === "enabled" ? true : undefined;
+}
+
+/** Most tokens of thinking by level; more is as much as the model likes. */
+const LEVEL_BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16_384 };
+
+/**
+ * Has chats end their thinking after the budget that the body asks for, or after that of their level.
+ *
+ * @param tasks the requests to the engine, which are changed
+ */
+export function enforceThinkingBudget(tasks: readonly Task[], asked: number | undefined): void {
+  for (const { kind, request } of tasks) {
+    if (kind !== "chat" || request.thinkBudget !== undefined) continue;
+    const budget = asked ?? LEVEL_BUDGETS[String(request.think)];
+    if (budget !== undefined) request.thinkBudget = budget;
+  }
 }

@@ -1,6 +1,6 @@
 // Several continuations as one generation: they run side by side, and their events come in one stream,
 // each with the index of its continuation. No event is given before all of them have begun, so that an
-// error of any is found before the answer begins.
+// error of any is found before the answer begins. And what a client is told of the events.
 
 import type { ChatEvent, Usage } from "../../../engine/mod.ts";
 
@@ -84,4 +84,31 @@ function addDrafts(a: Usage, b: Usage): Partial<Usage> {
   const draftedTokens = (a.draftedTokens ?? 0) + (b.draftedTokens ?? 0);
   const acceptedTokens = (a.acceptedTokens ?? 0) + (b.acceptedTokens ?? 0);
   return draftedTokens > 0 ? { draftedTokens, acceptedTokens } : {};
+}
+
+/** How the events of an answer differ from those of the model. */
+export interface TellOptions {
+  /** What is done in another way than the request asks, a sentence each. */
+  warnings?: readonly string[];
+  /** Whether what the model thinks is left out. */
+  hidesThinking?: boolean;
+}
+
+/** The events as they are told: without thinking if it is hidden, with warnings at the end. */
+export function told(
+  events: AsyncIterable<ChatEvent>,
+  { warnings = [], hidesThinking = false }: TellOptions,
+): AsyncIterable<ChatEvent> {
+  return warnings.length > 0 || hidesThinking ? change(events, warnings, hidesThinking) : events;
+}
+
+async function* change(
+  events: AsyncIterable<ChatEvent>,
+  warnings: readonly string[],
+  hidesThinking: boolean,
+): AsyncGenerator<ChatEvent> {
+  for await (const event of events) {
+    if (event.type === "done") yield { ...event, notes: [...warnings, ...event.notes ?? []] };
+    else if (event.type !== "thinking" || !hidesThinking) yield event;
+  }
 }

@@ -169,6 +169,8 @@ const HEADERS = [
   "openai-beta",
   "openai-organization",
   "openai-project",
+  "last-event-id",
+  "x-conversation-id",
 ];
 /** The headers of an answer that a page may read. */
 const EXPOSED_HEADERS = ["request-id", "x-request-id", "retry-after"];

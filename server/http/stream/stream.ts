@@ -42,10 +42,15 @@ export function waitingComment(ahead: number | undefined): string {
   return ahead === undefined ? "working" : `queued, ${ahead} ahead`;
 }
 
+/** The headers of a stream of server-sent events. */
+export const EVENT_STREAM = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+};
+
 export function sseResponse(options: StreamOptions<ServerSentEvent | SseComment>): Response {
   return streamResponse(withLast(options), encodeEvent, options.cancel, {
-    "content-type": "text/event-stream; charset=utf-8",
-    "cache-control": "no-cache",
+    ...EVENT_STREAM,
     ...options.headers,
   });
 }

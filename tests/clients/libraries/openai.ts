@@ -31,7 +31,35 @@ await box.check("stream", async () => {
   box.says(text, sum.answer);
   const events = openai.responses.stream({ model, input: sum.question, temperature });
   box.says(await box.joined(events, ({ delta }: typeof events) => delta), sum.answer);
+  await comesBack();
 });
+
+/** Loses the stream of a response in the background after a few events, and takes it up again. */
+async function comesBack() {
+  const ask = { model, input: sum.question, temperature, background: true };
+  const begun = [];
+  for await (const event of await openai.responses.create({ ...ask, stream: true })) {
+    begun.push(event);
+    if (begun.length === 5) break;
+  }
+  const [{ response: { id } }] = begun;
+  const starting_after = begun.at(-1)!.sequence_number;
+  for await (const event of await openai.responses.retrieve(id, { stream: true, starting_after })) {
+    begun.push(event);
+  }
+  assert.deepEqual(begun.map(({ sequence_number }) => sequence_number), [...begun.keys()]);
+  box.says(begun.at(-1).response.output[0].content[0].text, sum.answer);
+  box.says(begun.map(({ delta }) => delta).join(""), sum.answer);
+  const helper = openai.responses.stream({ response_id: id, starting_after: 3 });
+  box.says((await helper.finalResponse()).output_text, sum.answer);
+  const endless = await openai.responses.create({ ...ask, model: box.ENDLESS });
+  assert.equal(endless.status, "queued");
+  assert.equal((await openai.responses.cancel(endless.id)).status, "cancelled");
+  assert.equal((await openai.responses.retrieve(endless.id)).status, "cancelled");
+  const beyond = openai.responses.retrieve(id, { stream: true, starting_after: 10_000 });
+  await assert.rejects(beyond, { status: 400, param: "starting_after" });
+  await assert.rejects(openai.responses.cancel("resp_none"), { status: 404 });
+}
 
 await box.check("tools", async () => {
   const messages: object[] = [user(weather.question)];

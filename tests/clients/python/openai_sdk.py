@@ -2,7 +2,7 @@
 
 import json
 
-from openai import OpenAI
+from openai import BadRequestError, NotFoundError, OpenAI
 from pydantic import BaseModel
 
 import checks as box
@@ -38,6 +38,36 @@ def _():
     with client.responses.stream(input=box.SUM["question"], **common) as events:
         pieces = (event.delta for event in events if event.type == "response.output_text.delta")
         box.says(box.joined(pieces), box.SUM["answer"])
+    comes_back()
+
+
+def comes_back():
+    """Loses the stream of a response in the background, and takes it up again."""
+    ask = {"input": box.SUM["question"], "background": True}
+    begun = []
+    for event in client.responses.create(stream=True, **ask, **common):
+        begun.append(event)
+        if len(begun) == 5:
+            break
+    ident, last = begun[0].response.id, begun[-1].sequence_number
+    begun += client.responses.retrieve(ident, stream=True, starting_after=last)
+    box.equals([event.sequence_number for event in begun], list(range(len(begun))))
+    box.says(begun[-1].response.output_text, box.SUM["answer"])
+    with client.responses.stream(response_id=ident, starting_after=3) as events:
+        box.says(events.get_final_response().output_text, box.SUM["answer"])
+    endless = client.responses.create(**{**ask, **common, "model": box.ENDLESS})
+    box.equals(endless.status, "queued")
+    box.equals(client.responses.cancel(endless.id).status, "cancelled")
+    box.equals(client.responses.retrieve(endless.id).status, "cancelled")
+    for refused in (
+        lambda: client.responses.retrieve(ident, stream=True, starting_after=10_000),
+        lambda: client.responses.cancel("resp_none"),
+    ):
+        try:
+            refused()
+        except (BadRequestError, NotFoundError):
+            continue
+        raise AssertionError("what cannot be was not refused")
 
 
 @box.check("tools")

@@ -3,6 +3,7 @@
 import { openAiErrors } from "../openai/operations.ts";
 import { openAiChatSchema } from "../openai/schema.ts";
 import { named, type Operation, type Parameter, whole } from "../openapi/operation.ts";
+import { lookupSchema, streamsSchema } from "../streams/schema.ts";
 import {
   llamaCompletionAnswerSchema,
   llamaPromptSchema,
@@ -27,9 +28,16 @@ const MODEL: Parameter[] = [{
   schema: { type: "string" },
 }];
 
-function ofLlama(operation: Omit<Operation, "tag" | "error" | "parameters">): Operation {
+function ofLlama(operation: Omit<Operation, "tag" | "error">): Operation {
   return { tag: "llama-server", error: openAiErrors, parameters: MODEL, ...operation };
 }
+
+const CONVERSATION: Parameter = {
+  name: "conv_id",
+  in: "query",
+  description: "The conversation, as the header x-conversation-id of its request named it.",
+  schema: { type: "string" },
+};
 
 const completion = named("LlamaCompletion", llamaCompletionAnswerSchema, {
   index: 0,
@@ -115,5 +123,52 @@ export const llamaServerOperations: Operation[] = [
     }),
     answers: { "application/json": completion, "text/event-stream": completion },
     failures: ["model", "busy", "remote"],
+  }),
+  ofLlama({
+    id: "resumeStream",
+    method: "get",
+    path: "/v1/stream",
+    summary: "Give what a client has not got of a stream whose request named its conversation.",
+    parameters: [
+      CONVERSATION,
+      {
+        name: "from",
+        in: "query",
+        description: "How many bytes of the stream have come.",
+        schema: { type: "integer", minimum: 0, default: 0 },
+      },
+      {
+        name: "last-event-id",
+        in: "header",
+        description: "The id of the last event that has come; it counts instead of `from`.",
+        schema: { type: "integer", minimum: 0 },
+      },
+    ],
+    answers: { "text/event-stream": named("StreamEvent", { type: "object" }, {}) },
+    failures: ["response"],
+  }),
+  ofLlama({
+    id: "endStream",
+    method: "delete",
+    path: "/v1/stream",
+    summary: "End the answer of a conversation, and drop its stream.",
+    parameters: [CONVERSATION],
+    successes: { 204: "There is no such stream any more." },
+    answers: {},
+  }),
+  ofLlama({
+    id: "lookupStreams",
+    method: "post",
+    path: "/v1/streams/lookup",
+    summary: "Tell which streams of conversations there are, and how far they have come.",
+    parameters: [],
+    body: named("StreamLookup", lookupSchema, { conversation_ids: ["chat-1"] }),
+    answers: whole("Streams", streamsSchema, [{
+      conversation_id: "chat-1",
+      is_done: false,
+      total_bytes: 8192,
+      started_at: 1_795_413_005,
+      completed_at: 0,
+    }]),
   }),
 ];

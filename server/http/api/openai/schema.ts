@@ -234,8 +234,17 @@ export const openAiResponsesSchema = closed({
     description: "A conversation of /v1/conversations, by its id or as an object with the id: it " +
       "comes before the input, and input and answer are added to it.",
   },
-  store: { ...flag, description: "Whether the response is kept. Default true." },
-  background: flag,
+  store: {
+    ...flag,
+    description: "Whether the response is kept. Default true. One that is made in the background " +
+      "can be asked for until some minutes after its end in any case.",
+  },
+  background: {
+    ...flag,
+    description:
+      "Answer at once that the response is queued, and make it whether or not a client " +
+      "waits: GET /v1/responses/{response_id} tells how far it is.",
+  },
   include: {
     ...list(included),
     description: "Accepted and without effect: thinking is told as it is, and nothing is searched.",

@@ -101,7 +101,7 @@ const PARTS: Record<string, Omit<Parameter, "name" | "in">> = {
     example: "quern:tiny",
   },
   response_id: {
-    description: "Id of a response that is kept.",
+    description: "Id of a response that is kept, or made in the background.",
     schema: { type: "string" },
     example: `resp_${"0".repeat(48)}`,
   },

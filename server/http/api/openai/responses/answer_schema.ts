@@ -131,7 +131,9 @@ export type ToldFunction = BodyOf<typeof responseFunction>;
 /** A tool as a response repeats it. */
 export type ToldTool = BodyOf<typeof responseTool>;
 
-const responseStatus = { enum: ["in_progress", "completed", "incomplete", "failed"] } as const;
+const responseStatus = {
+  enum: ["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"],
+} as const;
 
 /** How far a response has come. */
 export type ResponseStatus = BodyOf<typeof responseStatus>;
@@ -165,7 +167,7 @@ export const responseSchema = record({
   metadata: object,
   previous_response_id: textOrNull,
   conversation: anyOf(record({ id: text }), nothing),
-  background: { const: false },
+  background: { ...flag, description: "Whether its client did not have to wait for it." },
   store: { ...flag, description: "Whether it is kept for later requests." },
   service_tier: text,
   user: nothing,
@@ -290,7 +292,7 @@ const inSummary = { ...inItem, summary_index: count } as const;
 
 /** An event of its stream. */
 export const responseEventSchema = anyOf(
-  responseEvent(["created", "in_progress", "completed", "incomplete", "failed"], {
+  responseEvent(["created", "queued", "in_progress", "completed", "incomplete", "failed"], {
     response: responseSchema,
   }),
   responseEvent(["output_item.added", "output_item.done"], {

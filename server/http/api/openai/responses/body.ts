@@ -58,12 +58,6 @@ function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
   for (const [name, text] of Object.entries(NOT_KEPT)) {
     if (body[name as keyof typeof NOT_KEPT] != null) throw refusal(`${name}: ${text}`, name);
   }
-  if (body.background) {
-    throw refusal(
-      "background: answers are made while the client waits; leave it out",
-      "background",
-    );
-  }
   if (body.top_logprobs) throw refusal("top_logprobs: not available yet", "top_logprobs");
 }
 

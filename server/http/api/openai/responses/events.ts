@@ -1,7 +1,7 @@
 // POST /v1/responses: the engine's events -> a stream of numbered events, and the whole answer. Pure.
 // Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
-import { sentenceOf } from "../../../errors.ts";
+import { CLIENT_CLOSED_REQUEST, sentenceOf, statusOf } from "../../../errors.ts";
 import type { DoneEvent, Usage } from "../../../../../engine/mod.ts";
 import type { ServerSentEvent, SseComment } from "../../../stream/stream.ts";
 import { toSeconds, waiting } from "../answer.ts";
@@ -42,7 +42,8 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   readonly #output: OutputItem[] = [];
   #item: GrowingItem | undefined;
   #sequence = 0;
-  #isBegun = false;
+  /** How far it has come: told to nobody, told as queued, told as begun. */
+  #phase: "new" | "queued" | "begun" = "new";
   #whole: WholeResponse | undefined;
 
   constructor(head: AnswerHead, body: ResponsesBody) {
@@ -59,21 +60,48 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
 
   readonly waiting = waiting;
 
+  queue(): ServerSentEvent<ResponseEvent>[] {
+    this.#phase = "queued";
+    const response = this.#response("queued");
+    const events: UnnumberedEvent[] = [
+      { type: "response.created", response },
+      { type: "response.queued", response },
+    ];
+    return events.map((event) => this.#number(event));
+  }
+
   fail(failure: unknown): ServerSentEvent<ResponseEvent> {
-    const message = sentenceOf(failure);
-    const error = { code: "server_error", message };
-    return this.#number({ type: "response.failed", response: this.#response("failed", { error }) });
+    // The part of a call is none: a client must not run it.
+    if (this.#item && !this.#isInCall) this.#output.push(this.#item.item("incomplete"));
+    this.#item = undefined;
+    const isCancelled = this.#settings.background && statusOf(failure) === CLIENT_CLOSED_REQUEST;
+    const response = isCancelled ? this.#response("cancelled") : this.#response("failed", {
+      error: { code: "server_error", message: sentenceOf(failure) },
+    });
+    this.#whole = response;
+    // There is no event of its own for what was cancelled.
+    const type = isCancelled ? "response.incomplete" : "response.failed";
+    return this.#number({ type, response });
   }
 
   whole(): WholeResponse | undefined {
     return this.#whole;
   }
 
+  state(): WholeResponse {
+    if (this.#whole) return this.#whole;
+    const response = this.#response(this.#phase === "begun" ? "in_progress" : "queued");
+    if (this.#item) response.output.push(this.#item.item("in_progress"));
+    return response;
+  }
+
   #begin(): UnnumberedEvent[] {
-    if (this.#isBegun) return [];
-    this.#isBegun = true;
+    if (this.#phase === "begun") return [];
+    const wasTold = this.#phase === "queued";
+    this.#phase = "begun";
     const response = this.#response("in_progress");
-    return [{ type: "response.created", response }, { type: "response.in_progress", response }];
+    const begun: UnnumberedEvent = { type: "response.in_progress", response };
+    return wasTold ? [begun] : [{ type: "response.created", response }, begun];
   }
 
   #follow(event: ChoiceEvent): UnnumberedEvent[] {
@@ -133,6 +161,10 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
     return item.end(status);
   }
 
+  get #isInCall(): boolean {
+    return this.#item instanceof CallItem || this.#item instanceof CustomCallItem;
+  }
+
   /** The id and index of the next item. */
   #nextPlace(): [id: string, index: number] {
     const index = this.#output.length + (this.#item ? 1 : 0);
@@ -142,8 +174,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   #end(done: DoneEvent): UnnumberedEvent[] {
     const status = done.reason === "stop" ? "completed" : "incomplete";
     // A client must not run a call that was cut short.
-    const isCall = this.#item instanceof CallItem || this.#item instanceof CustomCallItem;
-    if (isCall) this.#item = undefined;
+    if (this.#isInCall) this.#item = undefined;
     const closed = this.#close(status);
     const response = this.#response(status, {
       completed_at: status === "completed" ? toSeconds(this.#head.now()) : null,
@@ -230,7 +261,7 @@ function settingsOf(body: ResponsesBody): Settings {
     metadata: body.metadata ?? {},
     previous_response_id: body.previous_response_id ?? null,
     conversation: conversation === undefined ? null : { id: conversation },
-    background: false,
+    background: body.background ?? false,
     store: body.store ?? true,
     service_tier: "default",
     user: null,

@@ -37,6 +37,11 @@ export interface KeptConversation {
   items: KeptItem[];
 }
 
+/** Whether a response has no end yet, or never had one because its server was stopped. */
+export function isUnderWay({ status }: WholeResponse): boolean {
+  return status === "queued" || status === "in_progress";
+}
+
 /** What to do where something named in a request is not kept, and how its error names that. */
 interface Fault {
   advice: string;
@@ -143,6 +148,12 @@ export class KeptResponses {
         param: "previous_response_id",
         code: "previous_response_not_found",
       });
+    if (isUnderWay(response)) {
+      throw refusal(
+        `response '${wireId}' has not ended: wait until its status is "completed"`,
+        "previous_response_id",
+      );
+    }
     return [...input, ...response.output];
   }
 

@@ -45,6 +45,7 @@ const textEvent: ResponseEvent = {
 
 const request = named("ResponseRequest", openAiResponsesSchema, responseRequest);
 const response = named("Response", responseSchema, exampleResponse());
+const event = named("ResponseEvent", responseEventSchema, textEvent);
 
 /** A response as the server makes it. */
 function exampleResponse(): WholeResponse {
@@ -111,10 +112,7 @@ export const responseOperations: Operation[] = [
     path: "/v1/responses",
     summary: "Answer a conversation of items. The response is kept, unless store is false.",
     body: request,
-    answers: wholeOrEvents(
-      response,
-      named("ResponseEvent", responseEventSchema, textEvent),
-    ),
+    answers: wholeOrEvents(response, event),
   }),
   openAiPost({
     id: "compactResponse",
@@ -147,8 +145,31 @@ export const responseOperations: Operation[] = [
     id: "retrieveResponse",
     method: "get",
     path: "/v1/responses/{response_id}",
-    summary: "Give a response that is kept.",
+    summary: "Give a response that is kept, or made in the background, or the rest of its stream.",
+    parameters: [
+      {
+        name: "stream",
+        in: "query",
+        description: "Give the events of a response that is made in the background.",
+        schema: { type: "boolean", default: false },
+      },
+      {
+        name: "starting_after",
+        in: "query",
+        description: "The sequence number of the last event that has come. Default: none has.",
+        schema: { type: "integer", minimum: 0 },
+      },
+    ],
+    answers: wholeOrEvents(response, event),
+    failures: ["response"],
+  }),
+  ofKept({
+    id: "cancelResponse",
+    method: "post",
+    path: "/v1/responses/{response_id}/cancel",
+    summary: "End a response that is made in the background; one that has ended stays as it is.",
     answers: { "application/json": response },
+    failures: ["response"],
   }),
   ofKept({
     id: "deleteResponse",

@@ -1,15 +1,18 @@
-// POST /v1/responses and /v1/responses/input_tokens, and the routes of kept responses: GET and DELETE
-// of one, and GET of its input items.
+// POST /v1/responses, /v1/responses/compact and /v1/responses/input_tokens, and the routes of responses
+// that are kept, or made in the background: GET and DELETE of one, its end before its time, and GET of
+// its input items.
 
 import { type Context, Hono } from "../../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../../app_types.ts";
-import { HttpError } from "../../../errors.ts";
 import { readJson } from "../../../body/json_body.ts";
-import { KeptResponses } from "./kept_responses.ts";
+import { isUnderWay, KeptResponses } from "./kept_responses.ts";
 import { ResponseStore } from "../../../response_store.ts";
-import { sseResponse } from "../../../stream/stream.ts";
+import type { LogPlace } from "../../../stream/event_log.ts";
+import { replay } from "../../../stream/resumable.ts";
+import { EVENT_STREAM, sseResponse } from "../../../stream/stream.ts";
 import { countTokens } from "../../count.ts";
 import { answer, type ChoiceEvent, type Endpoint } from "../../handler.ts";
+import { logName } from "../../lasting.ts";
 import { refusal, withParam } from "../errors.ts";
 import { openAiResponsesSchema, type ResponsesBody } from "../schema.ts";
 import { createValidator } from "../../../body/validate.ts";
@@ -18,7 +21,7 @@ import { translateResponse } from "./body.ts";
 import { toCompacted } from "./compaction.ts";
 import { withoutOtherTools } from "./tools.ts";
 import { ResponsesEncoder, type ResponsesRecord } from "./events.ts";
-import { toItemList, toKeptItems } from "./kept_items.ts";
+import { toItemList, toKeptItems, toResponseId } from "./kept_items.ts";
 import { json } from "../../../stream/json.ts";
 
 const validate = createValidator(openAiResponsesSchema);
@@ -53,11 +56,12 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
       stream: sseResponse,
       failure: withParam,
       newId: ResponseStore.newId,
+      background: (body, id) => body.background ? logOf(context, toResponseId(id)) : undefined,
       async finish(id, encoder) {
-        const response = encoder.whole();
-        if (!response) return;
+        const response = encoder.state();
         const own = toKeptItems(input, id, earlier);
-        const failure = await kept.append(body, [...own, ...response.output]);
+        const isAnswered = response.status === "completed" || response.status === "incomplete";
+        const failure = isAnswered && await kept.append(body, [...own, ...response.output]);
         if (failure) {
           response.conversation = null;
           response.warnings = [...response.warnings ?? [], failure];
@@ -73,7 +77,10 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
   app.post("/v1/responses/compact", async (context) => {
     const started = performance.now();
     const { body, unknown, skipped } = await read(context);
-    if (body.stream) throw refusal("stream: a compaction comes as a whole; leave it out", "stream");
+    for (const member of ["stream", "background"] as const) {
+      if (!body[member]) continue;
+      throw refusal(`${member}: a compaction is waited for as a whole; leave it out`, member);
+    }
     const kept = keptFor(context);
     const earlier = await kept.earlier(body);
     const said = await kept.resolved(body.input);
@@ -113,12 +120,35 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
   });
 
   app.get("/v1/responses/:response_id", async (context) => {
-    const { response } = await keptFor(context).find(context.req.param("response_id"));
-    if (/^(?:true|1)$/i.test(context.req.query("stream") ?? "")) {
-      throw new HttpError(
-        400,
-        "stream: only an answer that is being made can be streamed; leave it out",
+    const id = context.req.param("response_id");
+    const { stream = "", starting_after: after } = context.req.query();
+    const log = dependencies.logs.find(logOf(context, id));
+    if (/^(?:true|1)$/i.test(stream)) {
+      if (log) return replay(log, placeOf(after), new Headers(EVENT_STREAM));
+      await keptFor(context).find(id);
+      throw refusal(
+        `stream: no events are kept of response '${id}': only those of answers with ` +
+          '"background": true are, until some minutes after their end; ask for it as a whole',
         "stream",
+      );
+    }
+    if (log) return json<WholeResponse>(log.state() as WholeResponse);
+    return json<WholeResponse>(asEnded((await keptFor(context).find(id)).response));
+  });
+
+  app.post("/v1/responses/:response_id/cancel", async (context) => {
+    const id = context.req.param("response_id");
+    const log = dependencies.logs.find(logOf(context, id));
+    log?.cancel();
+    await log?.whenEnded();
+    const response = log
+      ? log.state() as WholeResponse
+      : asEnded((await keptFor(context).find(id)).response);
+    if (!response.background) {
+      throw refusal(
+        `response '${id}' cannot be cancelled: only those with "background": true can; ` +
+          "close the connection of its request instead",
+        "response_id",
       );
     }
     return json<WholeResponse>(response);
@@ -126,7 +156,13 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
 
   app.delete("/v1/responses/:response_id", async (context) => {
     const id = context.req.param("response_id");
-    await keptFor(context).delete(id);
+    const log = dependencies.logs.find(logOf(context, id));
+    log?.cancel();
+    await log?.whenEnded();
+    const wasMade = dependencies.logs.remove(logOf(context, id));
+    await keptFor(context).delete(id).catch((error) => {
+      if (!wasMade) throw error;
+    });
     return json<DeletedResponse>({ id, object: "response", deleted: true });
   });
 
@@ -135,4 +171,26 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     return json<InputItems>(toItemList(input, context.req.query()));
   });
   return app;
+}
+
+/** The name of the log of a response. */
+function logOf(context: Context<AppEnvironment>, wireId: string): string {
+  return logName(context, "response", wireId);
+}
+
+/** The place after an event, by its sequence number. Errors: HttpError 400 for what is no number. */
+function placeOf(after: string | undefined): LogPlace {
+  if (after === undefined || after === "") return { from: 0 };
+  if (/^\d{1,15}$/.test(after)) return { after: Number(after), member: "starting_after" };
+  throw refusal(
+    "starting_after is no sequence number: give that of the last event that has come",
+    "starting_after",
+  );
+}
+
+/** A kept response, which has failed if its server did not get to its end. */
+function asEnded(response: WholeResponse): WholeResponse {
+  if (!isUnderWay(response)) return response;
+  const message = "the server that made the answer was stopped before it was complete: ask again";
+  return { ...response, status: "failed", error: { code: "server_error", message } };
 }

@@ -54,3 +54,60 @@ export async function readEvents(response: Response): Promise<ReadEvent[]> {
     };
   });
 }
+
+/** A script that says a word whenever it is let, and ends when it is told to or aborted. */
+export function steered() {
+  let wake = Promise.withResolvers<void>();
+  const words: (string | undefined)[] = [];
+  const say = (word: string | undefined) => {
+    words.push(word);
+    wake.resolve();
+  };
+  const script: Script = async function* ({ signal }) {
+    yield { type: "start", promptTokens: 11, cachedTokens: 4 };
+    signal!.addEventListener("abort", () => wake.resolve());
+    for (;;) {
+      const word = words.shift();
+      if (signal!.aborted) return;
+      if (word === "") {
+        yield { type: "done", reason: "stop", usage: fakeUsage };
+        return;
+      }
+      if (word !== undefined) {
+        yield { type: "text", text: word } as ChatEvent;
+        continue;
+      }
+      await wake.promise;
+      wake = Promise.withResolvers();
+    }
+  };
+  return { script, say, end: () => say("") };
+}
+
+/** An event of a stream with ids. */
+export interface ToldEvent {
+  id: number;
+  // deno-lint-ignore no-explicit-any
+  data: any;
+}
+
+/** Reads events of a stream until there are so many, then leaves; or to its end. */
+export async function readNumbered(response: Response, most = Infinity): Promise<ToldEvent[]> {
+  const told: ToldEvent[] = [];
+  let text = "";
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  while (told.length < most) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += value;
+    const blocks = text.split("\n\n");
+    text = blocks.pop()!;
+    for (const block of blocks) {
+      const id = /^id: (\d+)$/m.exec(block);
+      if (!id) continue;
+      told.push({ id: Number(id[1]), data: JSON.parse(/^data: (.*)$/m.exec(block)![1]!) });
+    }
+  }
+  await reader.cancel();
+  return told;
+}
