@@ -30,17 +30,6 @@ def _():
     box.says(response.output_text, box.SUM["answer"])
 
 
-@box.check("stream")
-def _():
-    stream = completions.create(messages=user(box.SUM["question"]), stream=True, **common)
-    pieces = (chunk.choices[0].delta.content for chunk in stream if chunk.choices)
-    box.says(box.joined(pieces), box.SUM["answer"])
-    with client.responses.stream(input=box.SUM["question"], **common) as events:
-        pieces = (event.delta for event in events if event.type == "response.output_text.delta")
-        box.says(box.joined(pieces), box.SUM["answer"])
-    comes_back()
-
-
 def comes_back():
     """Loses the stream of a response in the background, and takes it up again."""
     ask = {"input": box.SUM["question"], "background": True}
@@ -68,6 +57,17 @@ def comes_back():
         except (BadRequestError, NotFoundError):
             continue
         raise AssertionError("what cannot be was not refused")
+
+
+@box.check("stream")
+def _():
+    stream = completions.create(messages=user(box.SUM["question"]), stream=True, **common)
+    pieces = (chunk.choices[0].delta.content for chunk in stream if chunk.choices)
+    box.says(box.joined(pieces), box.SUM["answer"])
+    with client.responses.stream(input=box.SUM["question"], **common) as events:
+        pieces = (event.delta for event in events if event.type == "response.output_text.delta")
+        box.says(box.joined(pieces), box.SUM["answer"])
+    comes_back()
 
 
 @box.check("tools")

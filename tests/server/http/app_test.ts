@@ -172,7 +172,7 @@ Deno.test("below /v1 both are errors as the vendor's clients expect them, and sa
     ["POST", "/v1/nope", 404, "there is no POST /v1/nope: GET /openapi.json lists what there is"],
     ["GET", "/v1/", 404, "there is no GET /v1/: "],
     ["POST", "/v1/audio/speech", 404, "there is no POST /v1/audio/speech: "],
-    ["POST", "/v1/responses/resp_1/cancel", 404, "there is no POST /v1/responses/resp_1/cancel: "],
+    ["POST", "/v1/responses/resp_1/steer", 404, "there is no POST /v1/responses/resp_1/steer: "],
     ["GET", "/v1/chat/completions", 405, "/v1/chat/completions takes no GET: use POST"],
     ["DELETE", "/v1/models/tiny", 405, "takes no DELETE: use GET, HEAD"],
     ["PUT", "/v1/responses/resp_1", 405, "takes no PUT: use GET, HEAD, DELETE"],
