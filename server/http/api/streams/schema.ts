@@ -17,8 +17,8 @@ export const lookupSchema = closed({
 
 /** Answer of POST /v1/streams/lookup. */
 export const streamsSchema = array(record({
-  conversation_id: text,
-  is_done: flag,
+  conversation_id: { ...text, description: "As the header x-conversation-id named it." },
+  is_done: { ...flag, description: "Whether its answer has ended." },
   total_bytes: { ...count, description: "Bytes of its stream so far." },
   started_at: { ...count, description: "Seconds since 1970." },
   completed_at: { ...count, description: "Likewise; 0 while it is being made." },

@@ -2,6 +2,7 @@
 // what a client has not got, once and in order, whether it asks by bytes or by the last event's id.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { createKey, encodeKeys, KeyRing } from "../../../../server/keys/mod.ts";
 import { saysForever } from "../../fake_model.ts";
 import { createTestApp, until } from "../../test_app.ts";
 import { messages, readNumbered, steered } from "./openai/openai_scripts.ts";
@@ -177,5 +178,39 @@ Deno.test("an answer that is not streamed, and one without a conversation, end w
     await until(() => ended === before + 1);
     await (await asked).body?.cancel();
     assertEquals((await stream(app)).status, 404);
+  }
+});
+
+Deno.test("a stream and a response in the background are only for the key that began them", async () => {
+  const entry = createKey({ name: "alice" });
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/keys.json`;
+  try {
+    await Deno.writeTextFile(file, encodeKeys([entry.entry]));
+    const keys = new KeyRing({ ownerKey: "secret", file, warn: () => {} });
+    await keys.open();
+    const { app } = createTestApp({}, { keys });
+    const as = (key: string) => ({ ...headers, "x-api-key": key });
+    await (await ask(app, "/v1/chat/completions", chat, as(entry.key))).text();
+    const body = { model: "tiny", input: "Hi", background: true };
+    const { id } = await (await ask(app, "/v1/responses", body, as(entry.key))).json();
+    const statuses = async (key: string) => {
+      const found: unknown[] = [];
+      for (const path of ["/v1/stream?conv_id=chat-1", `/v1/responses/${id}`]) {
+        const response = await app.request(path, { headers: as(key) });
+        found.push(response.status);
+        await response.text();
+      }
+      const lookup = { conversation_ids: ["chat-1"] };
+      const told = await ask(app, "/v1/streams/lookup", lookup, as(key));
+      return [...found, (await told.json()).length];
+    };
+    assertEquals(await statuses("secret"), [404, 404, 0]);
+    assertEquals(await statuses(entry.key), [200, 200, 1]);
+    // Whoever may not see it does not end it either.
+    await app.request("/v1/stream?conv_id=chat-1", { method: "DELETE", headers: as("secret") });
+    assertEquals(await statuses(entry.key), [200, 200, 1]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
 });

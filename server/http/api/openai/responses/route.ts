@@ -7,7 +7,7 @@ import type { AppDependencies, AppEnvironment } from "../../../app_types.ts";
 import { readJson } from "../../../body/json_body.ts";
 import { isUnderWay, KeptResponses } from "./kept_responses.ts";
 import { ResponseStore } from "../../../response_store.ts";
-import type { LogPlace } from "../../../stream/event_log.ts";
+import type { EventLog, LogPlace } from "../../../stream/event_log.ts";
 import { replay } from "../../../stream/resumable.ts";
 import { EVENT_STREAM, sseResponse } from "../../../stream/stream.ts";
 import { countTokens } from "../../count.ts";
@@ -132,7 +132,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
         "stream",
       );
     }
-    if (log) return json<WholeResponse>(log.state() as WholeResponse);
+    if (log) return json<WholeResponse>(await stateOf(log));
     return json<WholeResponse>(asEnded((await keptFor(context).find(id)).response));
   });
 
@@ -141,9 +141,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     const log = dependencies.logs.find(logOf(context, id));
     log?.cancel();
     await log?.whenEnded();
-    const response = log
-      ? log.state() as WholeResponse
-      : asEnded((await keptFor(context).find(id)).response);
+    const response = log ? await stateOf(log) : asEnded((await keptFor(context).find(id)).response);
     if (!response.background) {
       throw refusal(
         `response '${id}' cannot be cancelled: only those with "background": true can; ` +
@@ -176,6 +174,14 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
 /** The name of the log of a response. */
 function logOf(context: Context<AppEnvironment>, wireId: string): string {
   return logName(context, "response", wireId);
+}
+
+/** The response that is made in the background, as far as it exists. */
+async function stateOf(log: EventLog): Promise<WholeResponse> {
+  const response = log.state() as WholeResponse;
+  // Whoever reads of its end finds it kept, and its conversation with what it said.
+  if (!isUnderWay(response)) await log.whenEnded();
+  return response;
 }
 
 /** The place after an event, by its sequence number. Errors: HttpError 400 for what is no number. */
