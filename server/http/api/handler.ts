@@ -23,7 +23,7 @@ import { json, patientJson } from "../stream/json.ts";
 import { resumable } from "../stream/resumable.ts";
 import { sseResponse, type StreamOptions } from "../stream/stream.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
-import { inBackground, logOfConversation, stopped } from "./lasting.ts";
+import { inBackground, type LastingEncoder, logOfConversation, stopped } from "./lasting.ts";
 import { requireModelName } from "./model_name.ts";
 import { standingOf } from "./sessions.ts";
 import type { Loading, OllamaOptions } from "./options.ts";
@@ -87,7 +87,7 @@ export interface AnswerHead {
 }
 
 /** An encoder of the engine's events in an API's format. Pure, apart from the clock in its head. */
-export interface EventEncoder<Told> {
+export interface EventEncoder<Told> extends Partial<LastingEncoder<Told>> {
   /** Takes an event; returns the records that a stream sends for it. */
   add(event: ChoiceEvent): Told[];
   /**
@@ -103,10 +103,6 @@ export interface EventEncoder<Told> {
   fail(error: unknown): Told | undefined;
   /** The whole answer, once all events were added. */
   whole(): unknown;
-  /** Where answers are made in the background: the records before anything else. */
-  queue?(): Told[];
-  /** Likewise: the answer as far as it exists. */
-  state?(): unknown;
   /** Further headers of the response. */
   readonly headers?: Record<string, string>;
 }
@@ -316,7 +312,8 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
     const headers = headersNow();
     const stream = (events: AsyncIterable<Told>) =>
       endpoint.stream({ events, cancel: () => Promise.resolve(), fail: () => undefined, headers });
-    const answer = { name, encoder, finish, stream, isStreamed, headers };
+    const lasting = encoder as EventEncoder<Told> as LastingEncoder<Told>;
+    const answer = { name, encoder: lasting, finish, stream, isStreamed, headers };
     const begin = async (wanted: AbortSignal) => encoded(await start(wanted));
     return inBackground(context, dependencies, answer, begin);
   }

@@ -8,7 +8,6 @@ import { HttpError, statusOf } from "../errors.ts";
 import type { EventLog } from "../stream/event_log.ts";
 import { json } from "../stream/json.ts";
 import { record, replay } from "../stream/resumable.ts";
-import type { EventEncoder } from "./handler.ts";
 
 /** Header by which a client names the conversation whose stream it wants to take up again. */
 const CONVERSATION = "x-conversation-id";
@@ -42,11 +41,21 @@ export function logOfConversation(
   return logs.open(logName(context, "conversation", conversation));
 }
 
+/** An encoder of answers that are made in the background. */
+export interface LastingEncoder<Told> {
+  /** The records before anything else: that the answer is queued. */
+  queue(): Told[];
+  /** The answer as far as it exists. */
+  state(): unknown;
+  /** The last record after a failure. */
+  fail(error: unknown): Told | undefined;
+}
+
 /** What is known of an answer that is made in the background. */
 export interface BackgroundAnswer<Told> {
   /** The name of its log. */
   name: string;
-  encoder: EventEncoder<Told>;
+  encoder: LastingEncoder<Told>;
   /** Keeps the answer as far as it exists. */
   finish: () => Promise<void>;
   /** Makes a response of its records. */
@@ -72,9 +81,9 @@ export function inBackground<Told>(
 ): Response {
   // The generation takes its place later, when the client cannot be refused any more.
   dependencies.queue.enter()[Symbol.dispose]();
-  const log = dependencies.logs.open(name, () => encoder.state!());
+  const log = dependencies.logs.open(name, () => encoder.state());
   async function* records(): AsyncGenerator<Told> {
-    yield* encoder.queue!();
+    yield* encoder.queue();
     try {
       await finish();
       yield* await start(log.signal);
@@ -88,7 +97,7 @@ export function inBackground<Told>(
   }
   // Whoever waits for the end of this request waits for that of the answer.
   context.set("late", log.whenEnded());
-  const queued = json<unknown>(encoder.state!(), 200, headers);
+  const queued = json<unknown>(encoder.state(), 200, headers);
   const response = stream(records());
   void record(response, log, dependencies.logs);
   return isStreamed ? replay(log, { from: 0 }, response.headers) : queued;

@@ -16,7 +16,6 @@ import {
   value,
 } from "../body/schema.ts";
 import { HttpError } from "../errors.ts";
-import type { Task } from "./handler.ts";
 
 const budget = { ...integer, description: "Another name of options.think_budget." } as const;
 
@@ -198,7 +197,11 @@ const LEVEL_BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 1
  *
  * @param tasks the requests to the engine, which are changed
  */
-export function enforceThinkingBudget(tasks: readonly Task[], asked: number | undefined): void {
+export function enforceThinkingBudget(
+  tasks:
+    readonly ({ kind: "chat"; request: ChatRequest } | { kind: "generate"; request: unknown })[],
+  asked: number | undefined,
+): void {
   for (const { kind, request } of tasks) {
     if (kind !== "chat" || request.thinkBudget !== undefined) continue;
     const budget = asked ?? LEVEL_BUDGETS[String(request.think)];
