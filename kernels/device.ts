@@ -13,7 +13,7 @@ import type { Allocator, Buffer, ofDevice, Pass } from "./operation.ts";
 import type { FloatRows } from "./ops/activation.ts";
 import type { ExpertPairs, ExpertPairsOptions, Routing } from "./ops/experts.ts";
 import type { HeadShape } from "./ops/kv_cache.ts";
-import type { Affine, Matrix, MatrixShape, MatrixWriter } from "./ops/matrix.ts";
+import type { Affine, Matrix, MatrixShape, MatrixWriter, StackedMatrix } from "./ops/matrix.ts";
 import type { SamplerOptions, SamplingNeeds } from "./ops/sampling/options.ts";
 import type { QuantFormat } from "./quants/mod.ts";
 import type { Tuner } from "./tuning.ts";
@@ -163,8 +163,16 @@ export interface Device extends OperationMakers, Allocator, Disposable {
    * (`LinearOptions.norm`); 0: it never does. For more rows, norm() has to be called.
    */
   mostFusedNormRows(matrix: Matrix): number;
-  /** Whether two matrices of this shape can be one paired matrix. */
-  canPair(format: QuantFormat, rows: number, columns: number): boolean;
+  /**
+   * Whether two matrices of this shape can be one paired matrix. @param apart whether
+   * {@linkcode Device.sidesOf} has to give its sides, too
+   */
+  canPair(format: QuantFormat, rows: number, columns: number, apart?: boolean): boolean;
+  /**
+   * The sides of a paired matrix as matrices of their own, which share its memory. Their results lie as
+   * activate() reads a gate and what it multiplies.
+   */
+  sidesOf(matrix: Matrix): readonly StackedMatrix[];
   /**
    * Memory for a weight matrix in the layout of the device, which a writer fills. Errors:
    * GpuMemoryError.

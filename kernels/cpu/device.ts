@@ -14,10 +14,10 @@ import type {
 } from "../device.ts";
 import { type DeviceLostError, GpuError } from "../errors.ts";
 import type { OperationMakers } from "../makers.ts";
-import type { FloatRows } from "../ops/activation.ts";
+import { type FloatRows, GROUP, padTo } from "../ops/activation.ts";
 import type { Routing } from "../ops/experts.ts";
 import type { HeadShape } from "../ops/kv_cache.ts";
-import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
+import type { Affine, MatrixShape, MatrixWriter, StackedMatrix } from "../ops/matrix.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import type { Buffer, Pass } from "../operation.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
@@ -162,6 +162,13 @@ export class CpuDevice implements Device {
 
   canPair(): boolean {
     return true;
+  }
+
+  sidesOf(matrix: WeightMatrix): StackedMatrix<WeightMatrix>[] {
+    return ([0, 1] as const).map((side) => ({
+      matrix: matrix.side(this.#core, side),
+      first: side * padTo(matrix.rows, GROUP),
+    }));
   }
 
   matrix(label: string, format: QuantFormat, shape: MatrixShape): WeightMatrix {

@@ -110,7 +110,8 @@ class Product {
     const units = experts ? Math.min(experts.chosen.routing.experts, experts.pairs) : 1;
     return results.map(({ address, stride, accumulate }, side) => {
       const { memory, address: weights, unitBytes } = this.#packed[side]!;
-      const sideAffine = side * affineBytes(this.#bands) * (this.#matrix.rows / unit);
+      const affineSide = side + this.#matrix.affineSide;
+      const sideAffine = affineSide * affineBytes(this.#bands) * (this.#matrix.rows / unit);
       const words = inOrder(PRODUCT_ARGUMENTS, {
         ...PLAIN_PRODUCT,
         ...{ weights, y: address, stride, accumulate, tokens, all, rows: unit, unitBytes },

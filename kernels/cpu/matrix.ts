@@ -59,6 +59,8 @@ export class WeightMatrix implements Matrix {
   readonly layout: CpuFormat;
   /** Factors and biases as kernels read them, see packAffine(). */
   affine: CpuBuffer | undefined;
+  /** The side of a pair whose factors and biases are its own. */
+  affineSide: 0 | 1 = 0;
   #packed: readonly PackedSide[] | undefined;
 
   /** Errors: RangeError if no kernel reads the format. */
@@ -94,6 +96,16 @@ export class WeightMatrix implements Matrix {
     const top = new WeightMatrix(this.label, this.format, { rows, columns: this.columns });
     top.#packed = this.packed(packer);
     return top;
+  }
+
+  /** One side of a pair, with its factors and biases. */
+  side(packer: Packer, side: 0 | 1): WeightMatrix {
+    const { rows, columns, unit } = this;
+    const own = new WeightMatrix(this.label, this.format, { rows, columns, unit });
+    own.#packed = [this.packed(packer)[side]!];
+    own.affine = this.affine;
+    own.affineSide = side;
+    return own;
   }
 
   /** The bands of its sides, in memory that is taken when they are first requested. */

@@ -8,6 +8,7 @@ const OPERATIONS = {
   copy: (_y, x, factor) => x * factor,
   add: (y, x, factor) => y + x * factor,
   multiply: (y, x) => y * x,
+  weigh: (y, x) => x === 0 ? 0 : y * x, // where nothing is wanted, nothing comes, not even a NaN
   scale: (y, _x, factor) => y * factor,
   sigmoid_gate: (y, x) => y / (1 + Math.exp(-x)),
   gelu_gate: (y, x) => gateReference("gelu", y, x),

@@ -109,6 +109,7 @@ export class SplitDevice implements Disposable {
       part: (buffer, bytes) => new SplitPart(buffer as SplitBuffer, bytes),
       mostFusedNormRows: (matrix) => device.mostFusedNormRows(matrix),
       canPair: (...shape) => device.canPair(...shape),
+      sidesOf: (matrix) => device.sidesOf(matrix),
       matrix: (...shape) => device.matrix(...shape),
       matrixWriter: (...side) => device.matrixWriter(...side),
       setAffine: (...affine) => device.setAffine(...affine),

@@ -13,10 +13,10 @@ import type {
 } from "../device.ts";
 import { describe, type OperationMakers, operationMakers, type OperationName } from "../makers.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
-import type { FloatRows } from "../ops/activation.ts";
+import { type FloatRows, GROUP } from "../ops/activation.ts";
 import type { ExpertPairsOptions, Routing } from "../ops/experts.ts";
 import type { HeadShape } from "../ops/kv_cache.ts";
-import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
+import type { Affine, MatrixShape, MatrixWriter, StackedMatrix } from "../ops/matrix.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
 import type { Tuner } from "../tuning.ts";
@@ -29,7 +29,15 @@ import { GpuExpertPairs } from "./expert_pairs.ts";
 import { ExpertLinear } from "./experts.ts";
 import { Gpu, type GpuProfile } from "./gpu.ts";
 import { Linear, mostFusedNormRows } from "./linear.ts";
-import { allocateMatrix, canPair, type GpuMatrix, GpuMatrixWriter, setAffine } from "./matrix.ts";
+import {
+  allocateMatrix,
+  canPair,
+  type GpuMatrix,
+  GpuMatrixWriter,
+  isWhole,
+  setAffine,
+  withoutSides,
+} from "./matrix.ts";
 import { implementation } from "./platform.ts";
 import { readBandwidth, timePasses } from "./time_passes.ts";
 import { GpuReadback } from "./readback.ts";
@@ -96,8 +104,13 @@ export class WebGpuDevice extends Gpu implements Device {
     return buffer;
   }
 
-  canPair(format: QuantFormat, rows: number, columns: number): boolean {
-    return canPair(format, rows, columns);
+  canPair(format: QuantFormat, rows: number, columns: number, apart = false): boolean {
+    return canPair(format, rows, columns) &&
+      (!apart || rows % GROUP === 0 && isWhole(this, format, { rows, columns, sides: 2 }));
+  }
+
+  sidesOf(matrix: GpuMatrix): StackedMatrix<GpuMatrix>[] {
+    return [{ matrix: withoutSides(matrix), first: 0 }];
   }
 
   mostFusedNormRows(matrix: GpuMatrix): number {

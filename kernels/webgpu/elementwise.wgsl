@@ -50,6 +50,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   #if MULTIPLY
   y[at] = a * b;
   #end
+  #if WEIGH
+  y[at] = select(a * b, 0.0, b == 0.0);
+  #end
   #if SCALE
   y[at] = a * params.factor;
   #end

@@ -57,14 +57,8 @@ export function allocateMatrix(
   // Parts have whole groups of 32 rows, since a paired product writes int8 groups of 32 outputs.
   // With experts, each expert has groups of its own.
   const { rows, columns, sides = 1, unit = GROUP } = shape;
-  const rowBlocks = blocksPerRow(format, columns);
-  const rowBytes = format.planes.map((plane) => plane.bytesPerBlock * rowBlocks);
-  const widest = sides * Math.max(...rowBytes);
-  const whole = sides * rowBytes.reduce((sum, bytes) => sum + bytes + 256, 0);
-  const most = Math.min(
-    device.maxBindingSize / widest,
-    device.gpu.limits.maxBufferSize / whole,
-  );
+  const rowBytes = rowBytesOf(format, columns);
+  const most = mostRows(device, format, shape);
   // Parts also begin on a whole word.
   const step = canPair(format, unit, columns) ? unit : blocksPerWord(format) * unit;
   const partRows = most >= rows ? rows : Math.max(step, Math.floor(most / step) * step);
@@ -83,6 +77,36 @@ export function allocateMatrix(
   }
   const codebook = codebookBuffer(device, format);
   return { label, format, rows, columns, sides, parts, ...(codebook ? { codebook } : {}) };
+}
+
+/** Bytes of a row in each plane. */
+function rowBytesOf(format: QuantFormat, columns: number): number[] {
+  const rowBlocks = blocksPerRow(format, columns);
+  return format.planes.map((plane) => plane.bytesPerBlock * rowBlocks);
+}
+
+/** Most rows of each side that fit into a part. */
+function mostRows(
+  device: Gpu,
+  format: QuantFormat,
+  { columns, sides = 1 }: MatrixShape,
+): number {
+  const rowBytes = rowBytesOf(format, columns);
+  const widest = sides * Math.max(...rowBytes);
+  const whole = sides * rowBytes.reduce((sum, bytes) => sum + bytes + 256, 0);
+  return Math.min(device.maxBindingSize / widest, device.gpu.limits.maxBufferSize / whole);
+}
+
+/** Whether a matrix of this shape is one part. */
+export function isWhole(device: Gpu, format: QuantFormat, shape: MatrixShape): boolean {
+  return mostRows(device, format, shape) >= shape.rows;
+}
+
+/** A paired matrix that is one part as one without sides, in whose memory one side follows the other. */
+export function withoutSides(matrix: GpuMatrix): GpuMatrix {
+  const rows = matrix.sides * matrix.rows;
+  const parts = matrix.parts.map((part) => ({ ...part, rows: matrix.sides * part.rows }));
+  return { ...matrix, rows, sides: 1, parts };
 }
 
 /** The bindings of a part's planes, named as its format's snippet reads them. */

@@ -55,7 +55,8 @@ async function assertOperation(device: Device, operation: ElementwiseOperation, 
 }
 
 deviceTest("Elementwise matches the reference for every operation", async (device) => {
-  for (const operation of ["copy", "add", "multiply", "sigmoid_gate", "gelu_gate"] as const) {
+  const ofTwo = ["copy", "add", "multiply", "weigh", "sigmoid_gate", "gelu_gate"] as const;
+  for (const operation of ofTwo) {
     await assertOperation(device, operation, {});
   }
   for (const operation of ["scale", "softcap", "at_least", "at_most"] as const) {
@@ -91,4 +92,13 @@ deviceTest("Elementwise works on vectors within rows, of one that they share", a
     }
   }
   await assertRows(device, y, expected, () => 0);
+});
+
+deviceTest("Nothing comes of what weighs nothing, whatever it is", async (device) => {
+  const y = uploadRows(device, Float32Array.of(NaN, Infinity, 3, NaN, 2, 7), 3);
+  const x = uploadRows(device, Float32Array.of(0, 0.5), 1);
+  submit(device, (pass) => {
+    device.elementwise("weigh", { rows: y }, { x: { rows: x }, repeat: 3 }).encode(pass, 2);
+  });
+  await assertRows(device, y, Float32Array.of(0, 0, 0, NaN, 1, 3.5), () => 0);
 });

@@ -64,6 +64,8 @@ function operate(
       return f32x4.add(y, f32x4.mul(x, factor));
     case "multiply":
       return f32x4.mul(y, x);
+    case "weigh":
+      return v128.andnot(f32x4.mul(y, x), f32x4.eq(x, ZERO));
     case "scale":
       return f32x4.mul(y, factor);
     case "sigmoid_gate":
