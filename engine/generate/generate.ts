@@ -277,6 +277,7 @@ export function answer<Piece>(
       accept,
       end,
       flags: flagsOf(request.signal),
+      adapters: context.adapterScales,
       ...(request.background && { background: true }),
       ...(request.session && { session: request.session }),
       ...(request.share && { share: request.share }),

@@ -111,7 +111,8 @@ export class Points {
   readonly layers: number;
 
   constructor(network: Network) {
-    this.#operations = network.operations(network.outputRows("logits") ? "logits" : "hidden");
+    const output = network.outputRows("logits") ? "logits" : "hidden";
+    this.#operations = network.observedOperations(output);
     this.#stream = this.#operations.filter((operation) =>
       operation.outputName === "residual" && operation.output
     );

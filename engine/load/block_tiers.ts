@@ -142,7 +142,7 @@ function cacheIdentity(
   return JSON.stringify({
     version: VERSION,
     files: gguf.shards.map((path) => digests.get(path)),
-    adapters: adapters.map(({ path, scale = 1 }) => [digests.get(path), scale]),
+    adapters: adapters.map(({ path }) => digests.get(path)), // a block's name has their factors
     projector: projector === undefined ? null : digests.get(projector),
     exact,
     context,

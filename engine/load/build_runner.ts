@@ -3,6 +3,7 @@
 // network of its own, since it runs in steps of its own. The sizes come from assemble.ts.
 
 import type { CacheTypes } from "../../kernels/mod.ts";
+import { UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { mtpProjection } from "../models/mtp_head.ts";
 import { architectureOf } from "../models/registry.ts";
@@ -18,7 +19,7 @@ import {
 } from "../nn/mod.ts";
 import { chooseStateCopies, DeviceStates, StateFeed, StepRunner } from "../run/mod.ts";
 import type { LoadOptions } from "../types/mod.ts";
-import { Adapter, type Placement, WeightLoader } from "../weights/mod.ts";
+import { Adapter, MOST_ADAPTERS, type Placement, WeightLoader } from "../weights/mod.ts";
 
 /** How a network is built. */
 export interface BuildOptions
@@ -102,8 +103,15 @@ export async function buildRunner(
   using resources = new DisposableStack();
   const reader = resources.use(await openTensors(gguf));
   const adapters: Adapter[] = [];
-  for (const { path, scale = 1 } of options.adapters ?? []) {
-    const opening = Adapter.open(path, { scale, architecture, files: gguf.files, openTensors });
+  if ((options.adapters?.length ?? 0) > MOST_ADAPTERS) {
+    throw new UnsupportedModelError(
+      `Cannot load "${gguf.path}": it has ${
+        options.adapters!.length
+      } adapters, at most ${MOST_ADAPTERS} are possible`,
+    );
+  }
+  for (const [index, { path }] of (options.adapters ?? []).entries()) {
+    const opening = Adapter.open(path, { index, architecture, files: gguf.files, openTensors });
     adapters.push(resources.use(await opening));
   }
   const weights = new WeightLoader(placement, gguf, reader, { ...options, adapters });
@@ -125,6 +133,7 @@ export async function buildRunner(
   };
   const head = hasHead ? await buildHead(headLimits) : undefined;
   for (const adapter of adapters) adapter.checkAllUsed();
+  if (adapters.length > 0) network.addAdapters(weights.adapted, adapters.length);
   keepStates(network, Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize));
   const runner = new StepRunner(device, network, state, limits);
   return { network, runner, vocabulary, classifier, head };

@@ -42,6 +42,7 @@ export async function embed(
       output: "hidden",
       whole: encoder,
       signal,
+      adapters: context.adapterScales,
     });
     for (const [i, rows] of states.entries()) {
       const mean = pooling === "mean" ? meanOf(rows, sequences[i].length) : rows;

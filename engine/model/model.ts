@@ -50,6 +50,7 @@ import type {
   GenerateRequest,
   ImageEmbedding,
   LoadOptions,
+  LoraOptions,
   MemoryUse,
   ModelInfo,
   Occupancy,
@@ -61,11 +62,13 @@ import type {
   TextToken,
   TokenizeRequest,
   TokenScore,
+  WindowOptions,
 } from "../types/mod.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
 import { Session, type SessionModel, type SessionOptions } from "../session/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { textToken } from "../generate/mod.ts";
+import { adapterScales, describeAdapters } from "./adapters.ts";
 import { decide } from "./decide.ts";
 import { embed } from "./embed.ts";
 import { rank, type RankContext } from "./rank.ts";
@@ -217,9 +220,14 @@ export class LocalModel implements Model {
     refusal: DeviceRefusal | undefined,
   ): Promise<LocalModel> {
     const own = describeModel(gguf);
+    const adapters = describeAdapters(options.adapters ?? []);
     const tokenizer = createTokenizer(gguf.metadata, pollCancellation);
     const assembly = await assemble(gguf, own, devices.placement, options);
-    const info = { ...own, readsImages: assembly.vision !== undefined };
+    const info = {
+      ...own,
+      readsImages: assembly.vision !== undefined,
+      ...adapters.length > 0 && { adapters },
+    };
     const source = templateSource(gguf);
     const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
     const answers = detectAnswerFormat(source);
@@ -318,14 +326,14 @@ export class LocalModel implements Model {
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
-    const context = withWindow(this.#context, request);
+    const context = this.#contextOf(request);
     const { promptLogprobs, ...others } = request;
     if (promptLogprobs === undefined) return generateWithImages(context, others);
     return generateScored(context, others, promptLogprobs);
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
-    return chatWithImages(withWindow(this.#context, request), request);
+    return chatWithImages(this.#contextOf(request), request);
   }
 
   session(options?: SessionOptions): Session {
@@ -333,11 +341,11 @@ export class LocalModel implements Model {
   }
 
   renderChat(request: ChatRequest): Promise<string> {
-    return Promise.try(() => renderChat(withWindow(this.#context, request), request));
+    return Promise.try(() => renderChat(this.#contextOf(request), request));
   }
 
   countTokens(request: ChatRequest): Promise<number> {
-    return Promise.try(() => countTokensWithImages(withWindow(this.#context, request), request));
+    return Promise.try(() => countTokensWithImages(this.#contextOf(request), request));
   }
 
   tokenize(asked: string | TokenizeRequest): Promise<TextToken[]> {
@@ -352,15 +360,15 @@ export class LocalModel implements Model {
   }
 
   rank(request: RankRequest): Promise<RankResult> {
-    return Promise.try(() => rank(withWindow(this.#context, request), request));
+    return Promise.try(() => rank(this.#contextOf(request), request));
   }
 
   decide(request: DecideRequest): Promise<DecideResult> {
-    return Promise.try(() => decide(withWindow(this.#context, request), request));
+    return Promise.try(() => decide(this.#contextOf(request), request));
   }
 
   score(request: ScoreRequest): Promise<TokenScore[][]> {
-    return Promise.try(() => score(withWindow(this.#context, request), request));
+    return Promise.try(() => score(this.#contextOf(request), request));
   }
 
   detokenize(tokens: readonly number[]): Promise<string> {
@@ -378,11 +386,11 @@ export class LocalModel implements Model {
   }
 
   embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
-    return Promise.try(() => embed(withWindow(this.#context, request), request));
+    return Promise.try(() => embed(this.#contextOf(request), request));
   }
 
   run(request: RunRequest): Promise<RunResult> {
-    return Promise.try(() => runWithHooks(this.#context, request));
+    return Promise.try(() => runWithHooks(this.#contextOf(request), request));
   }
 
   embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {
@@ -416,9 +424,16 @@ export class LocalModel implements Model {
       ],
       output: "logits",
       chunkSize: Math.min(chunkSize ?? Infinity, this.#context.chunkSize),
+      adapters: this.#contextOf({}).adapterScales,
     });
     if (!all.every((logits) => logits.every(Number.isFinite))) throw new NotFiniteError("logits");
     return all.slice(trunk.length);
+  }
+
+  /** The context of a request: its window, and its adapters. */
+  #contextOf(request: WindowOptions & LoraOptions): ImageContext & RankContext {
+    const scales = adapterScales(this.info.adapters ?? [], request);
+    return { ...withWindow(this.#context, request), adapterScales: scales };
   }
 
   async close(): Promise<void> {

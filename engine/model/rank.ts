@@ -146,6 +146,7 @@ async function byHead(
     output: "hidden",
     whole: encoder,
     signal,
+    adapters: context.adapterScales,
   });
   const outputs = states.slice(trunk.length).map((rows, index) => {
     const count = rows.length / width;

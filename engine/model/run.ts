@@ -26,6 +26,7 @@ export async function runWithHooks(
     chunkSize: context.chunkSize,
     whole: encoder,
     signal,
+    adapters: context.adapterScales,
     watch: ([sequence]) => hooks.sequence = sequence,
   });
   return { tokens: tokensOf(prompt), captured: hooks.captured };

@@ -141,7 +141,7 @@ function encode(
  * @returns tokens that were run
  */
 async function lookAt(
-  { scheduler, chunkSize }: GenerateContext & Assembly,
+  { scheduler, chunkSize, adapterScales: adapters }: GenerateContext & Assembly,
   sequences: readonly ScoredTokens[],
   tell: (place: Place) => void,
   signal: AbortSignal | undefined,
@@ -157,7 +157,7 @@ async function lookAt(
     if (!Number.isFinite(normalizer)) throw new NotFiniteError("logits");
     for (const sequence of here) tell({ logits, normalizer, sequence, at });
   };
-  await scheduler.evaluate({ branches: tree, output: "logits", take, chunkSize, signal });
+  await scheduler.evaluate({ branches: tree, output: "logits", take, chunkSize, adapters, signal });
   return tree.reduce((sum, { tokens }) => sum + tokens.length, 0);
 }
 

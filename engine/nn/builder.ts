@@ -191,6 +191,6 @@ export class ModelBuilder {
   async #loadTable(name: string): Promise<Stack> {
     const matrix = await this.weights.table(tokenRows(name, this.vocabulary), this.config.width);
     const parts = [{ matrix, first: 0 }];
-    return { parts, columns: matrix.rows, adapters: [], readers: [matrix] };
+    return { parts, columns: matrix.rows, readers: [matrix] };
   }
 }

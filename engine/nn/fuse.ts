@@ -74,6 +74,7 @@ function pairAt(
   const { device } = operation;
   const [x, y, norm, options = {}] = operandsOf(operation, "norm") ?? [];
   if (!x || !y || !norm || !device || before.device !== device) return undefined;
+  if (before.adapter !== undefined) return undefined; // Not every step runs it.
   if (norm.kind !== "rms" || norm.bias || !norm.weight) return undefined;
   if (options.accumulate || options.source || options.vectors || options.next) return undefined;
   const isNew = scratch.isPassing(bufferOf(y)) && bufferOf(y) !== x.floats;

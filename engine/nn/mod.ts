@@ -7,6 +7,7 @@ export {
   perLayerInputs,
   perLayerUpdate,
 } from "./altup.ts";
+export type { NetworkAdapters } from "./adapt.ts";
 export { attend, type AttentionConfig, rotate } from "./attention.ts";
 export { ModelBuilder, type OutputConfig } from "./builder.ts";
 export { checkLayers, Config, type Heads } from "./config.ts";
@@ -24,7 +25,6 @@ export {
   allocateStep,
   type AttentionInfo,
   type OpenKeys,
-  type OpenOperation,
   type StepLimits,
   type StepOperation,
   stepOperation,

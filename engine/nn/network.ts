@@ -9,7 +9,6 @@ import {
   type ElementwiseOptions,
   type EmbedOptions,
   type FloatRows,
-  floatRows,
   GROUP,
   type Matrix,
   type Norm,
@@ -20,7 +19,7 @@ import {
 import type { GatedStack, Stack } from "../weights/mod.ts";
 import { ImageRows } from "./image_rows.ts";
 import { OperationList } from "./operation_list.ts";
-import { type OpenOperation, overRows, type StepOperation } from "./step.ts";
+import { overRows, type StepOperation } from "./step.ts";
 
 /** An activation in the forms that its readers take: f32, int8 groups, or both. */
 export interface Input {
@@ -80,28 +79,19 @@ export class Network extends OperationList {
     const { integer, float } = this.#formsFor(readers);
     if (integer && !float) {
       const quantized = this.quantizedScratch(label, columns);
-      const open = this.#openerOf(label, quantized, operation);
-      this.add({ ...operation(quantized), outputName: label, groups: { columns, open } });
+      const { device } = this;
+      const apart = (rows: FloatRows) =>
+        this.on(device, () =>
+          [
+            { ...operation(rows), outputName: label },
+            overRows(this.make.quantize(rows, quantized)),
+          ] as const);
+      this.add({ ...operation(quantized), outputName: label, groups: { columns, apart } });
       return { columns, quantized };
     }
     const y = this.scratch(label, columns);
     this.add(operation(y));
     return this.input(y, readers, label);
-  }
-
-  /** What makes an operation again so that it writes f32, of which a second one makes the int8 groups. */
-  #openerOf(
-    label: string,
-    quantized: QuantizedRows,
-    operation: (y: Activation) => StepOperation,
-  ): () => OpenOperation {
-    const { device, make } = this;
-    return () => {
-      const rows = floatRows(device, label, this.options.limits.rows, quantized.columns);
-      const halves = [operation(rows), overRows(make.quantize(rows, quantized))] as const;
-      for (const half of halves) half.bind?.();
-      return { rows, encode: halves[0].encode, quantize: halves[1].encode };
-    };
   }
 
   /**
@@ -146,12 +136,12 @@ export class Network extends OperationList {
     this.normInto(this.linear(x, stack, "projected"), y, postNorm, { accumulate: true });
   }
 
-  /** y = x W^T or y += x W^T, LoRA included. */
+  /** y = x W^T or y += x W^T. */
   project(
     x: Input,
     stack: Stack,
     y: FloatRows,
-    { accumulate = false, rows }: { accumulate?: boolean; rows?: number } = {},
+    { accumulate = false }: { accumulate?: boolean } = {},
   ): void {
     const forms = Map.groupBy(stack.parts, ({ matrix }) => this.formOf(x, matrix));
     for (const [form, parts] of forms) {
@@ -161,11 +151,6 @@ export class Network extends OperationList {
           ? this.make.linear(matrix, form, y, { accumulate, first })
           : this.make.stackedLinear(parts, form, y, { accumulate }),
       );
-    }
-    for (const { down, up, first } of stack.adapters) {
-      const low = this.scratch("low rank", down.rows, rows);
-      this.addRows(this.make.linear(down, this.formOf(x, down), low));
-      this.addRows(this.make.linear(up, low, y, { accumulate: true, first }));
     }
   }
 
@@ -283,6 +268,6 @@ export class Network extends OperationList {
 
   #projectOutputs(x: FloatRows, stack: Stack, y: FloatRows): void {
     const { outputs: rows } = this.options.limits;
-    this.project(this.input(x, stack, "output rows", rows), stack, y, { rows });
+    this.project(this.input(x, stack, "output rows", rows), stack, y);
   }
 }

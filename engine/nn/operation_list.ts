@@ -10,10 +10,13 @@ import {
   type Device,
   type FloatRows,
   type MakersOf,
+  padTo,
   type Pass,
   type QuantizedRows,
+  ROW_PADDING,
 } from "../../kernels/mod.ts";
 import type { Placement } from "../weights/mod.ts";
+import { adapt, type NetworkAdapters } from "./adapt.ts";
 import { fuse } from "./fuse.ts";
 import { type HandOverMaker, withHandOvers } from "./hand_overs.ts";
 import { type MemoryOptions, StepMemory } from "./memory.ts";
@@ -54,22 +57,28 @@ export interface OuterNetwork {
   readonly shapeOf: (step: StepShape) => StepShape;
 }
 
+/** The operations of steps: of all, and those that an output needs besides. */
+interface Operations {
+  always: StepOperation[];
+  readonly outputs: Record<OutputKind, StepOperation[]>;
+}
+
 /** The operations of a step, and the values that they work on. */
 export abstract class OperationList {
   readonly memory: StepMemory;
   #tileRows = Infinity;
-  #operations: StepOperation[] = [];
+  readonly #plain: Operations = { always: [], outputs: { logits: [], hidden: [] } };
+  /** Those of steps in which sequences have adapters, once memory is planned. */
+  #adapted: Operations | undefined;
+  #adapters: NetworkAdapters | undefined;
   #layer: number | undefined;
   #block: BlockKind | undefined;
   #device: Device;
-  #recording = this.#operations;
+  #recording = this.#plain.always;
   readonly #scratch: Scratch;
   readonly #makers = new Map<Device, MakersOf<DeferredOperation>>();
   readonly #outer: OuterNetwork | undefined;
-  readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: StepOperation[] }> = {
-    logits: { operations: [] },
-    hidden: { operations: [] },
-  };
+  readonly #outputs: Partial<Record<OutputKind, FloatRows>> = {};
 
   /** @param outer the network that contains this one and its operations; default: none */
   constructor(
@@ -140,17 +149,55 @@ export abstract class OperationList {
    */
   allocate(): void {
     if (this.#scratch.isAllocated) return;
-    this.#fuse();
-    this.#handOver();
-    const { hidden, logits } = this.#outputs;
-    // The operations for logits include those for the hidden state, except for transfers between
-    // devices.
-    const ends = logits.operations.filter((operation) => !hidden.operations.includes(operation));
-    this.#scratch.allocate([...this.#operations, ...hidden.operations, ...ends]);
-    for (const operation of [...this.#operations, ...hidden.operations, ...ends]) {
+    const adapted = this.#adapters && this.#adapt(this.#adapters);
+    const lists = [this.#plain, ...adapted ? [adapted] : []];
+    for (const list of lists) {
+      this.#fuse(list);
+      this.#handOver(list);
+    }
+    this.#adapted = adapted;
+    this.#recording = this.#plain.always;
+    this.#scratch.allocate(...lists.map(allOf));
+    for (const operation of new Set(lists.flatMap(allOf))) {
       operation.bind?.();
       if (operation.output) operation.output = this.allocated(operation.output);
     }
+  }
+
+  /** What adapters add to steps. Missing: there are none. */
+  get adapters(): NetworkAdapters | undefined {
+    return this.#adapters;
+  }
+
+  /**
+   * Lets sequences have adapters; before {@linkcode OperationList.allocate}.
+   * @param adapted what they add, by matrix
+   */
+  addAdapters(adapted: NetworkAdapters["adapted"], count: number): void {
+    const { top } = this.placement;
+    const { rows, outputs } = this.options.limits;
+    const scales = (label: string, most: number): FloatRows => {
+      const floats = top.buffer(label, padTo(most, ROW_PADDING) * count * 4, "scratch");
+      return { columns: count, stride: count, floats };
+    };
+    this.#adapters = {
+      adapted,
+      count,
+      scales: scales("adapter scales", rows),
+      outputScales: scales("adapter scales of outputs", outputs),
+    };
+  }
+
+  /** The operations of steps in which sequences have adapters. */
+  #adapt(adapters: NetworkAdapters): Operations {
+    const { always, outputs: { logits, hidden } } = this.#plain;
+    const { limits } = this.options;
+    const makersOf = (device: Device) => this.#makersOf(device);
+    const tools = { ...adapters, limits, scratch: this.#scratch, makersOf };
+    return {
+      always: adapt(always, tools),
+      outputs: { logits: adapt(logits, tools), hidden: adapt(hidden, tools) },
+    };
   }
 
   /** Query rows per workgroup of prefill attention, which every attention layer can handle. */
@@ -169,28 +216,34 @@ export abstract class OperationList {
    */
   async prepare(): Promise<void> {
     this.allocate();
-    const operations = new Set([...this.operations("logits"), ...this.operations("hidden")]);
-    for (const operation of operations) operation.prepare?.(this.options.limits);
+    const all = [this.#plain, ...this.#adapted ? [this.#adapted] : []].flatMap(allOf);
+    for (const operation of new Set(all)) operation.prepare?.(this.options.limits);
     await this.placement.top.prepare();
   }
 
   /** Records all operations of one step. */
   encode(pass: Pass, step: StepShape, output: OutputKind): void {
-    for (const operation of this.#operations) operation.encode(pass, step);
-    if (step.outputs === 0) return;
-    for (const operation of this.#outputs[output].operations) operation.encode(pass, step);
+    const { adapters } = step;
+    const { always, outputs } = adapters !== 0 && this.#adapted || this.#plain;
+    const encode = (operation: StepOperation) => {
+      const { adapter } = operation;
+      if (adapter === undefined || adapters >>> adapter & 1) operation.encode(pass, step);
+    };
+    always.forEach(encode);
+    if (step.outputs > 0) outputs[output].forEach(encode);
   }
 
   /**
    * Sets the rows of a kind of output, and the operations that it needs besides those of all steps.
    */
   protected setOutput(kind: OutputKind, rows: FloatRows, operations: StepOperation[]): void {
-    this.#outputs[kind] = { rows, operations };
+    this.#outputs[kind] = rows;
+    this.#plain.outputs[kind] = operations;
   }
 
   /** The rows of an output: [outputs, columns]; undefined if the model has no such output. */
   outputRows(kind: OutputKind): FloatRows | undefined {
-    return this.#outputs[kind].rows;
+    return this.#outputs[kind];
   }
 
   /**
@@ -229,9 +282,10 @@ export abstract class OperationList {
     }
   }
 
-  /** The operations of a step of this shape, in order. */
-  operationsOf(step: StepShape, output: OutputKind): readonly StepOperation[] {
-    return step.outputs > 0 ? this.operations(output) : this.#operations;
+  /** The operations of an observed step, in order: with those of all adapters, whose factors may be zero. */
+  observedOperations(output: OutputKind, outputs = 1): readonly StepOperation[] {
+    const { always, outputs: of } = this.#adapted ?? this.#plain;
+    return outputs > 0 ? [...always, ...of[output]] : always;
   }
 
   /** Appends an operation. The result is the one in the list. */
@@ -255,32 +309,32 @@ export abstract class OperationList {
     return this.add(overRows(operation));
   }
 
-  /** The operations of a step, in order. */
+  /** The operations of a step without adapters, in order. */
   operations(output: OutputKind): readonly StepOperation[] {
-    return [...this.#operations, ...this.#outputs[output].operations];
+    const { always, outputs } = this.#plain;
+    return [...always, ...outputs[output]];
   }
 
   /** Fuses operations that follow each other, when all are there. */
-  #fuse(): void {
-    const { hidden, logits } = this.#outputs;
-    const others = [...hidden.operations, ...logits.operations];
-    this.#operations = this.#recording = fuse(this.#operations, others, {
+  #fuse(list: Operations): void {
+    const { hidden, logits } = list.outputs;
+    list.always = fuse(list.always, [...hidden, ...logits], {
       makersOf: (device) => this.#makersOf(device),
       scratch: this.#scratch,
     });
   }
 
   /** Adds the transfers between devices, when all operations are there. */
-  #handOver(): void {
+  #handOver(list: Operations): void {
     const { options: { limits } } = this;
     const placement: HandOverMaker = {
       handOver: (buffer, to) => this.placement.handOver(this.#scratch.memoryOf(buffer), to),
     };
-    const { operations, after } = withHandOvers(this.#operations, placement, limits);
-    this.#operations = this.#recording = operations;
-    for (const output of Object.values(this.#outputs)) {
-      ({ operations: output.operations } = withHandOvers(
-        output.operations,
+    const { operations, after } = withHandOvers(list.always, placement, limits);
+    list.always = operations;
+    for (const kind of ["logits", "hidden"] as const) {
+      ({ operations: list.outputs[kind] } = withHandOvers(
+        list.outputs[kind],
         placement,
         limits,
         after,
@@ -296,9 +350,17 @@ export abstract class OperationList {
     const operations: StepOperation[] = [];
     this.#recording = operations;
     add();
-    this.#recording = this.#operations;
+    this.#recording = this.#plain.always;
     return operations.map(overOutputs);
   }
+}
+
+/**
+ * All operations, in order. Those for logits include those for the hidden state, except for transfers
+ * between devices.
+ */
+function allOf({ always, outputs: { hidden, logits } }: Operations): StepOperation[] {
+  return [...always, ...hidden, ...logits.filter((operation) => !hidden.includes(operation))];
 }
 
 /** The operation over the rows that need an output, instead of all rows. */

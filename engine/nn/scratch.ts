@@ -35,11 +35,17 @@ export class ScratchError extends Error {
   override readonly name = "ScratchError";
 }
 
-/** The lifetime of a value: the indices of its first and last operation, both included. */
-interface Lifetime {
-  readonly value: ScratchValue;
+/** The indices of the first and the last operation of a value, both included. */
+interface Span {
   readonly first: number;
   last: number;
+}
+
+/** The lifetime of a value. */
+interface Lifetime {
+  readonly value: ScratchValue;
+  /** In each list of operations; missing where none uses it. */
+  readonly spans: (Span | undefined)[];
   /** The devices that use the value. In a split model it gets memory on these. */
   readonly devices: Set<Device | undefined>;
 }
@@ -115,11 +121,11 @@ export class Scratch {
 
   /**
    * Gives all values their memory. A value that no operation uses gets none.
-   * @param operations those of a step, in order
+   * @param lists the operations of a step, in order, for each kind of steps
    * @throws ScratchError if an operation reads a value that none before it wrote; GpuMemoryError
    */
-  allocate(operations: readonly ScratchOperation[]): void {
-    const buffers = share(lifetimesOf(operations, this.#kept));
+  allocate(...lists: readonly (readonly ScratchOperation[])[]): void {
+    const buffers = share(lifetimesOf(lists, this.#kept));
     this.#memory = new Map(buffers.flatMap(({ bytes, lifetimes }, i) => {
       const buffer = this.#device.buffer(`scratch ${i}`, bytes, "scratch");
       return lifetimes.map(({ value }) => [value, this.#device.part(buffer, value.size)] as const);
@@ -143,35 +149,27 @@ export class Scratch {
  * The lifetime of each value. Errors: ScratchError for a value that is read before it is written.
  */
 function lifetimesOf(
-  operations: readonly ScratchOperation[],
+  lists: readonly (readonly ScratchOperation[])[],
   kept: ReadonlySet<Buffer>,
 ): Lifetime[] {
   const lifetimes = new Map<ScratchValue, Lifetime>();
-  operations.forEach(({ name, layer, device, reads, writes }, at) => {
-    for (const value of reads) {
-      if (!(value instanceof ScratchValue)) continue;
-      const lifetime = lifetimes.get(value);
-      if (!lifetime) {
-        const where = layer === undefined ? "" : ` of layer ${layer}`;
-        const state = `it reads "${value.label}", which no operation before it writes`;
-        throw new ScratchError(`Cannot plan the memory of "${name}"${where}: ${state}`);
-      }
-      lifetime.last = at;
-      lifetime.devices.add(device);
-    }
-    for (const value of writes) {
-      if (!(value instanceof ScratchValue)) continue;
-      const lifetime = lifetimes.get(value);
-      const devices = new Set([device]);
-      if (!lifetime) lifetimes.set(value, { value, first: at, last: at, devices });
-      else {
-        lifetime.last = at;
+  for (const [list, operations] of lists.entries()) {
+    operations.forEach(({ name, layer, device, reads, writes }, at) => {
+      for (const value of [...reads, ...writes]) {
+        if (!(value instanceof ScratchValue)) continue;
+        let lifetime = lifetimes.get(value);
+        const isWritten = lifetime?.spans[list] !== undefined;
+        if (!isWritten && reads.includes(value)) {
+          const where = layer === undefined ? "" : ` of layer ${layer}`;
+          const state = `it reads "${value.label}", which no operation before it writes`;
+          throw new ScratchError(`Cannot plan the memory of "${name}"${where}: ${state}`);
+        }
+        if (!lifetime) lifetimes.set(value, lifetime = { value, spans: [], devices: new Set() });
+        const span = lifetime.spans[list] ??= { first: at, last: at };
+        span.last = kept.has(value) ? Infinity : at;
         lifetime.devices.add(device);
       }
-    }
-  });
-  for (const lifetime of lifetimes.values()) {
-    if (kept.has(lifetime.value)) lifetime.last = Infinity;
+    });
   }
   return [...lifetimes.values()];
 }
@@ -196,8 +194,13 @@ function share(lifetimes: readonly Lifetime[]): SharedBuffer[] {
   return buffers;
 }
 
-function isFree(buffer: SharedBuffer, { first, last }: Lifetime): boolean {
-  return buffer.lifetimes.every((other) => other.last < first || last < other.first);
+function isFree(buffer: SharedBuffer, { spans }: Lifetime): boolean {
+  return buffer.lifetimes.every((other) =>
+    spans.every((span, list) => {
+      const others = other.spans[list];
+      return !span || !others || others.last < span.first || span.last < others.first;
+    })
+  );
 }
 
 function isSameSet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {

@@ -40,6 +40,8 @@ export interface StepShape {
   prefillTiles: number;
   /** Longest context of the rows in prefill, in positions. */
   prefillContext: number;
+  /** The adapters that sequences of the step have: bit n for number n. */
+  adapters: number;
 }
 
 /**
@@ -74,8 +76,17 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
    * which leaves nothing to its neighbours.
    */
   readonly encodeAlone?: (pass: Pass, step: StepShape) => void;
-  /** Given where it writes int8 groups: `open` makes it again with f32 in between, which the caller frees. */
-  readonly groups?: { readonly columns: number; readonly open: () => OpenOperation } | undefined;
+  /** Given where it writes int8 groups: `apart` makes it again in two halves, with f32 in between. */
+  readonly groups?:
+    | {
+      readonly columns: number;
+      readonly apart: (
+        rows: FloatRows,
+      ) => readonly [floats: StepOperation, quantize: StepOperation];
+    }
+    | undefined;
+  /** The number of the adapter of which it is a part: only steps with it run the operation. */
+  readonly adapter?: number;
   /** Given for attention over a cache. */
   readonly attention?: AttentionInfo;
   /** Given for what writes keys and values to a cache. */
@@ -86,14 +97,6 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
 
 /** The parts of a layer that add to the residual stream. */
 export type BlockKind = "attention" | "mixer" | "mlp";
-
-/** An operation that writes int8 groups in two halves: f32, and the int8 groups of that. */
-export interface OpenOperation {
-  /** The f32, in memory of its own. */
-  readonly rows: FloatRows;
-  readonly encode: StepOperation["encode"];
-  readonly quantize: StepOperation["encode"];
-}
 
 /** What takes the keys and values that an operation writes to a cache. */
 export interface OpenKeys {

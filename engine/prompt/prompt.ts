@@ -21,6 +21,8 @@ export interface PromptContext {
   readonly fillInMiddle?: FillInMiddleTokens | undefined;
   /** Missing if prompts cannot have images. */
   readonly images?: ImageLimits | undefined;
+  /** The factor of each of the model's adapters. Missing: the request has none. */
+  readonly adapterScales?: readonly number[] | undefined;
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Evaluation {
   /** At most as many may follow on one another as {@linkcode StepLimits.slots}. */
   branches: readonly Branch[];
   output: OutputKind;
+  /** The factor of each of the model's adapters. Undefined: there are none. */
+  adapters?: readonly number[] | undefined;
   /**
    * Takes the output of a position, [columns], which is valid during the call. Without it, the outputs of
    * all wanted positions are kept and returned together.
@@ -91,7 +93,7 @@ export async function evaluate(
   runLocked: RunLocked,
   pace: EvaluationPace,
 ): Promise<Float32Array[]> {
-  const all = makeTree(evaluation.branches);
+  const all = makeTree(evaluation);
   /** Those whose parent has run. The last is the next: a branch comes to its end before others begin. */
   const ready = all.filter(({ parent }) => !parent).reverse();
   const holding = new Set<Running>();
@@ -133,14 +135,14 @@ export async function evaluate(
   }
 }
 
-function makeTree(branches: readonly Branch[]): Running[] {
+function makeTree({ branches, adapters }: Evaluation): Running[] {
   const all: Running[] = [];
   const prompts: PromptItem[][] = [];
   for (const [index, { tokens, after, wanted }] of branches.entries()) {
     const parent = after === undefined ? undefined : all[after]!;
     const prompt = [...after === undefined ? [] : prompts[after]!, ...tokens];
     prompts.push(prompt);
-    const sequence = new Sequence({ ...NOTHING_TO_SAMPLE, prompt });
+    const sequence = new Sequence({ ...NOTHING_TO_SAMPLE, prompt, adapters });
     const deepest = sequence.tokens.length;
     const one = { index, wanted, parent, sequence, branches: [], unbegun: 0, height: 0, deepest };
     all.push({ ...one, outputs: [] });

@@ -114,7 +114,9 @@ export function layOut(
     decodeContext: 0,
     prefillTiles: 0,
     prefillContext: 0,
+    adapters: 0,
   };
+  const adapterScales = scalesOf(chunks, rowCount);
   let row = 0;
   for (const { sequence, count, output, draft, wanted = everywhere } of chunks) {
     const { submitted, tokens, runs, memory: { slot } } = sequence;
@@ -122,6 +124,12 @@ export function layOut(
     const decoding = sequence.decoding && draft.length === 0;
     const known = context - draft.length;
     segments.add({ firstRow: row, rows: count });
+    const { adapters = [] } = sequence.request;
+    adapters.forEach((scale, adapter) => {
+      if (scale === 0) return;
+      shape.adapters |= 1 << adapter;
+      for (let i = row; i < row + count; i++) adapterScales![i * adapters.length + adapter] = scale;
+    });
     if (count === 1) {
       shape.decodeRows++;
       shape.decodeContext = Math.max(shape.decodeContext, context);
@@ -167,8 +175,16 @@ export function layOut(
     outputs: Uint32Array.from(outputs),
     prefillTiles: tiles.packed,
     segments: segments.packed,
+    ...(adapterScales && { adapterScales }),
     shape,
   };
+}
+
+/** Zeros for the factors of a step's rows, if a sequence has adapters: [rows, adapters]. */
+function scalesOf(chunks: readonly Chunk[], rows: number): Float32Array<ArrayBuffer> | undefined {
+  const counts = chunks.map(({ sequence: { request } }) => request.adapters?.length ?? 0);
+  const count = Math.max(0, ...counts);
+  return count > 0 ? new Float32Array(rows * count) : undefined;
 }
 
 // The number of prompt rows in a step beside sequences that decode, which wait for the step's end: as

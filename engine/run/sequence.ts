@@ -69,6 +69,8 @@ export interface SequenceRequest {
   sampling: ResolvedSampling;
   /** Most tokens to generate. */
   maxTokens: number;
+  /** The factor of each of the model's adapters. Undefined: it has none. */
+  adapters?: readonly number[] | undefined;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
   /** Undefined: nothing is added to logits. */
@@ -325,9 +327,16 @@ export class Sequence {
     }
   }
 
-  /** Keys of the tokens from `first` to `end`, for the prefix cache. */
+  /**
+   * Keys of the tokens from `first` to `end`, for the prefix cache. The first token's names its adapters,
+   * on which all keys and values depend: a block is found by those before it.
+   */
   keys(first: number, end: number): readonly TokenKey[] {
-    return this.runs.keysOf(this.tokens.slice(first, end), first);
+    const keys = this.runs.keysOf(this.tokens.slice(first, end), first);
+    const { adapters = [] } = this.request;
+    const [start, ...rest] = keys;
+    if (first > 0 || start === undefined || adapters.every((scale) => scale === 0)) return keys;
+    return [`${start} with adapters ${adapters.join(" ")}`, ...rest];
   }
 
   /** Most tokens, the prompt included, given the window. */

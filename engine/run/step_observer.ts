@@ -5,6 +5,7 @@
 import {
   type Device,
   type FloatRows,
+  floatRows,
   IMAGE_TOKEN,
   type Pass,
   PLAN_ROW,
@@ -14,7 +15,6 @@ import { RequestError, TapError } from "../errors.ts";
 import {
   type Network,
   type OpenKeys,
-  type OpenOperation,
   type OutputKind,
   RowReadback,
   type StepOperation,
@@ -36,6 +36,17 @@ import type { StepPlan } from "./step_plan.ts";
 interface Tap extends TappedOperations {
   readonly visit: OperationVisit;
   readonly readbacks: Map<FloatRows, RowReadback>;
+}
+
+/** How an operation that writes int8 groups can be made again. */
+type Groups = NonNullable<StepOperation["groups"]>;
+
+/** An operation that writes int8 groups in two halves: f32, and the int8 groups of that. */
+interface OpenOperation {
+  /** The f32, in memory of its own. */
+  readonly rows: FloatRows;
+  readonly encode: Encode;
+  readonly quantize: Encode;
 }
 
 /** The time of an operation. */
@@ -83,7 +94,7 @@ export class StepObserver {
   get operations(): readonly OperationInfo[] {
     if (this.#infos.size === 0) {
       const kind: OutputKind = this.network.outputRows("logits") ? "logits" : "hidden";
-      for (const operation of this.network.operations(kind)) this.#describe(operation);
+      for (const operation of this.network.observedOperations(kind)) this.#describe(operation);
     }
     return [...this.#infos.values()];
   }
@@ -122,7 +133,7 @@ export class StepObserver {
     void this.operations; // describes them
     for (const operation of tapped.selected) {
       if (operation.output || !operation.groups || this.#opened.has(operation)) continue;
-      this.#opened.set(operation, operation.groups.open());
+      this.#opened.set(operation, this.#open(operation, operation.groups));
     }
     for (const operation of tapped.keys ?? []) {
       if (!this.#openKeys.has(operation)) this.#openKeys.set(operation, operation.keys!.open());
@@ -130,6 +141,15 @@ export class StepObserver {
     const tap: Tap = { ...tapped, visit, readbacks: new Map() };
     this.#taps.add(tap);
     return { [Symbol.dispose]: () => this.#remove(tap) };
+  }
+
+  /** An operation on int8 groups with f32 in between, in memory of its own. */
+  #open(operation: StepOperation, { columns, apart }: Groups): OpenOperation {
+    const { device = this.#device, outputName = "rows" } = operation;
+    const rows = floatRows(device, outputName, this.network.options.limits.rows, columns);
+    const [floats, quantize] = apart(rows);
+    for (const half of [floats, quantize]) half.bind?.();
+    return { rows, encode: floats.encode, quantize: quantize.encode };
   }
 
   #remove(tap: Tap): void {

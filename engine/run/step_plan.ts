@@ -28,6 +28,8 @@ export interface StepPlan {
   prefillTiles: Uint32Array<ArrayBuffer>;
   /** [sequences] of {@linkcode STEP_SEGMENT}. */
   segments: Uint32Array<ArrayBuffer>;
+  /** Factors of the adapters for each row: [rows, adapters]. Missing: no sequence has one. */
+  adapterScales?: Float32Array<ArrayBuffer>;
   shape: StepShape;
 }
 

@@ -51,6 +51,8 @@ export class StepRunner implements StepExecutor {
   readonly #unread: Readback[][] = [];
   /** Version of the plan that the device has. */
   #written: number | undefined;
+  /** Whether factors of adapters were written that are not all zero. */
+  #hasScales = false;
   /** The last plan that sample() was called with, unless what follows was prepared. */
   #sampled: StepPlan | undefined;
   /** What watches steps. */
@@ -291,7 +293,7 @@ export class StepRunner implements StepExecutor {
 
   async #runObserved(step: ObservedStep, plan: StepPlan, output: OutputKind): Promise<void> {
     this.write(plan);
-    await step.run(this.#network.operationsOf(plan.shape, output));
+    await step.run(this.#network.observedOperations(output, plan.shape.outputs));
   }
 
   /** Records the copy of the wanted logits, if there are any, which are read by output. */
@@ -393,7 +395,23 @@ export class StepRunner implements StepExecutor {
     this.#device.write(this.#state.prefillTiles, 0, plan.prefillTiles);
     this.#device.write(this.#state.segments, 0, plan.segments);
     if (plan.images.length > 0) this.#network.images.write(plan.images);
+    this.#writeAdapters(plan);
     this.#written = plan.version;
+  }
+
+  /** Writes the factors of adapters: zeros for a step without, if others are there. */
+  #writeAdapters({ adapterScales, outputs }: StepPlan): void {
+    const { adapters } = this.#network;
+    if (!adapters || (!adapterScales && !this.#hasScales)) return;
+    const { count, scales, outputScales } = adapters;
+    const rows = adapterScales ?? new Float32Array(this.#limits.rows * count);
+    this.#device.write(scales.floats, 0, rows);
+    const ofOutputs = new Float32Array(outputs.length * count);
+    outputs.forEach((row, i) =>
+      ofOutputs.set(rows.subarray(row * count, (row + 1) * count), i * count)
+    );
+    this.#device.write(outputScales.floats, 0, ofOutputs);
+    this.#hasScales = adapterScales !== undefined;
   }
 }
 

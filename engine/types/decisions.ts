@@ -1,7 +1,7 @@
 // Questions that are answered by probabilities instead of text, and documents that are ranked by how
 // well they answer a query. Plain data that postMessage can send, as in requests.ts.
 
-import type { ChatMessage, RemoteLoadOptions, WindowOptions } from "./requests.ts";
+import type { ChatMessage, LoraOptions, RemoteLoadOptions, WindowOptions } from "./requests.ts";
 
 /** The members of all questions. */
 export interface NamedQuestion {
@@ -53,7 +53,7 @@ export interface ScoreQuestion extends NamedQuestion {
 export type DecisionQuestion = PredicateQuestion | ChoiceQuestion | ScoreQuestion;
 
 /** An input, and questions about it. */
-export interface DecideRequest extends WindowOptions, RemoteLoadOptions {
+export interface DecideRequest extends WindowOptions, LoraOptions, RemoteLoadOptions {
   /** A text, or a conversation, which the model reads once for all questions. */
   input: string | readonly ChatMessage[];
   /** At least one. Each is answered by itself, whatever else is asked. */
@@ -119,7 +119,7 @@ export interface DecideResult {
 }
 
 /** Documents to rank by how well they answer a query. */
-export interface RankRequest extends WindowOptions, RemoteLoadOptions {
+export interface RankRequest extends WindowOptions, LoraOptions, RemoteLoadOptions {
   /** What is looked for. */
   query: string;
   /** The documents, at least one. */

@@ -1,6 +1,8 @@
 // What to look at in a model while it runs, and what to change there; engine/hooks has the points. Plain
 // data that postMessage can send, except for functions, which a model in the same process can call.
 
+import type { LoraOptions } from "./requests.ts";
+
 /** Positions of a sequence: all of them, the prompt's last, or a list; negative ones from the prompt's end. */
 export type HookPositions = "all" | "last" | readonly number[];
 
@@ -57,7 +59,7 @@ export interface CapturedPoint {
 }
 
 /** A prompt to run once, for what its hooks keep. */
-export interface RunRequest extends HookOptions {
+export interface RunRequest extends HookOptions, LoraOptions {
   /** Text (BOS is added as the vocabulary says, special tokens are parsed), or token ids as they are. */
   prompt: string | readonly number[];
   /** Aborting it ends the run. */

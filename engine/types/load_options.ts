@@ -13,6 +13,19 @@ export interface LoadProgress {
   total: number;
 }
 
+/** The file of a LoRA adapter. */
+export interface AdapterSource {
+  /** Its path. */
+  path: string;
+  /** The name by which requests choose it. Default: that of the file without an ending. */
+  name?: string;
+  /**
+   * Its factor, in addition to its own scale, in requests that name no adapters; from -100 to 100.
+   * Default 1; 0: only requests that name it have it.
+   */
+  scale?: number;
+}
+
 /** The part of a model on the GPU. The CPU has and computes the rest. */
 export interface GpuShare {
   /**
@@ -65,8 +78,8 @@ export interface LoadOptions extends GpuShare {
    * Default: nothing is proved.
    */
   proof?: ProofOptions;
-  /** LoRA adapters to apply, each with a factor in addition to its own scale; default 1. */
-  adapters?: readonly { path: string; scale?: number }[];
+  /** LoRA adapters beside the model, of which each request can have others (`lora`); at most 32. */
+  adapters?: readonly AdapterSource[];
   /**
    * Path of the GGUF file of a draft model: a smaller model with the same vocabulary, which drafts the
    * next tokens, so that a step checks several at once. It changes how fast an answer comes, never what

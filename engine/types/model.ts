@@ -27,6 +27,18 @@ export interface ImageEmbedding {
   tokens: number;
 }
 
+/** A LoRA adapter that was loaded beside a model. */
+export interface AdapterInfo {
+  /** Its number, from 0 on. */
+  id: number;
+  /** Its name, or that of its file without an ending. */
+  name: string;
+  /** The path of its file. */
+  path: string;
+  /** Its factor in requests that name no adapters. */
+  scale: number;
+}
+
 /** Facts of a model that are known without running it. Sizes in bytes. */
 export interface ModelInfo {
   /** `general.architecture`. */
@@ -60,6 +72,8 @@ export interface ModelInfo {
   ranks?: boolean;
   /** Whether it is made to give vectors (`embed`) instead of text. */
   isEmbeddingModel: boolean;
+  /** The adapters of a loaded model. Default: none. */
+  adapters?: readonly AdapterInfo[];
 }
 
 /** Bytes that a loaded model holds on its devices. */

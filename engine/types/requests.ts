@@ -76,6 +76,23 @@ export interface RemoteLoadOptions {
   prefillChunk?: number;
 }
 
+/** A LoRA adapter that a request has. */
+export interface LoraChoice {
+  /** Its number among those of the model, or its name: `adapters` in the facts of the model. */
+  id: number | string;
+  /** A factor in addition to the adapter's own scale, from -100 to 100. Default 1. */
+  scale?: number;
+}
+
+/** The adapters of a request. */
+export interface LoraOptions {
+  /**
+   * The adapters that the request has, and no others. Default: those of the model, with their factors.
+   * Errors: RequestError if the model has no such adapter.
+   */
+  lora?: readonly LoraChoice[];
+}
+
 /** The window of a request. */
 export interface WindowOptions {
   /** Most tokens of prompt and answer together. Default, and maximum: the model's window. */
@@ -103,7 +120,7 @@ export interface RequestShare {
 }
 
 /** Limits of one answer. */
-export interface LimitOptions extends WindowOptions, RemoteLoadOptions, TokenOptions {
+export interface LimitOptions extends WindowOptions, LoraOptions, RemoteLoadOptions, TokenOptions {
   /**
    * Whether other requests come first: it begins when none of them runs, though after a minute at the
    * latest, and what it leaves in the cache goes before theirs. Default false.
@@ -293,7 +310,7 @@ export interface ScoreInput {
 }
 
 /** Texts whose tokens are scored. */
-export interface ScoreRequest extends WindowOptions {
+export interface ScoreRequest extends WindowOptions, LoraOptions {
   /** At least one. What they have in common at the beginning is run once. */
   inputs: readonly ScoreInput[];
   /** Number of most likely tokens to report in the place of each token. Default 0. */
@@ -316,7 +333,7 @@ export interface TokenizeRequest {
 export type EmbedInput = string | readonly number[];
 
 /** The options of embeddings. */
-export interface EmbedOptions extends WindowOptions, RemoteLoadOptions {
+export interface EmbedOptions extends WindowOptions, LoraOptions, RemoteLoadOptions {
   /**
    * Whether to cut off the end of an input that does not fit the window. Default true. If false,
    * that is a ContextLengthError.

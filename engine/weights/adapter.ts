@@ -1,5 +1,6 @@
 // LoRA adapters (Hu et al. 2021) from GGUF files. For a weight W there is a pair A [rank, in], B
-// [out, rank], used as two small products, so that W stays quantized: y = W x + s * B (A x).
+// [out, rank], used as two small products, so that W stays quantized: y = W x + s * B (A x), where each
+// sequence has an s of its own (engine/nn/adapt.ts).
 
 import { type Device, type Matrix, quantFormat } from "../../kernels/mod.ts";
 import { AdapterError } from "../errors.ts";
@@ -13,17 +14,22 @@ import {
 } from "../gguf/mod.ts";
 import { rangesOf, type Rows } from "./rows.ts";
 
-/** The adapter of one weight, on the device. */
+/** What an adapter adds to the product by one weight: B (A x), on the device. */
 export interface LowRankPair {
+  /** Number of the adapter. */
+  readonly adapter: number;
   /** A [rank, in]. */
   readonly down: Matrix;
-  /** B [out, rank], scaled. */
+  /** B [out, rank], scaled by the adapter's own scale. */
   readonly up: Matrix;
 }
 
+/** Most adapters of a model: one bit of a word each. */
+export const MOST_ADAPTERS = 32;
+
 export interface AdapterOptions {
-  /** A factor in addition to the adapter's own scale. */
-  scale: number;
+  /** Its number among those of the model. */
+  index: number;
   /** Architecture of the model. */
   architecture: string;
   /** What opens it. Default: this machine. */
@@ -35,14 +41,14 @@ export interface AdapterOptions {
 export class Adapter implements Disposable {
   readonly #gguf: GgufFile;
   readonly #reader: TensorBytes;
-  readonly #scale: number;
+  readonly #index: number;
   readonly #alpha: number;
   readonly #used = new Set<string>();
 
-  private constructor(gguf: GgufFile, reader: TensorBytes, scale: number) {
+  private constructor(gguf: GgufFile, reader: TensorBytes, index: number) {
     this.#gguf = gguf;
     this.#reader = reader;
-    this.#scale = scale;
+    this.#index = index;
     this.#alpha = new MetadataReader(gguf).optionalNumber("adapter.lora.alpha", 0);
   }
 
@@ -52,7 +58,7 @@ export class Adapter implements Disposable {
    */
   static async open(
     path: string | URL,
-    { scale, architecture, files, openTensors }: AdapterOptions,
+    { index, architecture, files, openTensors }: AdapterOptions,
   ): Promise<Adapter> {
     const gguf = await readGguf(path, files);
     const metadata = new MetadataReader(gguf);
@@ -66,7 +72,7 @@ export class Adapter implements Disposable {
     if (made !== architecture) {
       throw new AdapterError(gguf.path, `it is for architecture "${made}", not "${architecture}"`);
     }
-    return new Adapter(gguf, await openTensors(gguf), scale);
+    return new Adapter(gguf, await openTensors(gguf), index);
   }
 
   /** Whether it changes a weight. */
@@ -100,7 +106,7 @@ export class Adapter implements Disposable {
         `its pair ${a}, ${b} for "${name}" does not fit the weight ${weight}`,
       );
     }
-    const scale = gain * this.#scale * (this.#alpha === 0 ? 1 : this.#alpha / rank);
+    const scale = gain * (this.#alpha === 0 ? 1 : this.#alpha / rank);
     const ranges = rangesOf(source);
     const count = ranges.reduce((sum, [, size]) => sum + size, 0);
     const upMatrix = this.#matrix(device, up, { rows: count, columns: rank }, ranges);
@@ -108,7 +114,8 @@ export class Adapter implements Disposable {
       scale: new Float32Array(count).fill(scale),
       bias: new Float32Array(count),
     });
-    return [{ down: this.#matrix(device, down, { rows: rank, columns }), up: upMatrix }];
+    const downMatrix = this.#matrix(device, down, { rows: rank, columns });
+    return [{ adapter: this.#index, down: downMatrix, up: upMatrix }];
   }
 
   /**
@@ -144,10 +151,31 @@ export class Adapter implements Disposable {
     for (const [first, count] of ranges) {
       const [start, end] = [first * rowBytes, (first + count) * rowBytes];
       for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes)) {
+        if (!isFinite(tensor.type, bytes)) {
+          throw new AdapterError(
+            this.#gguf.path,
+            `"${tensor.name}" has values that are not finite`,
+          );
+        }
         writer.append(bytes);
       }
     }
     writer.finish();
     return matrix;
   }
+}
+
+/** The bits of an exponent that is all ones, by the ggml_type of f32, f16 and bf16. */
+const EXPONENTS: Readonly<Record<number, number>> = { 0: 0x7f80_0000, 1: 0x7c00, 30: 0x7f80 };
+
+/**
+ * Whether values are numbers. Rows without the adapter are multiplied, too, by zeros: what is not finite
+ * would show in sequences that do not have it.
+ */
+function isFinite(type: number, bytes: Uint8Array): boolean {
+  const exponent = EXPONENTS[type];
+  if (exponent === undefined) return true;
+  const { buffer } = bytes.slice();
+  const words = type === 0 ? new Uint32Array(buffer) : new Uint16Array(buffer);
+  return words.every((word) => (word & exponent) !== exponent);
 }

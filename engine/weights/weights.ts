@@ -1,7 +1,7 @@
 // Makes the matrices of a model from its tensors, on the device and in their own quantization. Rows
 // of several tensors with the same input are stacked into one matrix, so that one product serves
-// all. `<tensor>.scale` and `<tensor>.bias` become the affine part of the rows, and LoRA adapters
-// are products beside them.
+// all. `<tensor>.scale` and `<tensor>.bias` become the affine part of the rows. What LoRA adapters add to
+// the product by a matrix is kept beside it.
 
 import { GROUP, type Matrix, padTo, type StackedMatrix } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
@@ -16,8 +16,6 @@ export interface Stack {
   readonly parts: readonly StackedMatrix[];
   /** Output columns of all parts. */
   readonly columns: number;
-  /** LoRA: products that are added to the outputs from column `first` on. */
-  readonly adapters: readonly (LowRankPair & { readonly first: number })[];
   /** All matrices that read the input. */
   readonly readers: readonly Matrix[];
 }
@@ -27,13 +25,23 @@ export type GatedStack =
   | { readonly paired: Matrix; readonly columns: number; readonly readers: readonly Matrix[] }
   | { readonly stack: Stack; readonly columns: number; readonly readers: readonly Matrix[] };
 
-/** The callbacks of a loader, and LoRA adapters to add to the weights. */
+/** What adapters add to the product by rows of a matrix. */
+export interface AdaptedRows extends LowRankPair {
+  /** Side of a paired matrix. */
+  readonly side: 0 | 1;
+  /** The first of the rows. */
+  readonly first: number;
+}
+
+/** The callbacks of a loader, and LoRA adapters of the weights. */
 export interface WeightOptions extends SourceOptions {
   adapters?: readonly Adapter[];
 }
 
 /** Loads weights by their GGUF names. */
 export class WeightLoader extends TensorSource {
+  /** What adapters add, by the matrix of the weight. */
+  readonly adapted = new Map<Matrix, AdaptedRows[]>();
   readonly #adapters: readonly Adapter[];
 
   constructor(
@@ -61,7 +69,6 @@ export class WeightLoader extends TensorSource {
     options: StackOptions = {},
   ): Promise<Stack> {
     const parts: StackedMatrix[] = [];
-    const adapters: (LowRankPair & { first: number })[] = [];
     let first = 0;
     this.#checkBiases(sources);
     for (let from = 0, to = 0; from < sources.length; from = to) {
@@ -70,17 +77,17 @@ export class WeightLoader extends TensorSource {
       const members = sources.slice(from, to);
       const matrix = await this.#matrix(members, columns, options);
       parts.push({ matrix, first });
+      let row = 0;
       for (const member of members) {
-        for (const pair of this.#adaptersOf(member, columns, options.gain)) {
-          adapters.push({ ...pair, first });
-        }
-        first += countOf(member);
+        this.#adapt(matrix, member, { side: 0, first: row }, columns, options.gain);
+        row += countOf(member);
       }
+      first += row;
     }
-    return { parts, columns: first, adapters, readers: readersOf(parts, adapters) };
+    return { parts, columns: first, readers: readersOf(parts) };
   }
 
-  /** Gate and up projections, paired if both have the same type and no adapter changes them. */
+  /** Gate and up projections, paired if both have the same type. */
   async gated(
     gate: Rows,
     up: Rows,
@@ -92,10 +99,13 @@ export class WeightLoader extends TensorSource {
     const format = this.formatOf(gate.name);
     const adapted = [gate, up].some((side) => this.#adapters.some((one) => one.adapts(side)));
     const sameType = this.#typeOf(gate) === this.#typeOf(up);
-    if (adapted || !sameType || !this.deviceOf(gate.name).canPair(format, rows, columns)) {
+    if (!sameType || !this.deviceOf(gate.name).canPair(format, rows, columns, adapted)) {
       return this.#gatedApart(gate, up, columns, options);
     }
     const matrix = await this.#paired(gate, up, columns, options);
+    for (const [i, member] of [gate, up].entries()) {
+      this.#adapt(matrix, member, { side: i as 0 | 1, first: 0 }, columns, options.gain);
+    }
     return { paired: matrix, columns: rows, readers: [matrix] };
   }
 
@@ -168,9 +178,8 @@ export class WeightLoader extends TensorSource {
     const shifted = padTo(rows, GROUP);
     const shift = <T extends { first: number }>(part: T) => ({ ...part, first: shifted });
     const parts = [...first.parts, ...second.parts.map(shift)];
-    const adapters = [...first.adapters, ...second.adapters.map(shift)];
-    const readers = readersOf(parts, adapters);
-    return { stack: { parts, columns: shifted + rows, adapters, readers }, columns: rows, readers };
+    const readers = readersOf(parts);
+    return { stack: { parts, columns: shifted + rows, readers }, columns: rows, readers };
   }
 
   async #matrix(
@@ -192,9 +201,19 @@ export class WeightLoader extends TensorSource {
     return matrix;
   }
 
-  #adaptersOf(source: Rows, columns: number, gain = 1): LowRankPair[] {
+  /** Keeps what adapters add to the product by rows of a matrix. */
+  #adapt(
+    matrix: Matrix,
+    source: Rows,
+    place: Pick<AdaptedRows, "side" | "first">,
+    columns: number,
+    gain = 1,
+  ): void {
     const device = this.deviceOf(source.name);
-    return this.#adapters.flatMap((one) => one.pairsFor(device, source, { columns, gain }));
+    const pairs = this.#adapters.flatMap((one) => one.pairsFor(device, source, { columns, gain }));
+    if (pairs.length === 0) return;
+    const known = this.adapted.get(matrix) ?? [];
+    this.adapted.set(matrix, [...known, ...pairs.map((pair) => ({ ...pair, ...place }))]);
   }
 
   #typeOf({ name }: Rows): number {
@@ -212,9 +231,6 @@ export class WeightLoader extends TensorSource {
   }
 }
 
-function readersOf(
-  parts: readonly StackedMatrix[],
-  adapters: readonly LowRankPair[],
-): readonly Matrix[] {
-  return [...parts.map(({ matrix }) => matrix), ...adapters.map(({ down }) => down)];
+function readersOf(parts: readonly StackedMatrix[]): readonly Matrix[] {
+  return parts.map(({ matrix }) => matrix);
 }

@@ -230,6 +230,7 @@ export class ImageBuilder {
       decodeContext: 0,
       prefillTiles: this.#whole.tiles,
       prefillContext: this.#whole.longest,
+      adapters: 0,
     };
   }
 

@@ -141,7 +141,7 @@ export class VisionWeights extends WeightLoader {
       writer.append(new Uint8Array(derived.buffer));
       writer.finish();
       loadAffine(this, matrix, [{ name, rows }], {});
-      return { parts: [{ matrix, first: 0 }], columns: rows, adapters: [], readers: [matrix] };
+      return { parts: [{ matrix, first: 0 }], columns: rows, readers: [matrix] };
     });
   }
 

@@ -73,7 +73,7 @@ export class Projection {
 /** Matrices whose outputs are `by` columns further to the right. */
 export function shifted(stack: Stack, by: number): Stack {
   const shift = <T extends { first: number }>(part: T) => ({ ...part, first: part.first + by });
-  return { ...stack, parts: stack.parts.map(shift), adapters: stack.adapters.map(shift) };
+  return { ...stack, parts: stack.parts.map(shift) };
 }
 
 /** Loads weights with their biases and bounds. All have the same input. Errors: GgufError. */

@@ -43,6 +43,19 @@ Deno.test("values share memory only where they never live together, the largest 
   assertEquals(gpu.allocated.get("scratch"), (128 + 64 + 32) * 8 * 4);
 });
 
+Deno.test("values of different kinds of steps share memory, those that both have keep theirs", () => {
+  using gpu = device();
+  const scratch = new Scratch(gpu);
+  const [a, b, c] = [64, 64, 64].map((columns) => scratch.floats("x", 8, columns).floats);
+  scratch.allocate(
+    [operation("a", [], [a]), operation("b", [a], [b])],
+    [operation("c", [], [c]), operation("a", [], [a]), operation("last", [a, c], [])],
+  );
+  const [memoryA, memoryB, memoryC] = [a, b, c].map((value) => scratch.memoryOf(value));
+  assertEquals(memoryB, memoryC);
+  assert(memoryA !== memoryB, "live together in one kind or the other");
+});
+
 Deno.test("rows whose last columns stay zero share memory with their like alone", () => {
   using gpu = device();
   const scratch = new Scratch(gpu);

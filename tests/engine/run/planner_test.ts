@@ -40,6 +40,7 @@ Deno.test("layOut() tells each tile where its sequence ends, and each sequence i
     rows: 8,
     sequences: 3,
     imageRows: 0,
+    adapters: 0,
     outputs: 3,
     decodeRows: 1,
     decodeContext: 41,

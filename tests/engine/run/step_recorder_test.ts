@@ -10,6 +10,7 @@ const SHAPE: StepShape = {
   rows: 1,
   sequences: 1,
   imageRows: 0,
+  adapters: 0,
   outputs: 1,
   decodeRows: 1,
   decodeContext: 1,

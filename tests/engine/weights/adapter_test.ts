@@ -7,76 +7,29 @@ import { type PlainMetadata, writeModelFile } from "../../model_file.ts";
 import { deepSeek2 } from "../reference/deepseek2.ts";
 import { fixtureOf, randomTokens, writeReference } from "../reference/file.ts";
 import { llama } from "../reference/llama.ts";
-import { HIDDEN, type ReferenceModel, VOCABULARY, WIDTH } from "../reference/model.ts";
-import { RandomWeights, typed } from "../reference/weights.ts";
+import { type ReferenceModel, VOCABULARY, WIDTH } from "../reference/model.ts";
+import { RandomWeights } from "../reference/weights.ts";
+import {
+  ALPHA,
+  merge,
+  METADATA,
+  OF_LLAMA,
+  pairsFor,
+  type Shapes,
+  writeAdapter,
+} from "./lora_case.ts";
 import { assert, assertRejects } from "@std/assert";
 
-const ALPHA = 12;
-
-const METADATA = {
-  "general.type": "adapter",
-  "general.architecture": "llama",
-  "adapter.type": "lora",
-  "adapter.lora.alpha": ALPHA,
-};
-
-/** Shapes of adapted weights, the length of a row first. */
-type Shapes = Record<string, readonly [columns: number, rows: number]>;
-
-/** One of a pair of matrices, both of another, some of a stack, and the rest of the kinds. */
-const OF_LLAMA: Shapes = {
-  "blk.0.ffn_gate": [WIDTH, HIDDEN],
-  "blk.0.ffn_up": [WIDTH, HIDDEN],
-  "blk.0.ffn_down": [HIDDEN, WIDTH],
-  "blk.1.ffn_up": [WIDTH, HIDDEN],
-  "blk.1.attn_q": [WIDTH, 128],
-  "blk.1.attn_v": [WIDTH, 64],
-  "blk.2.attn_k": [WIDTH, 64],
-  "blk.2.attn_output": [128, WIDTH],
-  "output": [WIDTH, VOCABULARY],
-};
+async function logitsOf(path: URL, options: LocalLoadOptions): Promise<Float32Array> {
+  await using model = await loadModel(path, { contextLength: 64, maxSequences: 2, ...options });
+  return await model.logits(randomTokens());
+}
 
 /** Of each head's rows some go to one product, some to another. */
 const OF_DEEPSEEK: Shapes = {
   "blk.1.attn_q_b": [64, 3 * 96],
   "blk.2.attn_kv_a_mqa": [WIDTH, 96],
 };
-
-/** Pairs of a rank for weights of these shapes. */
-function pairsFor(shapes: Shapes, rank: number): RandomWeights {
-  const pairs = new RandomWeights();
-  for (const [name, [columns, rows]] of Object.entries(shapes)) {
-    const deviation = 1 / Math.sqrt(columns);
-    pairs.tensor(`${name}.weight.lora_a`, [columns, rank], { deviation });
-    pairs.tensor(`${name}.weight.lora_b`, [rank, rows], { deviation: 0.1 });
-  }
-  return pairs;
-}
-
-/** W + scale B A for all pairs, as f32. */
-function merge(base: RandomWeights, pairs: RandomWeights, scale: number): RandomWeights {
-  const tensors = new Map(base.tensors);
-  const names = new Set([...pairs.tensors.keys()].map((name) => name.replace(/\.lora_.$/, "")));
-  for (const name of names) {
-    const { shape, values } = tensors.get(name)!;
-    const [down, up] = ["a", "b"].map((part) => pairs.tensors.get(`${name}.lora_${part}`)!);
-    const [columns, rank] = down.shape;
-    const merged = values.map((value, i) => {
-      const [row, column] = [Math.floor(i / columns), i % columns];
-      for (let r = 0; r < rank; r++) {
-        value += scale * up.values[row * rank + r] * down.values[r * columns + column];
-      }
-      return value;
-    });
-    tensors.set(name, typed(shape, merged, "F32"));
-  }
-  return new RandomWeights("F32", { tensors });
-}
-
-async function logitsOf(path: URL, options: LocalLoadOptions): Promise<Float32Array> {
-  await using model = await loadModel(path, { contextLength: 64, maxSequences: 2, ...options });
-  return await model.logits(randomTokens());
-}
 
 /** A model with two adapters: NMSE to that with merged weights, and to that without adapters. */
 async function errorsOf(
@@ -94,8 +47,7 @@ async function errorsOf(
   }, base);
   const expected = reference.run(merged, randomTokens()).flat();
   const adapters = await Promise.all(pairs.map(async (pair, i) => {
-    const metadata = { ...METADATA, "general.architecture": reference.architecture };
-    return { path: await writeModelFile(metadata, pair.writable()), scale: scales[i] };
+    return { path: await writeAdapter(reference, pair), scale: scales[i]! };
   }));
   const logits = await logitsOf(model, { exact, adapters });
   return { merged: nmse(logits, expected), plain: nmse(logits, plain) };
@@ -170,12 +122,23 @@ const REFUSED: [name: string, metadata: PlainMetadata, tensors: RandomWeights, s
     /"token_embd\.weight\.lora_a" changes .* that cannot be adapted/,
   ],
   [
+    "a pair with a value that is not finite",
+    METADATA,
+    damaged(pairsFor(Q, 4)),
+    /"blk\.0\.attn_q\.weight\.lora_b" has values that are not finite/,
+  ],
+  [
     "half a pair",
     METADATA,
     half(pairsFor(Q, 4)),
     /"blk\.0\.attn_q\.weight\.lora_a" changes/,
   ],
 ];
+
+function damaged(pairs: RandomWeights): RandomWeights {
+  pairs.tensors.get("blk.0.attn_q.weight.lora_b")!.values[7] = Infinity;
+  return pairs;
+}
 
 function half(pairs: RandomWeights): RandomWeights {
   pairs.tensors.delete("blk.0.attn_q.weight.lora_b");

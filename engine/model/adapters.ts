@@ -1,0 +1,56 @@
+// The LoRA adapters of a model as requests name them, and the factors that follow for each.
+
+import { basename } from "../../host/mod.ts";
+import { RequestError } from "../errors.ts";
+import type { AdapterInfo, AdapterSource, LoraChoice, LoraOptions } from "../types/mod.ts";
+
+/** Most that a factor may be, either way. */
+const MOST_SCALE = 100;
+
+/** What requests are told of adapters. Errors: RequestError for two of one name, or a factor out of bounds. */
+export function describeAdapters(sources: readonly AdapterSource[]): AdapterInfo[] {
+  const known = new Set<string>();
+  return sources.map(({ path, name = basename(path).replace(/\.gguf$/i, ""), scale = 1 }, id) => {
+    checkScale(scale, name);
+    if (known.has(name)) {
+      throw new RequestError(
+        `Cannot load two adapters as "${name}": give one of them another name`,
+      );
+    }
+    known.add(name);
+    return { id, name, path, scale };
+  });
+}
+
+/** The factor of each adapter in a request, if there is one that is not zero. Errors: RequestError. */
+export function adapterScales(
+  adapters: readonly AdapterInfo[],
+  { lora }: LoraOptions,
+): number[] | undefined {
+  const scales = adapters.map(({ scale }) => lora ? 0 : scale);
+  const named = new Set<number>();
+  for (const choice of lora ?? []) {
+    const { id, scale = 1 } = choice;
+    const index = find(adapters, choice);
+    if (named.has(index)) throw new RequestError(`Cannot apply adapter "${id}" twice`);
+    named.add(index);
+    checkScale(scale, id);
+    scales[index] = scale;
+  }
+  return scales.some((scale) => scale !== 0) ? scales : undefined;
+}
+
+function find(adapters: readonly AdapterInfo[], { id }: LoraChoice): number {
+  const index = adapters.findIndex((adapter) => adapter.id === id || adapter.name === id);
+  if (index >= 0) return index;
+  const there = adapters.map(({ id, name }) => `${id} ("${name}")`).join(", ");
+  const state = there === "" ? "the model has none" : `the model has ${there}`;
+  throw new RequestError(`Cannot apply adapter ${JSON.stringify(id)}: ${state}`);
+}
+
+function checkScale(scale: number, id: number | string): void {
+  if (Math.abs(scale) <= MOST_SCALE) return;
+  throw new RequestError(
+    `Cannot apply adapter "${id}": its scale is ${scale}, it must be from -${MOST_SCALE} to ${MOST_SCALE}`,
+  );
+}
