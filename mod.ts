@@ -108,11 +108,11 @@ export {
   TOKEN_OPTIONS,
 } from "./engine/mod.ts";
 export type {
+  AdapterInfo,
+  AdapterSource,
   Answer,
   ApproveCall,
   ArgumentsOf,
-  AdapterInfo,
-  AdapterSource,
   BlockMemory,
   BlockStore,
   BlockStoreOptions,
