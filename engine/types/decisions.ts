@@ -1,7 +1,8 @@
 // Questions that are answered by probabilities instead of text, and documents that are ranked by how
 // well they answer a query. Plain data that postMessage can send, as in requests.ts.
 
-import type { ChatMessage, LoraOptions, RemoteLoadOptions, WindowOptions } from "./requests.ts";
+import type { LoraOptions } from "./lora.ts";
+import type { ChatMessage, RemoteLoadOptions, WindowOptions } from "./requests.ts";
 
 /** The members of all questions. */
 export interface NamedQuestion {

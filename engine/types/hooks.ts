@@ -1,7 +1,7 @@
 // What to look at in a model while it runs, and what to change there; engine/hooks has the points. Plain
 // data that postMessage can send, except for functions, which a model in the same process can call.
 
-import type { LoraOptions } from "./requests.ts";
+import type { LoraOptions } from "./lora.ts";
 
 /** Positions of a sequence: all of them, the prompt's last, or a list; negative ones from the prompt's end. */
 export type HookPositions = "all" | "last" | readonly number[];

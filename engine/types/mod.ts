@@ -4,6 +4,7 @@ export type * from "./decisions.ts";
 export type * from "./events.ts";
 export type * from "./hooks.ts";
 export type * from "./load_options.ts";
+export type * from "./lora.ts";
 export type * from "./model.ts";
 export {
   type ArgumentOf,

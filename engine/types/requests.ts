@@ -2,6 +2,7 @@
 // Plain data that postMessage can send, except for signals.
 
 import type { HookOptions } from "./hooks.ts";
+import type { LoraOptions } from "./lora.ts";
 import type { GrammarRules } from "../grammar/mod.ts";
 import type { OptionTypes, SAMPLING_OPTIONS, TOKEN_OPTIONS } from "./options.ts";
 
@@ -74,23 +75,6 @@ export interface RemoteLoadOptions {
   gpuLayers?: number;
   /** Most prompt tokens per step on that server. Ignored for models on this machine, too. */
   prefillChunk?: number;
-}
-
-/** A LoRA adapter that a request has. */
-export interface LoraChoice {
-  /** Its number among those of the model, or its name: `adapters` in the facts of the model. */
-  id: number | string;
-  /** A factor in addition to the adapter's own scale, from -100 to 100. Default 1. */
-  scale?: number;
-}
-
-/** The adapters of a request. */
-export interface LoraOptions {
-  /**
-   * The adapters that the request has, and no others. Default: those of the model, with their factors.
-   * Errors: RequestError if the model has no such adapter.
-   */
-  lora?: readonly LoraChoice[];
 }
 
 /** The window of a request. */
