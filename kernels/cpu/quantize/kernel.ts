@@ -63,6 +63,16 @@ const ROUNDING = 12582912;
 
 const NONE = v128.const(new Uint8Array(16));
 
+/**
+ * The greatest magnitude of all lanes, in each of them. The bits of magnitudes are in the order of the
+ * numbers, NaN last, and integers have one instruction for the greater of two, where floats take eight.
+ */
+function greatestMagnitude(f: FunctionBuilder, values: readonly V128[]): V128 {
+  const peaks = f.let(values.map((value) => f32x4.abs(value)).reduce(i32x4.max_s));
+  const halves = f.let(i32x4.max_s(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
+  return i32x4.max_s(halves, shuffleLanes(halves, halves, [1, 0, 3, 2]));
+}
+
 /** The arguments of quantizing, as words in memory. */
 export const QUANTIZE_ARGUMENTS = ["x", "narrow", "wide", "groups", "tokens"] as const;
 
@@ -88,9 +98,7 @@ export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotPro
       const group = f.let(i32.const(0));
       f.forUpTo(group, groups, 1, () => {
         const values = Array.from({ length: 8 }, (_, i) => f.let(work.v128.load(x, 16 * i)));
-        const peaks = f.let(values.map((value) => f32x4.abs(value)).reduce(f32x4.max));
-        const halves = f.let(f32x4.max(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
-        const peak = f.let(f32.max(f32x4.extract_lane(halves, 0), f32x4.extract_lane(halves, 1)));
+        const peak = f.let(f32x4.extract_lane(greatestMagnitude(f, values), 0));
         const inverse = f.let(f32.const(0));
         f.if(f32.gt(peak, LEAST_PEAK), () => f.set(inverse, f32.div(MAXIMUM_CODE, peak)));
         const factor = f.let(f32x4.splat(inverse));
