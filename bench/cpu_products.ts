@@ -170,8 +170,9 @@ class Products {
       const { narrow, wide } = this.#rows.get(columns)!;
       const { isWide, panelsAreWide } = this;
       const blocks = columns / this.format.source.blockSize;
+      const { name, bands } = productKernel(this.format, count, { joins: joinsVectors() });
       return {
-        kernel: this.#kernels[productKernel(this.format, count)],
+        kernel: this.#kernels[name],
         record: work.words(...inOrder(PRODUCT_ARGUMENTS, {
           ...{
             ...PLAIN_PRODUCT,
@@ -186,7 +187,7 @@ class Products {
           panelX: panelsAreWide ? wide : narrow,
           panelTokenBytes: activationBytes(panelsAreWide),
         })),
-        items: Math.ceil(rows / BAND),
+        items: Math.ceil(rows / (BAND * bands)),
       };
     };
     const phases: Operation[][] = [];

@@ -20,7 +20,7 @@ import { BAND, blockColumns, type CpuFormat } from "./formats/mod.ts";
 import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
-import { isFloatFormat } from "./linear/float_kernel.ts";
+import { floatProductKernel, isFloatFormat } from "./linear/float_kernel.ts";
 import { productKernel } from "./linear/kernel.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 
@@ -126,10 +126,11 @@ class Product {
       // An expert is chosen at most once for each token.
       const most = experts ? tokens / experts.chosen.routing.topK : tokens;
       const format = this.#format;
-      const name = isInteger && !isFloatFormat(format)
-        ? productKernel(format, most)
-        : "float_product";
-      return { kernels, name, arguments: words, items: units * this.#bands };
+      const options = { joins: core.joins, hasExperts: experts !== undefined };
+      const { name, bands } = isInteger && !isFloatFormat(format)
+        ? productKernel(format, most, options)
+        : floatProductKernel(format, most, options);
+      return { kernels, name, arguments: words, items: units * Math.ceil(this.#bands / bands) };
     });
   }
 

@@ -296,7 +296,7 @@ export function forLoneTile(
   body(inputs, sums);
 }
 
-/** The sums of a token with a band, at a constant address. */
+/** The sums of a token with a band, or with two, at a constant address. */
 export interface StoredSums {
   load(): Local<"v128">[];
   store(values: readonly V128[]): void;

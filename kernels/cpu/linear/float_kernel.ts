@@ -34,7 +34,8 @@ import {
 } from "./bands.ts";
 import { forLoneToken } from "./lone_token.ts";
 import { addKernel, type Arguments } from "../kernel.ts";
-import { multiplyManyTokens } from "./two_bands.ts";
+import type { ProductKernel } from "./kernel.ts";
+import { addFloatPairs } from "./two_bands.ts";
 import { walkBlocks } from "./walk.ts";
 import type { ProductMemories } from "./tile.ts";
 
@@ -130,6 +131,16 @@ function keep(f: FunctionBuilder, [first, second]: Quads): Quads {
   return [f.let(first), f.let(second)];
 }
 
+/** The kernel for a number of tokens with float activations. @param joins see productKernel() */
+export function floatProductKernel(
+  format: PackedFormat | FloatFormat,
+  tokens: number,
+  { joins, hasExperts = false }: { joins: boolean; hasExperts?: boolean },
+): ProductKernel {
+  const isPaired = joins && isFloatFormat(format) && tokens >= TILE && !hasExperts;
+  return isPaired ? { name: "float_pairs", bands: 2 } : { name: "float_product", bands: 1 };
+}
+
 /**
  * Adds `float_product(record, first, last)` (PRODUCT_ARGUMENTS): as `product`, but x is f32, columns
  * padded with zeros to whole blocks.
@@ -145,6 +156,7 @@ export function addFloatProduct(
   const { work, panel } = memories;
   const hasMadd = machine !== "widened";
   const panelBlocks = Math.max(1, PANEL_GROUPS * GROUP / source.blockSize);
+  if (joins && isFloatFormat(format)) addFloatPairs(module, memories, format, hasMadd);
   const kernel = { name: "float_product", takes: PRODUCT_ARGUMENTS };
   addKernel(module, work, kernel, (f, given, first, last) => {
     const isLone = i32.and(i32.eq(given.tokens, 1), i32.eqz(given.pairs));
@@ -152,13 +164,6 @@ export function addFloatProduct(
       f.if(isLone, () => multiplyLoneToken(f, memories, format, given, { first, last, hasMadd }));
     }
     const items = { first, last, blockBytes: source.blockBytes };
-    if (joins && isFloatFormat(format)) {
-      const isMany = i32.and(i32.ge_u(given.tokens, TILE), i32.eqz(given.pairs));
-      f.if(isMany, () => {
-        multiplyManyTokens(f, memories, format, given, items, hasMadd);
-        f.set(first, last);
-      });
-    }
     forBands(f, memories, given, items, ({ begin, end, tokens }) => {
       const offset = f.let(i32.const(0));
       f.if(i32.lt_u(tokens, TILE), () => {

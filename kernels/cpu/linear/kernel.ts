@@ -25,7 +25,7 @@ import {
 } from "../formats/format.ts";
 import { forLoneToken } from "./lone_token.ts";
 import { addKernel } from "../kernel.ts";
-import { fillPanel, stageGroup, unrollPanel, walkPanel } from "./panel.ts";
+import { fillPanel, panelGroup, stageGroup, walkPanel } from "./panel.ts";
 import {
   addLoneToken,
   addStagedGroup,
@@ -35,6 +35,7 @@ import {
   type ProductMemories,
   type Walk,
 } from "./tile.ts";
+import { addPairProduct } from "./two_bands.ts";
 import { walkBands, walkBlocks } from "./walk.ts";
 
 /** Tokens of a tile: registers hold eight sums beside the operands. */
@@ -92,10 +93,26 @@ function joinsInPlace(format: PackedFormat): boolean {
   return !isRowFormat(format) && format.inSteps === true;
 }
 
-/** The name of the kernel for a number of tokens, or for pairs of this number of tokens with experts. */
-export function productKernel(format: PackedFormat, tokens: number): string {
-  if (tokens === 1 && !isRowFormat(format)) return "product_one";
-  return tokens <= TILE ? "product_few" : tokens <= LONE_TILE ? "product_several" : "product";
+/** The kernel of a product, and how many bands an item of it has. */
+export interface ProductKernel {
+  readonly name: string;
+  readonly bands: 1 | 2;
+}
+
+/**
+ * The kernel for a number of tokens, or for pairs of this number of tokens with experts.
+ *
+ * @param joins whether the engine joins neighbouring vectors
+ */
+export function productKernel(
+  format: PackedFormat,
+  tokens: number,
+  { joins, hasExperts = false }: { joins: boolean; hasExperts?: boolean },
+): ProductKernel {
+  if (tokens === 1 && !isRowFormat(format)) return { name: "product_one", bands: 1 };
+  if (tokens <= TILE) return { name: "product_few", bands: 1 };
+  if (tokens <= LONE_TILE) return { name: "product_several", bands: 1 };
+  return joins && !hasExperts ? { name: "product_pairs", bands: 2 } : { name: "product", bands: 1 };
 }
 
 /**
@@ -153,7 +170,7 @@ export function addProduct(
             tiles: (panelEnd: Local<"i32">) => void,
           ) => {
             f.set(to, i32.add(from, i32.mul(count, blockBytes(format))));
-            tiles(fillPanel(f, byPanels, from, to));
+            tiles(fillPanel(f, byPanels, { from, end: to }));
             f.set(from, to);
             f.increase(offset, i32.mul(count, i32.mul(groupStride, groupsOfBlock)));
             f.set(rest, i32.sub(rest, count));
@@ -170,8 +187,11 @@ export function addProduct(
                     const end = Math.min(groups, first + most);
                     const start = f.let(i32.add(offset, i32.mul(groupStride, first)));
                     forAllTiles(start, (tile) =>
-                      addTileInPlace(f, byPanels, { ...tile, isFirst, groupStride }, (body) =>
-                        unrollPanel(f, byPanels, first, end, body)));
+                      addTileInPlace(f, byPanels, { ...tile, isFirst, groupStride }, (body) => {
+                        for (let group = first; group < end; group++) {
+                          body(panelGroup(f, byPanels, group));
+                        }
+                      }));
                     f.set(isFirst, 0);
                   }
                 }));
@@ -224,6 +244,7 @@ export function addProduct(
   addWith("product");
   addWith("product_few");
   addWith("product_several");
+  if (joins) addPairProduct(module, byPanels, mostUnrolled(byPanels.method));
   if (!isRowFormat(format)) addLoneProduct(module, product, format);
 }
 

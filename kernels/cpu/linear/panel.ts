@@ -25,39 +25,50 @@ import {
 } from "../wasm/mod.ts";
 
 /** Bytes of the two vectors with the eight rows of a band. */
-const PAIR_BYTES = 32;
+export const PAIR_BYTES = 32;
 
-/** The layout of a group of the panel. */
-function layoutOf({ format, method }: Product) {
+/** The layout of a group of the panel, with the vectors of some bands side by side. */
+function layoutOf({ format, method }: Product, bands = 1) {
   const halves = format.scales.halves ? 2 : 1;
-  const signs = BAND * codeBytes(method.kind === "widened");
-  const negative = method.kind === "turned" ? signs + PAIR_BYTES * STEPS : signs;
-  const scales = method.kind === "turned" ? negative + PAIR_BYTES * halves : signs;
-  const minimums = scales + PAIR_BYTES * halves;
-  const bytes = minimums + (format.scales.hasMinimum ? PAIR_BYTES * halves : 0);
-  return { halves, signs, negative, scales, minimums, bytes };
+  const row = bands * PAIR_BYTES;
+  const signs = bands * BAND * codeBytes(method.kind === "widened");
+  const negative = method.kind === "turned" ? signs + row * STEPS : signs;
+  const scales = method.kind === "turned" ? negative + row * halves : signs;
+  const minimums = scales + row * halves;
+  const bytes = minimums + (format.scales.hasMinimum ? row * halves : 0);
+  return { halves, row, signs, negative, scales, minimums, bytes };
 }
 
-/** Expands the codes and scales of blocks from address 0 on; returns the address of their end. */
+/**
+ * Expands the codes and scales of a band's blocks from address `to` on; returns the address of their end.
+ *
+ * @param bands number of bands whose vectors lie side by side; `to` is that of this band's first
+ */
 export function fillPanel(
   f: FunctionBuilder,
   product: Product,
-  from: Local<"i32">,
-  end: Local<"i32">,
+  { from, end, bands = 1, ...place }: {
+    from: Local<"i32">;
+    end: Local<"i32">;
+    bands?: number;
+    to?: Local<"i32">;
+  },
 ): Local<"i32"> {
   const { method, memories: { panel } } = product;
-  const layout = layoutOf(product);
-  const to = f.let(i32.const(0));
+  const layout = layoutOf(product, bands);
+  const to = f.let(place.to ?? i32.const(0));
   const store: Store = (offset, quads) =>
     quads.forEach((quad, q) => f.do(panel.v128.store(to, quad, offset + 16 * q)));
   walkBlocks(f, product, from, end, (source) => {
     if (method.kind === "turned") storeMagnitudes(f, source, layout, store);
-    else storeCodes(f, method, source, store);
+    else storeCodes(f, method, source, layout, store);
     storeScales(product, source, layout, store);
     f.increase(to, layout.bytes);
   });
   return to;
 }
+
+type Layout = ReturnType<typeof layoutOf>;
 
 /** Stores the two vectors of a band at an offset from the beginning of a group. */
 type Store = (offset: number, quads: Quads) => void;
@@ -67,29 +78,30 @@ function storeCodes(
   f: FunctionBuilder,
   { kind }: DotMethod,
   source: GroupSource,
+  { row }: Layout,
   store: Store,
 ): void {
   for (let step = 0; step < STEPS; step++) {
     const codes = source.load(step);
     if (kind !== "widened") {
-      store(PAIR_BYTES * step, codes);
+      store(row * step, codes);
       continue;
     }
     const [low, high] = codes.map((quad) => widenPairs(f, quad));
-    low.forEach((pair, i) => store(PAIR_BYTES * (2 * step + i), [pair, high[i]]));
+    low.forEach((pair, i) => store(row * (2 * step + i), [pair, high[i]]));
   }
 }
 
 function storeScales(
   { format }: Product,
   source: GroupSource,
-  layout: ReturnType<typeof layoutOf>,
+  layout: Layout,
   store: Store,
 ): void {
   for (let half = 0; half < layout.halves; half++) {
-    store(layout.scales + PAIR_BYTES * half, source.scales(half));
+    store(layout.scales + layout.row * half, source.scales(half));
     if (format.scales.hasMinimum) {
-      store(layout.minimums + PAIR_BYTES * half, source.minimums(half));
+      store(layout.minimums + layout.row * half, source.minimums(half));
     }
   }
 }
@@ -98,7 +110,7 @@ function storeScales(
 function storeMagnitudes(
   f: FunctionBuilder,
   source: GroupSource,
-  { halves, signs, negative }: ReturnType<typeof layoutOf>,
+  { halves, row, signs, negative }: Layout,
   store: Store,
 ): void {
   const zero = f.constant(new Uint8Array(16));
@@ -110,12 +122,12 @@ function storeMagnitudes(
         codes.map((quad) => f.let(i8x16.abs(quad))),
         codes.map((quad) => f.let(i8x16.lt_s(quad, zero))),
       ];
-      store(PAIR_BYTES * step, [magnitudes[0], magnitudes[1]]);
-      store(signs + PAIR_BYTES * step, [masks[0], masks[1]]);
+      store(row * step, [magnitudes[0], magnitudes[1]]);
+      store(signs + row * step, [masks[0], masks[1]]);
       sums.forEach((sum, quad) => addNegatives(f, sum, masks[quad], magnitudes[quad]));
     }
     const [first, second] = sums.map((sum) => i32x4.extadd_pairwise_i16x8_u(sum));
-    store(negative + PAIR_BYTES * half, [first, second]);
+    store(negative + row * half, [first, second]);
   }
 }
 
@@ -125,25 +137,25 @@ function groupAt(
   product: Product,
   at: Expression<"i32">,
   offset: number,
+  bands = 1,
 ): GroupSource {
   const { method, memories } = product;
   const panel = memories.panel.behind(offset);
-  const layout = layoutOf(product);
-  const quads = (offset: number): Quads => [
-    f.let(panel.v128.load(at, offset)),
-    f.let(panel.v128.load(at, offset + 16)),
-  ];
+  const layout = layoutOf(product, bands);
+  const quads = (offset: number): Quads =>
+    Array.from({ length: 2 * bands }, (_, i) => f.let(panel.v128.load(at, offset + 16 * i)));
   return {
-    load: (step) => quads(PAIR_BYTES * step),
+    quads: 2 * bands,
+    load: (step) => quads(layout.row * step),
     ...(method.kind === "turned" && {
       negative: {
-        signs: (step) => quads(layout.signs + PAIR_BYTES * step),
-        sums: (half) => quads(layout.negative + PAIR_BYTES * half),
+        signs: (step) => quads(layout.signs + layout.row * step),
+        sums: (half) => quads(layout.negative + layout.row * half),
       },
     }),
     sum: method.kind === "widened" ? (f, _method, operands) => sumWidePairs(f, operands) : sumDots,
-    scales: (half) => quads(layout.scales + PAIR_BYTES * half),
-    minimums: (half) => quads(layout.minimums + PAIR_BYTES * half),
+    scales: (half) => quads(layout.scales + layout.row * half),
+    minimums: (half) => quads(layout.minimums + layout.row * half),
   };
 }
 
@@ -156,8 +168,9 @@ export function stageGroup(f: FunctionBuilder, product: Product, source: GroupSo
   const here = i32.const(0);
   const store: Store = (offset, quads) =>
     quads.forEach((quad, q) => f.do(panel.v128.store(here, quad, offset + 16 * q)));
-  storeCodes(f, method, source, store);
-  storeScales(product, source, layoutOf(product), store);
+  const layout = layoutOf(product);
+  storeCodes(f, method, source, layout, store);
+  storeScales(product, source, layout, store);
   const { load, scales, minimums, sum } = groupAt(f, product, here, 0);
   return { load, scales, minimums, sum: method.kind === "turned" ? sumTurnedOnce : sum };
 }
@@ -176,16 +189,12 @@ export function walkPanel(
   }, i32.lt_u(at, end));
 }
 
-/** Goes through some groups of the panel at constant addresses. */
-export function unrollPanel(
+/** A group of the panel at a constant address, of one band or of several side by side. */
+export function panelGroup(
   f: FunctionBuilder,
   product: Product,
-  first: number,
-  end: number,
-  body: (group: GroupSource) => void,
-): void {
-  const { bytes } = layoutOf(product);
-  for (let group = first; group < end; group++) {
-    body(groupAt(f, product, i32.const(0), group * bytes));
-  }
+  group: number,
+  bands = 1,
+): GroupSource {
+  return groupAt(f, product, i32.const(0), group * layoutOf(product, bands).bytes, bands);
 }

@@ -94,17 +94,18 @@ export function addTileInPlace(
     product.memories.panel,
     tile,
     tile.isFirst,
-    (totals) => addGroups(f, product, tile, totals, walk, true),
+    (totals) => addGroups(f, product, tile, totals, walk),
   );
 }
 
-function addGroups(
+/** Adds the code of a tile's groups. @param isJoined whether V8 is to join neighbouring vectors */
+export function addGroups(
   f: FunctionBuilder,
   product: Product,
-  { inputs, groupStride }: GroupedTile,
+  { inputs, groupStride }: Pick<GroupedTile, "inputs" | "groupStride">,
   totals: Totals,
   walk: Walk,
-  isJoined: boolean,
+  isJoined = true,
 ): void {
   walk((group) => {
     const tokens = inputs.map((x) =>

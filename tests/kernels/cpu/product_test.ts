@@ -23,9 +23,14 @@ import {
   type Kernel,
   panelMemory,
 } from "../../../kernels/cpu/modules.ts";
-import { isFloatFormat } from "../../../kernels/cpu/linear/float_kernel.ts";
+import { floatProductKernel, isFloatFormat } from "../../../kernels/cpu/linear/float_kernel.ts";
 import { inOrder } from "../../../kernels/cpu/kernel.ts";
-import { panelsReadWide, productKernel, readsWide } from "../../../kernels/cpu/linear/kernel.ts";
+import {
+  panelsReadWide,
+  type ProductKernel,
+  productKernel,
+  readsWide,
+} from "../../../kernels/cpu/linear/kernel.ts";
 import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../numbers.ts";
 import { randomWeights } from "../weights.ts";
@@ -39,7 +44,7 @@ interface Case {
   blocks: number;
   tokens: number;
   /** Default: the one for this number of tokens. */
-  kernel?: string;
+  kernel?: ProductKernel;
 }
 
 /** Modules by what they are made for: tests share them, since building one takes longer than its work. */
@@ -93,7 +98,7 @@ function openFormat(
 
 /** Multiplies with the kernels, and returns that beside what plain loops give. */
 function multiply({ format, machine, joins = false, rows, blocks, tokens, ...other }: Case) {
-  const { kernel = productKernel(format, tokens) } = other;
+  const { kernel = productKernel(format, tokens, { joins }) } = other;
   const { source } = format;
   const columns = blocks * source.blockSize;
   const groups = columns / 32;
@@ -135,8 +140,9 @@ function multiply({ format, machine, joins = false, rows, blocks, tokens, ...oth
     ...inOrder(PRODUCT_ARGUMENTS, { ...values, tokenBytes, panelTokenBytes }),
   );
   // In two parts, as two threads would.
-  for (const [first, last] of [[0, bands >> 1], [bands >> 1, bands]]) {
-    kernels[kernel](arguments_, first, last);
+  const items = Math.ceil(bands / kernel.bands);
+  for (const [first, last] of [[0, items >> 1], [items >> 1, items]]) {
+    kernels[kernel.name](arguments_, first, last);
   }
   const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
 
@@ -188,10 +194,13 @@ function multiplyFloats(
   const stride = 4 * BAND * bands;
   const y = work.put(new Uint8Array(new Float32Array(tokens * stride / 4).fill(0.5).buffer));
   const input = work.put(new Uint8Array(x.buffer));
-  const values = { ...PLAIN_PRODUCT, weights: matrix, x: input, y, blocks, tokens, stride, all: 0 };
-  const others = { accumulate: 1, rows, tokenBytes: 4 * columns };
+  const tokenBytes = 4 * columns;
+  const inputs = { x: input, panelX: input, tokenBytes, panelTokenBytes: tokenBytes };
+  const values = { ...PLAIN_PRODUCT, weights: matrix, y, blocks, tokens, stride, all: 0 };
+  const others = { ...inputs, accumulate: 1, rows };
   const record = work.words(...inOrder(PRODUCT_ARGUMENTS, { ...values, ...others }));
-  kernels.float_product(record, 0, bands);
+  const kernel = floatProductKernel(format, tokens, { joins });
+  kernels[kernel.name](record, 0, Math.ceil(bands / kernel.bands));
   const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
   const decoded = source.dequantize(file, rows * stored / source.blockSize);
   const expected = new Float64Array(result.length).fill(0.5);
@@ -244,7 +253,7 @@ for (const format of packedFormats) {
         assertProduct({ format, machine, rows: 21, blocks, tokens });
       }
       const more = Math.max(1, Math.round(480 / blockSize));
-      for (const tokens of [1, 3, 6, 11]) {
+      for (const tokens of [1, 3, 6, 11, 260]) {
         assertProduct({ format, machine, joins: true, rows: 21, blocks: more, tokens });
       }
     }
@@ -254,7 +263,7 @@ for (const format of packedFormats) {
     for (const machine of machinesFor(format)) {
       for (const joins of [false, true]) {
         const lone = { format, machine, joins, rows: 37, blocks: 2, tokens: 1 };
-        const few = multiply({ ...lone, kernel: "product_few" });
+        const few = multiply({ ...lone, kernel: { name: "product_few", bands: 1 } });
         assertEquals(multiply(lone).result, few.result);
       }
     }
