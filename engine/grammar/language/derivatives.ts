@@ -13,6 +13,9 @@ import type { Work } from "./work.ts";
 /** Steps of work for each part of an expression that is derived. */
 const PART_STEPS = 4;
 
+/** Steps of work for characters that lead to one target, so that nothing is joined. */
+const SINGLE_STEPS = 0.5;
+
 /** Most steps of one derivative while a schema is compiled. */
 const MAX_STEPS = 20_000;
 
@@ -76,7 +79,9 @@ export class Derivatives {
     const { kinds, first } = e.store;
     switch (kinds[expression]) {
       case Kind.Or:
-        return this.#unite(e.items(expression, Kind.Or).flatMap((item) => this.#pieces(item)));
+        return this.#unite(
+          e.items(expression, Kind.Or).flatMap((item) => this.#pieces(item, true)),
+        );
       case Kind.And: {
         const parts = e.items(expression, Kind.And);
         const pieces = parts.flatMap((part) => this.#pieces(part, true));
@@ -132,7 +137,7 @@ export class Derivatives {
     join: (indices: readonly number[]) => Expression,
   ): Transitions {
     return this.#cache.assemble(pieces, (indices) => {
-      this.work.spend(2 + indices.length);
+      this.work.spend(indices.length < 2 ? SINGLE_STEPS : 2 + indices.length);
       return join(indices);
     });
   }

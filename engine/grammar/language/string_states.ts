@@ -29,6 +29,9 @@ const MAX_STATES = 65_536;
 /** Steps of work for a new state. */
 const STATE_STEPS = 6;
 
+/** Steps of work for looking at one target among many. */
+const SCAN_STEPS = 0.01;
+
 /** Steps of work for a new transition. */
 const FILL_STEPS = 1;
 
@@ -118,6 +121,7 @@ export class StringStates {
     const partial = this.#partials[state];
     // Surrogates lead nowhere, and every other character can be written.
     const targets = language >= 0 ? this.#transitionsOf(language).targets : partial?.targets ?? [];
+    this.#tools.derivatives.work.spend(SEGMENT_STEPS * targets.length);
     const isEscape = partial?.length === 0;
     const reached = [...new Set(targets)].flatMap((target) =>
       !isEscape ? this.#boundary(target) : this.isBoundary(target) ? target : this.next(target)
@@ -133,6 +137,8 @@ export class StringStates {
   #findLoops(language: number): number {
     if (language < 0) return 0;
     const { targets, classes } = this.#transitionsOf(language);
+    const { work } = this.#tools.derivatives;
+    work.spend(targets.length * SCAN_STEPS);
     if (!targets.includes(language)) return 0;
     let loops = EVERY_CLASS;
     for (let at = 0; at < targets.length && loops !== 0; at++) {
@@ -161,8 +167,10 @@ export class StringStates {
       () => derivatives.transitions(language),
       () => ({ starts: [], targets: [] }),
     );
-    derivatives.work.spend(SEGMENT_STEPS * targets.length);
-    const classes = (at: number) => classesBetween(starts[at]!, (starts[at + 1] ?? 0x110000) - 1);
+    const classes = (at: number) => {
+      derivatives.work.spend(SEGMENT_STEPS);
+      return classesBetween(starts[at]!, (starts[at + 1] ?? 0x110000) - 1);
+    };
     return { targets, classes };
   }
 

@@ -21,7 +21,7 @@ const RESERVE = 4;
  * Steps, as a fraction of the budget, in which a walk may still visit what is known when its budget
  * is spent.
  */
-const RESERVED = 0.25;
+const RESERVED = 0.5;
 
 /** Steps between two checks whether the work was cancelled. */
 const CHECKED = 1024;

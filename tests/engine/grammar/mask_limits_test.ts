@@ -148,3 +148,29 @@ Deno.test("an answer that nothing is known of yet is led to its end among letter
     assert(matcher.isComplete, `of seed ${seed}`);
   }
 });
+
+Deno.test("a mask of a regular expression with a least length has all tokens that may come", async () => {
+  const box = new URL("../../../engine/box/quern-tiny.gguf", import.meta.url);
+  const tokenizer = await loadTokenizer(box);
+  const schema = { type: "string", format: "regex", minLength: 1 };
+  const masks = (maskWork?: number) => {
+    const matcher = compileSchema(schema, tokenizer, { maskWork }).matcher();
+    return tokenizer.encode('"^(a|b)*[x-z]{2,3}$').map((token) => {
+      const mask = matcher.mask().slice();
+      assert(matcher.accept(token));
+      return mask;
+    });
+  };
+  assertEquals(masks(), masks(2_000_000));
+});
+
+Deno.test("where work is short, tokens of one byte come before those of many", () => {
+  const schema = SCHEMAS["look-behinds at distances"];
+  const [open] = tokenizer.encode('"');
+  const first = (maskWork: number) => {
+    const matcher = compileSchema(schema, tokenizer, { maskWork }).matcher();
+    assert(matcher.accept(open!));
+    return tokensOf(matcher.mask()).filter((token) => token < 256);
+  };
+  assertEquals(first(8_000), first(2_000_000));
+});

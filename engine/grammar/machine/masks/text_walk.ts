@@ -21,6 +21,12 @@ const COUNTED_STEPS = 6;
 /** Nodes of a subtree from which on it is worthwhile to find out whether all its tokens fit. */
 const BULK = 8;
 
+/** The fraction of the budget for the walk in the order of the trie. */
+const FIRST_SHARE = 0.8;
+
+/** Bytes of the longest tokens that are decided first, second and so on if that was not enough. */
+const DEPTHS = [1, 2, 3, 4, 6, 8, Infinity];
+
 /** Visits a node. Returns whether the nodes below it are to be visited. Errors: OutOfWork. */
 export type Visit = (node: number) => boolean;
 
@@ -31,6 +37,8 @@ export class TrieWalk {
   /** Whether tokens were left out because the budget was spent. Callers reset it. */
   isPartial = false;
   #steps = 0;
+  /** Bytes of the longest tokens that are visited. */
+  #deepest = Infinity;
 
   constructor(table: TokenTable, work: Work) {
     this.table = table;
@@ -43,14 +51,14 @@ export class TrieWalk {
   }
 
   below(node: number, visit: Visit): void {
-    this.#walk(node + 1, this.table.ends[node]!, visit, undefined);
+    this.#below(node, visit, undefined);
   }
 
   /**
    * Visits those below a node that lead out of plain text, of which all tokens are known to fit.
    */
   roughBelow(node: number, visit: Visit): void {
-    this.#walk(node + 1, this.table.ends[node]!, visit, this.table.characters.rough);
+    this.#below(node, visit, this.table.characters.rough);
   }
 
   /** Whether a subtree has enough nodes to find out whether it is accepted as a whole. */
@@ -74,9 +82,31 @@ export class TrieWalk {
     this.isPartial = true;
   }
 
+  /**
+   * Visits those below a node. From the root, what takes too much work does not keep the rest from
+   * being visited: if the budget is not enough, short tokens are decided before longer ones. What
+   * was found is kept, so that no step is taken twice.
+   */
+  #below(node: number, visit: Visit, next: Int32Array | undefined): void {
+    const walk = () => this.#walk(node + 1, this.table.ends[node]!, visit, next);
+    if (node !== 0) return walk();
+    const wasPartial = this.isPartial;
+    this.isPartial = false;
+    this.work.within(FIRST_SHARE, walk);
+    if (this.isPartial) {
+      for (this.#deepest of DEPTHS) {
+        // Once the budget is spent, what is known already is left for the last walk.
+        if (this.work.isSpent && this.#deepest < Infinity) continue;
+        this.isPartial = false;
+        walk();
+      }
+    }
+    this.isPartial ||= wasPartial;
+  }
+
   /** @param next by node: the first one from it on that is visited; missing: all are */
   #walk(first: number, end: number, visit: Visit, next: Int32Array | undefined): void {
-    const { ends } = this.table;
+    const { ends, depths } = this.table;
     for (let node = next ? next[first]! : first; node < end;) {
       if (this.#isOver()) return;
       let goesOn = false;
@@ -85,7 +115,7 @@ export class TrieWalk {
       } catch (error) {
         this.giveUp(error);
       }
-      node = goesOn ? node + 1 : ends[node]!;
+      node = goesOn && depths[node]! < this.#deepest ? node + 1 : ends[node]!;
       if (next) node = next[node]!;
     }
   }
@@ -185,7 +215,7 @@ export class TextWalk {
       plain ? this.#visitRough(0) : walk.below(0, this.#visit)
     );
     const [fewest, most] = this.#range.around(position.characters);
-    return { bits, exits: this.#exits, fewest, most, isPartial };
+    return { bits, exits: [...new Set(this.#exits)], fewest, most, isPartial };
   }
 
   /**
