@@ -154,6 +154,19 @@ export function classesBetween(low: number, high: number): number {
   return classes & EVERY_CLASS | (isBeyond ? BEYOND_ASCII : 0);
 }
 
+/** The classes of the plain characters in a set; undefined if it has only a part of one. */
+export function wholeClasses(set: CharacterSet): number | undefined {
+  const classesIn = (ranges: CharacterSet) => {
+    let classes = 0;
+    for (let at = 0; at < ranges.length; at += 2) {
+      classes |= classesBetween(ranges[at]!, ranges[at + 1]!);
+    }
+    return classes;
+  };
+  const inside = classesIn(set);
+  return (inside & classesIn(invertSet(set))) === 0 ? inside : undefined;
+}
+
 /** The classes of the characters of a text. */
 export function classesOf(text: string): number {
   let classes = 0;

@@ -15,4 +15,5 @@ export type { CountedLanguage, Lengths } from "./members.ts";
 export type { PatternNode } from "./pattern_node.ts";
 export { parsePattern } from "./pattern_parser.ts";
 export type { StringAutomaton } from "./string_automaton.ts";
+export type { PlainTexts } from "./string_states.ts";
 export { expectOutOfWork, OutOfWork, unlessOutOfWork, Work } from "./work.ts";

@@ -2,7 +2,7 @@
 // answers by the states of its schema, which all automata share.
 
 import type { Expression } from "./expression_store.ts";
-import type { StringStates } from "./string_states.ts";
+import type { PlainTexts, StringStates } from "./string_states.ts";
 
 /** An automaton over the bytes of texts of one language, in one canonical spelling. */
 export class StringAutomaton {
@@ -40,11 +40,11 @@ export class StringAutomaton {
   }
 
   /**
-   * Whether some plain characters lead from a state back to it, and all others nowhere. Errors:
-   * OutOfWork.
+   * The plain texts that may come in a state, if they are all those of some classes of characters
+   * up to a length. Errors: OutOfWork.
    */
-  isClosed(state: number): boolean {
-    return this.#states.isClosed(state);
+  plainTexts(state: number): PlainTexts | undefined {
+    return this.#states.plainTexts(state);
   }
 
   /** Whether {@linkcode step} knows the answer already. */
@@ -78,8 +78,8 @@ export class StringAutomaton {
   }
 
   /**
-   * Most characters that a text lacks from a state on, after any plain characters; Infinity:
-   * unknown.
+   * Most characters that a text lacks from a state on, after any plain characters, if it may have
+   * any greater number as well; Infinity: unknown.
    */
   mostMissing(state: number): number {
     return this.#states.mostMissing(state);

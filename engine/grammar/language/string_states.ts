@@ -3,10 +3,10 @@
 // different languages are one state. Every state except 0 can reach acceptance: a text whose
 // shortest end takes too long to find is not continued.
 
-import { classesBetween, EVERY_CLASS } from "./character_set.ts";
+import { classesBetween, EVERY_CLASS, wholeClasses } from "./character_set.ts";
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
-import { type Expression, Flag } from "./expression_store.ts";
+import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import {
   FIRST_LEAD,
@@ -38,6 +38,20 @@ const FILL_STEPS = 1;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
+/** Most states that plain characters may lead to for their texts to be known. */
+const MAX_CLOSURE = 8;
+
+/** The plain texts that may come: all of some classes of characters, up to a length. */
+export interface PlainTexts {
+  readonly classes: number;
+  /** Most characters that may come. */
+  readonly most: number;
+  /** Most characters that any of them lacks to its nearest end; Infinity: unknown. */
+  readonly missing: number;
+  /** Whether all of their characters lead back to the state. */
+  readonly isLoop: boolean;
+}
+
 /** Tables that all automata of a schema share, for one way of writing. */
 export class StringStates {
   readonly #tools: LanguageTools;
@@ -50,6 +64,8 @@ export class StringStates {
   readonly #byPartial = new Map<string | number, number>();
   /** By state: the classes of characters that lead back to it. */
   readonly #loops: (number | undefined)[] = [];
+  /** By state; null if they are not all of some classes. */
+  readonly #plainTexts: (PlainTexts | null | undefined)[] = [];
 
   constructor(tools: LanguageTools, writing: Writing) {
     this.#tools = tools;
@@ -147,17 +163,78 @@ export class StringStates {
     return loops;
   }
 
-  /** Whether some plain characters lead from a state back to it, and all others nowhere. */
-  isClosed(state: number): boolean {
-    const loops = this.loops(state);
-    if (loops === 0) return false;
+  /**
+   * The plain texts that may come in a state, if they are all those of some classes of characters
+   * up to a number of characters. Undefined if that is not so, or not seen among the next few
+   * states. Errors: OutOfWork.
+   */
+  plainTexts(state: number): PlainTexts | undefined {
+    let found = this.#plainTexts[state];
+    if (found === undefined) {
+      found = this.#repeated(this.#languages[state]!) ?? this.#findPlainTexts(state) ?? null;
+      this.#plainTexts[state] = found;
+    }
+    return found ?? undefined;
+  }
+
+  /** The plain texts of characters that may be repeated so often, if nothing else may come. */
+  #repeated(language: number): PlainTexts | undefined {
+    const { store, sets } = this.#tools.expressions;
+    if (language < 0 || store.kinds[language] !== Kind.Repeat) return undefined;
+    const body = store.first[language]!;
+    const most = store.third[language]!;
+    if (store.kinds[body] !== Kind.Set || most < 0) return undefined;
+    const classes = wholeClasses(sets[store.first[body]!]!);
+    if (classes === undefined) return undefined;
+    return { classes, most, missing: Infinity, isLoop: false };
+  }
+
+  /**
+   * The plain texts of a state from which characters of some classes lead to a few states, where
+   * again these may come and no others.
+   */
+  #findPlainTexts(start: number): PlainTexts | undefined {
+    const tried: number[] = [];
+    const reached = new Set([start]);
+    let all: number | undefined;
+    for (const state of reached) {
+      const step = this.#plainStep(state);
+      all ??= step?.classes;
+      if (!step || step.classes === 0 || step.classes !== all) return undefined;
+      tried.push(state);
+      for (const next of step.targets) reached.add(next);
+      if (reached.size > MAX_CLOSURE) {
+        // What leads to many states is not tried again from each of them.
+        for (const one of tried) this.#plainTexts[one] ??= null;
+        return undefined;
+      }
+    }
+    const missing = Math.max(...[...reached].map((state) => this.shortest(state)));
+    const found = { classes: all!, most: Infinity, missing, isLoop: reached.size === 1 };
+    for (const state of reached) this.#plainTexts[state] = found;
+    return found;
+  }
+
+  /** The classes of plain characters that may come next, if they are whole, and where they lead. */
+  #plainStep(state: number) {
     const language = this.#languages[state]!;
+    if (language < 0) return undefined;
     const { targets, classes } = this.#transitionsOf(language);
-    return targets.every((target, at) =>
-      target === language
-        ? (classes(at) & ~loops) === 0
-        : classes(at) === 0 || this.#boundary(target) === 0
-    );
+    const reached = new Set<number>();
+    let some = 0;
+    let none = 0;
+    for (let at = 0; at < targets.length; at++) {
+      const own = classes(at);
+      if (own === 0) continue;
+      const next = targets[at] === language ? state : this.#boundary(targets[at]!);
+      if (next === 0) none |= own;
+      else {
+        some |= own;
+        reached.add(next);
+      }
+      if ((some & none) !== 0) return undefined;
+    }
+    return { classes: some, targets: reached };
   }
 
   /** The languages after one more character, and the classes of the characters that lead to each. */
@@ -346,14 +423,17 @@ export class StringStates {
     return this.#within({ length: 0, language: 0, low: 0, starts, targets });
   }
 
-  /** Most characters that a text lacks after any plain characters; Infinity: unknown. */
+  /**
+   * Most characters that a text lacks after any plain characters, if it may have any greater number
+   * as well; Infinity: unknown.
+   */
   mostMissing(state: number): number {
     const language = this.#languages[state]!;
     if (language < 0) return Infinity;
     const missing = this.#tools.openEnds.mostMissing(language);
-    return missing === Infinity && this.loops(state) === EVERY_CLASS
-      ? this.shortest(state)
-      : missing;
+    if (missing < Infinity) return missing;
+    const texts = this.plainTexts(state);
+    return texts?.isLoop && texts.classes === EVERY_CLASS ? texts.missing : Infinity;
   }
 
   /** Fewest further bytes. */

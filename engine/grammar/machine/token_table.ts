@@ -152,6 +152,16 @@ export class TokenTable {
     this.addTokens(bits, this.firsts[node + 1]!, this.firsts[this.ends[node]!]!);
   }
 
+  /** Clears the bits of the tokens that end at or below a node. */
+  removeTokensFrom(bits: Uint32Array, node: number): void {
+    const { sorted, firsts } = this;
+    const end = firsts[this.ends[node]!]!;
+    for (let index = firsts[node]!; index < end; index++) {
+      const token = sorted[index]!;
+      bits[token >>> 5]! &= ~(1 << (token & 31));
+    }
+  }
+
   /** The node after one more byte; -1 if no token goes on with it. */
   childOf(node: number, byte: number): number {
     if (node === 0) return this.#beginnings[byte]!;

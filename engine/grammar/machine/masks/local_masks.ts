@@ -6,9 +6,11 @@ import { DECLARED_KEY, NUMBER, OBJECT } from "../frames/layouts.ts";
 import type { Stack } from "../frames/stacks.ts";
 import type { Machine, State } from "../machine.ts";
 import type { NumberAutomaton } from "../rules/rules.ts";
+import { NO_WORDS } from "../collections.ts";
 import type { TextPosition } from "../texts/text_rules.ts";
 import type { TokenTable } from "../token_table.ts";
-import { type TextMask, TextWalk, type TrieWalk } from "./text_walk.ts";
+import { type TextMask, TextWalk } from "./text_walk.ts";
+import type { TrieWalk } from "./trie_walk.ts";
 
 /** The nodes where tokens leave a frame, and the state after it. */
 export interface Exits {
@@ -61,7 +63,7 @@ export class LocalMasks {
   }
 
   /** As {@linkcode add} from the root, if a text is on top in which only few bytes may come. */
-  addNarrow(bits: Uint32Array, stack: Stack): Exits | undefined {
+  addNarrow(bits: Uint32Array<ArrayBuffer>, stack: Stack): Exits | undefined {
     if (!this.#machine.isText(stack)) return undefined;
     const nodes = this.#texts.addNarrow(bits, this.#machine.textOf(stack));
     return nodes && { nodes, after: () => this.after(stack) };
@@ -79,7 +81,7 @@ export class LocalMasks {
    * Sets the bits of the tokens below a node that stay within the frame. Returns where others leave
    * it.
    */
-  add(bits: Uint32Array, node: number, stack: Stack): readonly Exits[] {
+  add(bits: Uint32Array<ArrayBuffer>, node: number, stack: Stack): readonly Exits[] {
     const { stacks, rules } = this.#machine;
     const kind = stacks.kind(stack);
     if (kind === DECLARED_KEY.kind) return this.#addKeys(bits, node, stack);
@@ -108,7 +110,9 @@ export class LocalMasks {
     let mask = masks?.find(({ fewest, most }) => fewest <= characters && characters <= most);
     if (!mask) {
       this.#reserve();
-      mask = this.#texts.whole(position);
+      mask = avoided === NO_WORDS
+        ? this.#texts.whole(position)
+        : this.#texts.avoiding(this.#ofText({ ...position, avoided: NO_WORDS }), position);
       if (mask.isPartial) return mask;
       masks = this.#ofTexts.get(key);
       if (!masks) this.#ofTexts.set(key, masks = []);
@@ -136,7 +140,7 @@ export class LocalMasks {
     return mask;
   }
 
-  #addKeys(bits: Uint32Array, node: number, stack: Stack): Exits[] {
+  #addKeys(bits: Uint32Array<ArrayBuffer>, node: number, stack: Stack): Exits[] {
     const machine = this.#machine;
     const { stacks } = machine;
     const first = stacks.field(stack, DECLARED_KEY.first);
@@ -163,7 +167,7 @@ export class LocalMasks {
  */
 function addNumbers(
   walk: TrieWalk,
-  bits: Uint32Array,
+  bits: Uint32Array<ArrayBuffer>,
   node: number,
   automaton: NumberAutomaton,
   state: number,
@@ -218,7 +222,7 @@ interface KeyExit {
 /** Sets the bits of the tokens below a node that stay within the keys. Returns the ends of keys. */
 function addKeys(
   table: TokenTable,
-  bits: Uint32Array,
+  bits: Uint32Array<ArrayBuffer>,
   node: number,
   { keys, choices, first, end, depth }: KeyRange,
 ): KeyExit[] {

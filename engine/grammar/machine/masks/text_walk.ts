@@ -1,138 +1,13 @@
-// The walk through the trie of a vocabulary's tokens, in depth-first order. Whoever asks for it
-// visits the nodes; it counts the work, and notes what had to be left out.
-
-import {
-  EVERY_CLASS,
-  expectOutOfWork,
-  ROUGH,
-  unlessOutOfWork,
-  type Work,
-} from "../../language/mod.ts";
-import { NO_WORDS, type WordSet, type WordSets } from "../collections.ts";
-import type { WordAvoidance } from "../texts/word_avoidance.ts";
-import { CountRange, type TextPosition, type TextRules } from "../texts/text_rules.ts";
-import type { TokenTable } from "../token_table.ts";
-
-/** Nodes that are counted at once, and the steps of work for them. */
-const COUNTED = 64;
-
-const COUNTED_STEPS = 6;
-
-/** Nodes of a subtree from which on it is worthwhile to find out whether all its tokens fit. */
-const BULK = 8;
-
-/** The fraction of the budget for the walk in the order of the trie. */
-const FIRST_SHARE = 0.8;
-
-/** Bytes of the longest tokens that are decided first, second and so on if that was not enough. */
-const DEPTHS = [1, 2, 3, 4, 6, 8, Infinity];
-
-/** Visits a node. Returns whether the nodes below it are to be visited. Errors: OutOfWork. */
-export type Visit = (node: number) => boolean;
-
-/** Walks through one vocabulary within the budget of a mask. */
-export class TrieWalk {
-  readonly table: TokenTable;
-  readonly work: Work;
-  /** Whether tokens were left out because the budget was spent. Callers reset it. */
-  isPartial = false;
-  #steps = 0;
-  /** Bytes of the longest tokens that are visited. */
-  #deepest = Infinity;
-
-  constructor(table: TokenTable, work: Work) {
-    this.table = table;
-    this.work = work;
-  }
-
-  /** Visits a node and those below it. */
-  from(node: number, visit: Visit): void {
-    this.#walk(node, this.table.ends[node]!, visit, undefined);
-  }
-
-  below(node: number, visit: Visit): void {
-    this.#below(node, visit, undefined);
-  }
-
-  /**
-   * Visits those below a node that lead out of plain text, of which all tokens are known to fit.
-   */
-  roughBelow(node: number, visit: Visit): void {
-    this.#below(node, visit, this.table.characters.rough);
-  }
-
-  /** Whether a subtree has enough nodes to find out whether it is accepted as a whole. */
-  isBulk(node: number): boolean {
-    return this.table.ends[node]! > node + BULK;
-  }
-
-  /** Runs a part of a mask. Returns whether it leaves tokens out. */
-  leavesOut(part: () => void): boolean {
-    const wasPartial = this.isPartial;
-    this.isPartial = false;
-    part();
-    const { isPartial } = this;
-    this.isPartial ||= wasPartial;
-    return isPartial;
-  }
-
-  /** Leaves out what the budget was not enough for. */
-  giveUp(error: unknown): void {
-    expectOutOfWork(error);
-    this.isPartial = true;
-  }
-
-  /**
-   * Visits those below a node. From the root, what takes too much work does not keep the rest from
-   * being visited: if the budget is not enough, short tokens are decided before longer ones. What
-   * was found is kept, so that no step is taken twice.
-   */
-  #below(node: number, visit: Visit, next: Int32Array | undefined): void {
-    const walk = () => this.#walk(node + 1, this.table.ends[node]!, visit, next);
-    if (node !== 0) return walk();
-    const wasPartial = this.isPartial;
-    this.isPartial = false;
-    this.work.within(FIRST_SHARE, walk);
-    if (this.isPartial) {
-      for (this.#deepest of DEPTHS) {
-        // Once the budget is spent, what is known already is left for the last walk.
-        if (this.work.isSpent && this.#deepest < Infinity) continue;
-        this.isPartial = false;
-        walk();
-      }
-    }
-    this.isPartial ||= wasPartial;
-  }
-
-  /** @param next by node: the first one from it on that is visited; missing: all are */
-  #walk(first: number, end: number, visit: Visit, next: Int32Array | undefined): void {
-    const { ends, depths } = this.table;
-    for (let node = next ? next[first]! : first; node < end;) {
-      if (this.#isOver()) return;
-      let goesOn = false;
-      try {
-        goesOn = visit(node);
-      } catch (error) {
-        this.giveUp(error);
-      }
-      node = goesOn && depths[node]! < this.#deepest ? node + 1 : ends[node]!;
-      if (next) node = next[node]!;
-    }
-  }
-
-  /** Counts a visited node. Returns whether the walk ends there because the budget is spent. */
-  #isOver(): boolean {
-    if (++this.#steps % COUNTED !== 0) return false;
-    this.work.spend(COUNTED_STEPS);
-    if (!this.work.isOverdrawn) return false;
-    this.isPartial = true;
-    return true;
-  }
-}
-
 // The tokens that stay within a text, and the nodes of the trie at which others end it. The frames
 // around the text do not matter, so the result applies wherever the text occurs. If any plain text
 // can be completed, the plain tokens need no walk: only what leads to a quote or an escape is left.
+
+import { EVERY_CLASS, ROUGH, unlessOutOfWork } from "../../language/mod.ts";
+import { NO_WORDS, type WordSet, type WordSets } from "../collections.ts";
+import { CountRange, type TextPosition, type TextRules } from "../texts/text_rules.ts";
+import type { WordAvoidance } from "../texts/word_avoidance.ts";
+import type { TokenTable } from "../token_table.ts";
+import type { TrieWalk } from "./trie_walk.ts";
 
 /** The tokens of a text, independently of its context. */
 export interface TextMask {
@@ -181,8 +56,11 @@ export class TextWalk {
   readonly #characters: Int32Array;
   readonly #avoided: Int32Array;
   #text!: TextRules;
-  #bits!: Uint32Array;
+  #bits!: Uint32Array<ArrayBuffer>;
+  /** The quotes that end the text; in a walk along words, those that would end one of them. */
   #exits!: number[];
+  /** The nodes from which on only words to avoid may come. */
+  #dropped!: number[];
   /** Whether the plain tokens are set already. */
   #isRough = false;
   #range = new CountRange();
@@ -197,24 +75,61 @@ export class TextWalk {
     this.#avoided = new Int32Array(walk.table.longest + 1);
   }
 
-  /** The tokens of a text from a position on. */
+  /** The tokens of a text from a position on, of which no words are to be avoided. */
   whole(position: TextPosition): TextMask {
-    const walk = this.#walk;
-    const { size, characters } = this.#table;
-    this.#range = new CountRange();
+    const { characters } = this.#table;
     // Most of the budget is for the walk.
-    const plain = walk.work.within(
+    this.#range = new CountRange();
+    const plain = this.#walk.work.within(
       PLAIN_SHARE,
       () => unlessOutOfWork(() => this.#plainTokens(position), undefined),
     );
-    const bits = plain
-      ? characters.plain(plain.classes, plain.most).slice()
-      : new Uint32Array(Math.ceil(size / 32));
+    if (!plain) return this.#tried(position);
+    const bits = characters.plain(plain.classes, plain.most).slice();
     this.#begin(bits, 0, position);
-    const isPartial = walk.leavesOut(() =>
-      plain ? this.#visitRough(0) : walk.below(0, this.#visit)
-    );
-    const [fewest, most] = this.#range.around(position.characters);
+    return this.#found(position, () => this.#visitRough(0));
+  }
+
+  /**
+   * The tokens of a text that must differ from some words, made of those that may come without the
+   * words. Only tokens along the words need a look.
+   */
+  avoiding(
+    { bits: all, exits, fewest, most, isPartial }: TextMask,
+    position: TextPosition,
+  ): TextMask {
+    const { ends } = this.#table;
+    const bits = all.slice();
+    this.#range = new CountRange();
+    this.#begin(bits, 0, position);
+    this.#dropped = [];
+    // What could not be decided must be left out.
+    if (this.#walk.leavesOut(() => this.#walk.below(0, this.#visitWord))) {
+      return this.#tried(position);
+    }
+    const isLeft = (exit: number) =>
+      !this.#exits.includes(exit) &&
+      this.#dropped.every((node) => exit < node || exit >= ends[node]!);
+    const [least, greatest] = this.#range.around(position.characters);
+    return {
+      bits,
+      exits: exits.filter(isLeft),
+      fewest: Math.max(fewest, least),
+      most: Math.min(most, greatest),
+      isPartial,
+    };
+  }
+
+  /** The tokens of a text, one by one. */
+  #tried(position: TextPosition): TextMask {
+    this.#begin(new Uint32Array(Math.ceil(this.#table.size / 32)), 0, position);
+    return this.#found(position, () => this.#walk.below(0, this.#visit));
+  }
+
+  #found({ characters }: TextPosition, walk: () => void): TextMask {
+    const bits = this.#bits;
+    const isPartial = this.#walk.leavesOut(walk);
+    const [fewest, most] = this.#range.around(characters);
     return { bits, exits: [...new Set(this.#exits)], fewest, most, isPartial };
   }
 
@@ -222,7 +137,7 @@ export class TextWalk {
    * Sets the bits of the tokens below a node that stay within the text, which is at `position` there.
    * Returns the nodes of the quotes that end it.
    */
-  add(bits: Uint32Array, node: number, position: TextPosition): readonly number[] {
+  add(bits: Uint32Array<ArrayBuffer>, node: number, position: TextPosition): readonly number[] {
     this.#begin(bits, this.#table.depths[node]!, position);
     this.#walk.below(node, this.#visit);
     return this.#exits;
@@ -232,7 +147,7 @@ export class TextWalk {
    * As {@linkcode add} from the root, if only few bytes may come, as in a constant: then most
    * subtrees below the root are dead ends. Otherwise undefined, and no bits are set.
    */
-  addNarrow(bits: Uint32Array, position: TextPosition): readonly number[] | undefined {
+  addNarrow(bits: Uint32Array<ArrayBuffer>, position: TextPosition): readonly number[] | undefined {
     const nodes = unlessOutOfWork(() => this.#narrowNodes(position), undefined);
     if (!nodes) return undefined;
     this.#walk.work.spend(NARROW_STEPS);
@@ -255,7 +170,7 @@ export class TextWalk {
   }
 
   #begin(
-    bits: Uint32Array,
+    bits: Uint32Array<ArrayBuffer>,
     depth: number,
     { text, state, characters, avoided }: TextPosition,
   ): void {
@@ -269,19 +184,49 @@ export class TextWalk {
   }
 
   /** The plain tokens that fit; undefined if they have to be tried. Errors: OutOfWork. */
-  #plainTokens({ text, state, characters, avoided }: TextPosition): PlainTokens | undefined {
+  #plainTokens({ text, state, characters }: TextPosition): PlainTokens | undefined {
     const { longest } = this.#table;
     const range = this.#range;
-    // Without an upper limit there are always more texts than words to avoid.
-    if (avoided !== NO_WORDS && text.isBounded) return undefined;
-    if (isOpen(text, state, characters + longest, range)) {
+    if (text.isOpen(state, characters + longest, range)) {
       return { classes: EVERY_CLASS, most: longest };
     }
-    if (!text.isClosed(state)) return undefined;
-    const most = text.charactersLeft(state, characters);
-    if (!range.isAtMost(longest, most)) range.narrow();
-    return { classes: text.loops(state), most };
+    const texts = text.plainTexts(state);
+    if (!texts) return undefined;
+    const { classes, most, missing, isLoop } = texts;
+    if (!text.isBounded) return { classes, most };
+    if (isLoop) {
+      const left = text.charactersLeft(state, characters);
+      if (!range.isAtMost(longest, left)) range.narrow();
+      return { classes, most: left };
+    }
+    const mayAll = most === Infinity && text.min + missing <= text.max &&
+      range.isAtMost(characters + longest, text.max - missing);
+    return mayAll ? { classes, most } : undefined;
   }
+
+  /** Visits what begins like a word to avoid, and drops what cannot go on otherwise. */
+  readonly #visitWord = (node: number): boolean => {
+    const { bytes, depths } = this.#table;
+    const { automaton, isBounded } = this.#text;
+    const depth = depths[node]!;
+    const byte = bytes[node]!;
+    const state = this.#states[depth - 1]!;
+    const before = this.#characters[depth - 1]!;
+    const avoided = this.#avoided[depth - 1]!;
+    if (byte === QUOTE && this.#words.hasEmpty(avoided)) this.#exits.push(node);
+    const rest = this.#words.after(avoided, byte);
+    const next = rest === NO_WORDS ? 0 : automaton.step(state, byte);
+    if (next === 0) return false;
+    const counted = isBounded && automaton.isBoundary(next) ? before + 1 : before;
+    this.#states[depth] = next;
+    this.#characters[depth] = counted;
+    this.#avoided[depth] = rest;
+    if (isBounded && !this.#text.isFeasible(next, counted, this.#range)) return false;
+    if (this.#canAvoid(next, counted, rest)) return true;
+    this.#table.removeTokensFrom(this.#bits, node);
+    this.#dropped.push(node);
+    return false;
+  };
 
   #visitRough(node: number): void {
     this.#isRough = true;
@@ -324,7 +269,7 @@ export class TextWalk {
     }
     if (this.#isRough || !characters.isPlain(node)) return true;
     const height = counted + characters.heights[node]!;
-    const takesPlain = () => isOpen(this.#text, next, height, this.#range);
+    const takesPlain = () => this.#text.isOpen(next, height, this.#range);
     if (!unlessOutOfWork(takesPlain, false)) return true;
     characters.addPlain(this.#bits, node + 1, ends[node]!, EVERY_CLASS, Infinity);
     this.#visitRough(node);
@@ -350,10 +295,4 @@ export class TextWalk {
     if (!this.#text.isComplete(state, characters, this.#range)) return;
     if (avoided === NO_WORDS || !this.#words.hasEmpty(avoided)) this.#exits.push(node);
   }
-}
-
-/** Whether a text can be completed after any plain text that makes it so long at most. */
-function isOpen(text: TextRules, state: number, length: number, range: CountRange): boolean {
-  const missing = text.mostMissing(state);
-  return missing < Infinity && (!text.isBounded || range.isAtMost(length + missing, text.max));
 }

@@ -8,7 +8,7 @@ import type { Stack } from "../frames/stacks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "../machine.ts";
 import type { TokenTable } from "../token_table.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
-import { TrieWalk } from "./text_walk.ts";
+import { TrieWalk } from "./trie_walk.ts";
 
 /** Bytes of masks that are kept. */
 const MAX_BYTES = 32 << 20;
@@ -115,12 +115,12 @@ export class TokenMasks {
    * Sets the bits of the tokens below a node that may come, from `state` at the node. Nodes that
    * depend on a text are added to `deferred`.
    */
-  addBelow(bits: Uint32Array, node: number, state: State, deferred: number[]): void {
+  addBelow(bits: Uint32Array<ArrayBuffer>, node: number, state: State, deferred: number[]): void {
     this.#walk(state, node, bits, deferred);
   }
 
   /** Sets the bits of the tokens that end at a node. */
-  addAt(bits: Uint32Array, node: number): void {
+  addAt(bits: Uint32Array<ArrayBuffer>, node: number): void {
     this.#table.addTokensAt(bits, node);
   }
 
@@ -175,14 +175,14 @@ export class TokenMasks {
     return mask;
   }
 
-  #addLocal(stack: Stack, node: number, bits: Uint32Array, exits: ExitsByNode): void {
+  #addLocal(stack: Stack, node: number, bits: Uint32Array<ArrayBuffer>, exits: ExitsByNode): void {
     for (const exit of this.#locals.add(bits, node, stack)) gather(exits, exit);
   }
 
   /**
    * Continues at the nodes at which tokens have left local frames, in all possible states at once.
    */
-  #leaveAll(exits: ExitsByNode, bits: Uint32Array, deferred: number[]): void {
+  #leaveAll(exits: ExitsByNode, bits: Uint32Array<ArrayBuffer>, deferred: number[]): void {
     for (const [node, ways] of exits) {
       this.addAt(bits, node);
       if (this.#table.ends[node]! === node + 1) continue;
@@ -196,7 +196,7 @@ export class TokenMasks {
   }
 
   /** Walks the subtree of a node, local frames separately from all else. */
-  #walk(state: State, node: number, bits: Uint32Array, deferred: number[]): void {
+  #walk(state: State, node: number, bits: Uint32Array<ArrayBuffer>, deferred: number[]): void {
     const { locals, others } = this.#machine.split(state);
     const exits: ExitsByNode = new Map();
     for (const stack of locals) this.#addLocal(stack, node, bits, exits);
@@ -204,7 +204,12 @@ export class TokenMasks {
     if (others !== DEAD) this.#walkOthers(others, node, bits, deferred);
   }
 
-  #walkOthers(state: State, node: number, bits: Uint32Array, deferred: number[]): void {
+  #walkOthers(
+    state: State,
+    node: number,
+    bits: Uint32Array<ArrayBuffer>,
+    deferred: number[],
+  ): void {
     const machine = this.#machine;
     const table = this.#table;
     const { bytes, depths, ends, characters } = table;
@@ -268,7 +273,7 @@ export class TokenMasks {
 /** Sets the bits of the tokens that fit in a state. */
 function addWithin(
   walk: TrieWalk,
-  bits: Uint32Array,
+  bits: Uint32Array<ArrayBuffer>,
   machine: Machine,
   state: State,
   { limit, ends, reach, before }: Goal,

@@ -2,6 +2,8 @@
 // Some methods are optional. Without them, text_rules.ts and ends/text_ends.ts search for the
 // answer.
 
+import type { PlainTexts } from "../../language/mod.ts";
+
 /**
  * A deterministic automaton over bytes of text or of a JSON string's content. Only state 0 is a
  * dead end.
@@ -20,8 +22,8 @@ export interface TextAutomaton {
   next?(state: number): readonly number[];
   /** The classes of characters that all lead from a state back to it. */
   loops?(state: number): number;
-  /** Whether some plain characters lead from a state back to it, and all others nowhere. */
-  isClosed?(state: number): boolean;
+  /** The plain texts that may come, if they are all those of some classes up to a length. */
+  plainTexts?(state: number): PlainTexts | undefined;
   /** Fewest characters to acceptance; a character that has begun counts. */
   shortest(state: number): number;
   /** Fewest bytes to acceptance. */
@@ -29,8 +31,8 @@ export interface TextAutomaton {
   /** The number of these bytes, found without spelling them out. */
   completionLength?(state: number): number;
   /**
-   * Most characters that a text lacks from a state on, after any plain characters; Infinity:
-   * unknown.
+   * Most characters that a text lacks from a state on, after any plain characters, if it may have
+   * any greater number as well; Infinity: unknown.
    */
   mostMissing?(state: number): number;
   /** The state that corresponds to a state of another automaton of the same language. */

@@ -1,7 +1,7 @@
 // What may follow the first bytes of a string: an automaton of its language, with limits of its
 // number of characters. This is exact even if not every number can be reached.
 
-import { Work } from "../../language/mod.ts";
+import { EVERY_CLASS, type PlainTexts, Work } from "../../language/mod.ts";
 import type { WordSet } from "../collections.ts";
 import type { TextAutomaton } from "./text_automaton.ts";
 
@@ -165,6 +165,7 @@ export class TextRules {
       if (this.#repeats(state)) return true;
       const missing = this.mostMissing(state);
       if (missing < Infinity && range.isAtMost(characters, this.max - missing)) return true;
+      if (this.#mayGoOn(state, characters, range)) return true;
     }
     if (range.isAtLeast(characters, this.min - shortest)) return true;
     range.narrow();
@@ -175,6 +176,24 @@ export class TextRules {
       this.#feasible.set(key, feasible);
     }
     return feasible;
+  }
+
+  /** Whether some characters may come on and on, until an end that is near enough. */
+  #mayGoOn(state: number, characters: number, range: CountRange): boolean {
+    const missing = this.plainTexts(state)?.missing ?? Infinity;
+    return this.min + missing <= this.max && range.isAtMost(characters, this.max - missing);
+  }
+
+  /**
+   * Whether a text can be completed in a state after any plain characters that make it so long at
+   * most, as far as that is known.
+   */
+  isOpen(state: number, length: number, range: CountRange): boolean {
+    const missing = this.mostMissing(state);
+    if (missing < Infinity) return !this.isBounded || range.isAtMost(length, this.max - missing);
+    const texts = this.plainTexts(state);
+    if (texts?.classes !== EVERY_CLASS || texts.most < Infinity) return false;
+    return !this.isBounded || this.#mayGoOn(state, length, range);
   }
 
   /** Number of characters that may come before the shortest end after them is too long. */
@@ -191,12 +210,15 @@ export class TextRules {
     return this.automaton.loops?.(state) ?? 0;
   }
 
-  /** Whether some plain characters lead from a state back to it, and all others nowhere. */
-  isClosed(state: number): boolean {
-    return this.automaton.isClosed?.(state) ?? false;
+  /** The plain texts that may come, if they are all those of some classes up to a length. */
+  plainTexts(state: number): PlainTexts | undefined {
+    return this.automaton.plainTexts?.(state);
   }
 
-  /** Most characters that any plain text lacks from a state on; Infinity: unknown. */
+  /**
+   * Most characters that any plain text lacks from a state on, if it may have any greater number as
+   * well; Infinity: unknown.
+   */
   mostMissing(state: number): number {
     return this.#missing[state] ??= this.automaton.mostMissing?.(state) ?? Infinity;
   }

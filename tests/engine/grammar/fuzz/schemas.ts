@@ -23,6 +23,10 @@ const STRINGS = [
   { ...string, pattern: "a.*b", maxLength: 12 },
   { ...string, pattern: "^(?=.*\\d)(?=.*[a-z]).{4,9}$" },
   { ...string, pattern: "^\\p{L}+$", minLength: 2 },
+  { ...string, pattern: "^(..)*$", minLength: 131, maxLength: 133 },
+  { ...string, pattern: "^(a|b)(..)*$|^c.(..)*$", minLength: 4, maxLength: 145 },
+  { ...string, allOf: [{ not: { pattern: "[A-Z0-9]$" } }, { not: { pattern: "ab$" } }] },
+  { ...string, pattern: "^\\w{2,9}$" },
   { ...string, pattern: "^[\\u{1F600}-\\u{1F64F}é漢]{1,3}$" },
   { ...string, pattern: "\\bab\\b", not: { pattern: "\\d" } },
   { ...string, pattern: '^[\\n"\\\\\\u0001]*$', maxLength: 5 },
@@ -136,6 +140,16 @@ const COMBINED = [
   },
 ];
 
+/** Keys and items that must differ from others, of few words or of any number. */
+const DIFFERENT = [
+  { ...closed, patternProperties: { "^[ab]{1,2}$": string, "^[a-zA-Z0-9._-]{3,64}$": integer } },
+  { ...closed, patternProperties: { "^(..){1,2}$": integer }, minProperties: 3 },
+  { type: "object", propertyNames: { minLength: 1, maxLength: 3 }, minProperties: 2 },
+  { type: "object", patternProperties: { "^.*[A-Z]+$": string }, additionalProperties: integer },
+  { type: "array", uniqueItems: true, minItems: 3, items: { ...string, maxLength: 1 } },
+  { type: "array", uniqueItems: true, items: { ...string, pattern: "^(ab)*$", maxLength: 6 } },
+];
+
 /** All of them. */
 export const SCHEMAS: readonly object[] = [
   ...STRINGS,
@@ -143,4 +157,5 @@ export const SCHEMAS: readonly object[] = [
   ...ARRAYS,
   ...OBJECTS,
   ...COMBINED,
+  ...DIFFERENT,
 ];
