@@ -58,6 +58,11 @@ export { type ByteSource, type ByteSources, filesInMemory } from "./gguf/mod.ts"
 export {
   type ControlVector,
   type ControlVectorMethod,
+  type LensPlace,
+  type LensToken,
+  type LogitLens,
+  logitLens,
+  type LogitLensRequest,
   makeControlVector,
   readControlVector,
   steer,

@@ -58,6 +58,7 @@ export {
   NO_TOKEN,
   packBiases,
   packSampling,
+  penalized,
   sampleReference,
   type SamplerOptions,
   type SamplingInput,

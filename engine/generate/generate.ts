@@ -35,6 +35,7 @@ import { answerBiases, checkToken, onlyTokens } from "./answer_biases.ts";
 import { cacheReport, TextHistory } from "./cache_report.ts";
 import { type AnswerEnding, Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
+import { HostChoice } from "./host_choice.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
 import { type AnswerReader, TextReader } from "./text_reader.ts";
 import { ThinkingLimit, type ThinkingSyntax } from "./thinking_limit.ts";
@@ -116,6 +117,15 @@ export function answer<Piece>(
   }
   const stopTokens = new Set(request.stopTokens?.map((token) => checkToken(token, tokenizer)));
   const biases = answerBiases(request, tokenizer, { promptLength: promptTokens, contextLength });
+  const { logitsProcessors, sampler } = request;
+  const choice = new HostChoice({
+    ...(logitsProcessors && { logitsProcessors }),
+    ...(sampler && { sampler }),
+    sampling,
+    biases,
+    mirostat,
+    promptLength: promptTokens,
+  });
   const wanted = request.maxTokens ?? Infinity;
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
   const maxTokens = Math.min(wanted, contextLength - promptTokens);
@@ -143,9 +153,7 @@ export function answer<Piece>(
     })
     : { push: () => "", flush: () => "" };
 
-  const events = new EventQueue<Piece | AnyAnswerEvent>(() => {
-    if (sequence) sequence.abort();
-  });
+  const events = new EventQueue<Piece | AnyAnswerEvent>(() => leave());
   const read = (text: string) => {
     // With a vocabulary without text, there are only tokens.
     if (text === "" && tokenizer.hasText) return;
@@ -251,8 +259,12 @@ export function answer<Piece>(
       ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),
     });
   };
-  const abort = () => {
+  const leave = () => {
     if (sequence) sequence.abort();
+    choice.abort();
+  };
+  const abort = () => {
+    leave();
     events.close();
   };
 
@@ -281,23 +293,14 @@ export function answer<Piece>(
       ...(request.background && { background: true }),
       ...(request.session && { session: request.session }),
       ...(request.share && { share: request.share }),
-      wantsLogits: alternatives !== undefined || mirostat !== undefined,
-      ...(mirostat && {
-        choose: (drawn, tokens, logits, mask) =>
-          mirostat.choose(drawn, logits, sampling, {
-            position: tokens.length - 1,
-            history: tokens,
-            ...(biases && { biases: biases.after(tokens) }),
-            // A constraint that failed has an empty mask, and refuses whatever comes.
-            ...(mask?.length && { mask }),
-          }),
-      }),
+      wantsLogits: alternatives !== undefined || choice.isNeeded,
+      ...choice.ofSequence,
       ...(request.progress && { progress }),
       // A negative number means the default, as in Ollama.
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),
       ...(biases && { biases }),
-      ...((biases?.areChanging || mirostat) && { draftTokens: 0 }),
+      ...((biases?.areChanging || choice.isNeeded) && { draftTokens: 0 }),
       ...(allowed && { constraint: allowed }),
       ...(limit && { steering: limit }),
     });

@@ -11,4 +11,11 @@ export {
   writeControlVector,
 } from "./control_vector.ts";
 export { Hooks } from "./hooks.ts";
+export {
+  type LensPlace,
+  type LensToken,
+  type LogitLens,
+  logitLens,
+  type LogitLensRequest,
+} from "./logit_lens.ts";
 export { POINTS } from "./points.ts";

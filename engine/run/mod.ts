@@ -15,6 +15,7 @@ export {
   type RestoredTokens,
   Sequence,
   type SequenceEnd,
+  type SequenceRequest,
   type Steering,
   type TokenConstraint,
 } from "./sequence.ts";

@@ -88,6 +88,17 @@ export interface SequenceRequest {
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
   /**
+   * Gives other logits of the next token in the place of the model's, after penalties and biases, from which
+   * the device chooses under the mask; with `wantsLogits`. Undefined: the model's own.
+   * @param logits [vocabulary] before penalties, biases and masks, not to be changed
+   * @param mask the tokens that may come; undefined: all
+   */
+  process?(
+    tokens: readonly number[],
+    logits: Float32Array,
+    mask?: Uint32Array,
+  ): Promise<Float32Array>;
+  /**
    * Chooses the next token on the host, after the device; with `wantsLogits`. Undefined: the device chooses.
    * @param drawn the device's choice
    * @param logits [vocabulary] before penalties, biases and masks
@@ -98,7 +109,7 @@ export interface SequenceRequest {
     tokens: readonly number[],
     logits: Float32Array,
     mask?: Uint32Array,
-  ): number;
+  ): number | Promise<number>;
   /** Most tokens of a draft, all of which a step checks at once. Default: as many as have paid off. */
   draftTokens?: number;
   /** Called while it waits, with the number of sequences before it, whenever that number changes. */
@@ -243,8 +254,9 @@ export class Sequence {
 
   /** Whether what may come next follows from the token before, which the host has to know. */
   get isSteered(): boolean {
-    const { constraint, biases, choose } = this.request;
-    return constraint !== undefined || choose !== undefined || (biases?.areChanging ?? false);
+    const { constraint, biases, process, choose } = this.request;
+    const isHosts = process !== undefined || choose !== undefined;
+    return isHosts || constraint !== undefined || (biases?.areChanging ?? false);
   }
 
   /** Whether the next step gives it a token for one row. */
@@ -323,6 +335,19 @@ export class Sequence {
       return cancellable(request.flags ?? [], () => action(request));
     } catch (error) {
       end(error instanceof CancelledError ? "aborted" : { error });
+      return undefined;
+    }
+  }
+
+  /** As attempt(), of an action that may wait; only its beginning runs with the flags of the request. */
+  async attemptAsync<T>(
+    action: (request: SequenceRequest) => T | Promise<T>,
+    end: (reason: SequenceEnd) => void,
+  ): Promise<T | undefined> {
+    try {
+      return await this.attempt(action, end);
+    } catch (error) {
+      end(this.isCancelled ? "aborted" : { error });
       return undefined;
     }
   }

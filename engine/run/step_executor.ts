@@ -47,6 +47,13 @@ export interface DeviceBlocks {
   writeStates(row: number, bytes: Uint8Array<ArrayBufferLike>): void;
 }
 
+/** What is changed of a step before its tokens are chosen again, by output. */
+export interface ChangedOutputs {
+  readonly masks?: ReadonlyMap<number, Uint32Array<ArrayBuffer>>;
+  /** [vocabulary], after penalties and biases. */
+  readonly logits?: ReadonlyMap<number, Float32Array>;
+}
+
 /** An executor of a model's steps. */
 export interface StepExecutor {
   /** The largest numbers of rows, outputs and slots of a step. */
@@ -107,10 +114,12 @@ export interface StepExecutor {
     isUnwanted?: () => boolean,
   ): () => Promise<Sampled>;
   /**
-   * Chooses the token of one output again, under another mask, from the logits of the last step. Its
-   * tokens must have been read, and nothing submitted since.
+   * Chooses the tokens of the last step again, for some outputs under other masks or from other logits;
+   * the others get the same tokens again. Its tokens must have been read, and nothing submitted since.
+   *
+   * @returns the tokens of all outputs
    */
-  resample(plan: StepPlan, output: number, mask: Uint32Array<ArrayBuffer>): Promise<number>;
+  resample(plan: StepPlan, changed: ChangedOutputs): Promise<Uint32Array>;
   /**
    * Records the step that probably follows the last one that sample() was called with: the device has
    * nothing to do from the end of that until the host has read the token and submitted the next one. To be

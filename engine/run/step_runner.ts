@@ -23,7 +23,7 @@ import {
 } from "../nn/mod.ts";
 import { BlockTransfer } from "./block_transfer.ts";
 import { SlotMemory } from "./slot_memory.ts";
-import type { StepExecutor } from "./step_executor.ts";
+import type { ChangedOutputs, StepExecutor } from "./step_executor.ts";
 import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
 import { type ObservedStep, StepObserver } from "./step_observer.ts";
 import { type Choice, StepRecorder } from "./step_recorder.ts";
@@ -232,11 +232,11 @@ export class StepRunner implements StepExecutor {
 
   async resample(
     plan: StepPlan,
-    output: number,
-    mask: Uint32Array<ArrayBuffer>,
-  ): Promise<number> {
+    { masks = new Map(), logits = new Map() }: ChangedOutputs,
+  ): Promise<Uint32Array> {
     this.#device.check();
-    this.#sampler.writeMasks(new Map([[output, mask]]));
+    this.#sampler.writeMasks(masks);
+    this.#sampler.writeLogits(logits);
     const { outputs } = plan.shape;
     const readback = this.#readbacks[this.#submits++ % IN_FLIGHT];
     const recorder = this.#device.record();
@@ -245,7 +245,7 @@ export class StepRunner implements StepExecutor {
     recorder.pass((pass) => this.#sampler.encode(pass, outputs, needs));
     recorder.copy(this.#sampler.sampled, 0, readback.buffer, 0, outputs * 4);
     this.#device.submit(recorder.finish());
-    return new Uint32Array(await readback.readNow(outputs * 4))[output];
+    return new Uint32Array(await readback.readNow(outputs * 4));
   }
 
   prepareNext(): void {

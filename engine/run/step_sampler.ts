@@ -92,6 +92,14 @@ export class StepSampler {
     }
   }
 
+  /** Writes logits by output, in the place of the model's. @param rows each [vocabulary] */
+  writeLogits(rows: ReadonlyMap<number, Float32Array>): void {
+    const { floats, stride } = this.#logits!;
+    for (const [output, row] of rows) {
+      this.#device.write(floats, output * stride * 4, row as Float32Array<ArrayBuffer>);
+    }
+  }
+
   /** What the sampling of a plan's tokens needs. */
   needs(plan: StepPlan): SamplingNeeds {
     const slots = slotsOf(plan);

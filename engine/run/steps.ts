@@ -273,8 +273,9 @@ export class Steps {
   }
 
   async #collect({ chunks, plan, repeats }: Submit, sampled: Sampled): Promise<void> {
-    const { tokens, logits } = sampled;
+    const { logits } = sampled;
     const givers = chunks.filter(({ output }) => output);
+    const tokens = await this.#process(givers, plan, sampled);
     for (const { sequence, end = 0 } of chunks) {
       sequence.endSubmit();
       // A sequence that was preempted reads its answer again, which is no part of its prompt.
@@ -288,12 +289,12 @@ export class Steps {
         const takeOutput = async (at: number) => {
           const isHosts = sequence.request.choose !== undefined && tokens[at] !== NO_TOKEN;
           const own = logits.get(at);
-          const first = isHosts ? this.#choose(sequence, tokens[at], own!) : tokens[at];
+          const first = isHosts ? await this.#choose(sequence, tokens[at], own!) : tokens[at];
           const other = this.#maskInstead(sequence, first);
-          const again = (mask: Uint32Array<ArrayBuffer>) =>
+          const again = async (mask: Uint32Array<ArrayBuffer>) =>
             isHosts
-              ? this.#choose(sequence, tokens[at], own!, mask)
-              : this.#executor.resample(plan, at, mask);
+              ? await this.#choose(sequence, tokens[at], own!, mask)
+              : (await this.#executor.resample(plan, { masks: new Map([[at, mask]]) }))[at];
           this.#take(sequence, other ? await again(other) : first, own);
           if (isHosts) sequence.feedFrom(sequence.submitted);
           this.#takeForced(sequence);
@@ -306,21 +307,44 @@ export class Steps {
     if (sampled.states) this.#drafts.observe(chunks, repeats, sampled.states);
   }
 
+  /** The tokens of a step, chosen again where sequences give other logits; those have no drafts. */
+  async #process(
+    givers: readonly Chunk[],
+    plan: StepPlan,
+    { tokens, logits }: Sampled,
+  ): Promise<Uint32Array> {
+    let output = 0;
+    const rows = new Map<number, Float32Array>();
+    await Promise.all(givers.map(async ({ sequence, draft }) => {
+      const at = output;
+      output += 1 + draft.length;
+      const own = logits.get(at);
+      if (!sequence.request.process || !own || tokens[at] === NO_TOKEN) return;
+      if (sequence.ended || sequence.isCancelled) return;
+      const row = await sequence.attemptAsync(
+        ({ process, constraint }) => process!(sequence.tokens, own, constraint?.mask()),
+        (reason) => this.#owner.end(sequence, reason),
+      );
+      if (row) rows.set(at, row);
+    }));
+    return rows.size > 0 ? await this.#executor.resample(plan, { logits: rows }) : tokens;
+  }
+
   /**
    * The choice of a sequence's token on the host; NO_TOKEN if the sequence is over.
    * @param mask missing: that of its constraint
    */
-  #choose(
+  async #choose(
     sequence: Sequence,
     drawn: number,
     logits: Float32Array,
     mask?: Uint32Array,
-  ): number {
+  ): Promise<number> {
     if (sequence.ended || sequence.isCancelled) return NO_TOKEN;
-    const token = this.#attempt(
-      sequence,
+    const token = await sequence.attemptAsync(
       ({ choose, constraint }) =>
         choose!(drawn, sequence.tokens, logits, mask ?? constraint?.mask()),
+      (reason) => this.#owner.end(sequence, reason),
     );
     return token ?? NO_TOKEN;
   }

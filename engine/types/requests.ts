@@ -1,6 +1,7 @@
 // Requests to a model and their options, the same for the library, the worker and every HTTP dialect.
 // Plain data that postMessage can send, except for signals.
 
+import type { ChoiceOptions } from "./choice.ts";
 import type { HookOptions } from "./hooks.ts";
 import type { LoraOptions } from "./lora.ts";
 import type { GrammarRules } from "../grammar/mod.ts";
@@ -180,7 +181,7 @@ export interface ReportOptions {
 
 /** A prompt to continue. */
 export interface GenerateRequest
-  extends SamplingOptions, LimitOptions, FormatOptions, ReportOptions {
+  extends SamplingOptions, LimitOptions, FormatOptions, ReportOptions, ChoiceOptions {
   /**
    * Text (BOS is added as the vocabulary says, special tokens are parsed), or token ids as they
    * are.
@@ -250,7 +251,8 @@ export interface Tool {
 }
 
 /** A conversation to answer. */
-export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOptions, ReportOptions {
+export interface ChatRequest
+  extends SamplingOptions, LimitOptions, FormatOptions, ReportOptions, ChoiceOptions {
   /** The conversation so far, the oldest turn first. */
   messages: ChatMessage[];
   /** Tools that the model may call. */

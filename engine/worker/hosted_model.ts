@@ -16,6 +16,7 @@ import { EventQueue } from "../generate/mod.ts";
 import {
   type ArgumentOf,
   type ChatModel,
+  type ChoiceOptions,
   type DeviceRefusal,
   type EmbedInput,
   type EmbedOptions,
@@ -29,6 +30,7 @@ import {
 } from "../types/mod.ts";
 import { Session, type SessionModel, type SessionOptions } from "../session/mod.ts";
 import { BlockHost } from "./block_host.ts";
+import { askedFunctions, replyTo } from "./choice_calls.ts";
 import { type Piece, PieceJoiner, sendPieces } from "./pieces.ts";
 import type { CallMessage, LoadedModel, ModelHost, ToClient } from "./protocol.ts";
 
@@ -48,8 +50,8 @@ export interface Patience {
   readonly step: number;
 }
 
-/** The signals of a request, which are not sent. */
-interface Signals {
+/** The signals and functions of a request, which are not sent. */
+interface Unsent extends ChoiceOptions {
   readonly signal?: AbortSignal;
   readonly answerNow?: AbortSignal;
 }
@@ -58,6 +60,8 @@ interface Signals {
 interface Call {
   readonly events: EventQueue<unknown>;
   readonly cancelled: CancelFlag;
+  /** What the worker may ask for. */
+  readonly functions: ChoiceOptions;
   /** Takes a piece of the result. */
   add(message: { piece: Piece; isLast: boolean }): void;
   /** Whether the worker has all pieces of the argument. */
@@ -174,9 +178,14 @@ export class HostedModel implements ChatModel, SessionModel {
   ): ReturnType<ChatModel[M]> {
     const { takes, gives } = MODEL_METHODS[method];
     const isRequest = takes === "request";
-    const { signal, answerNow, ...request } = (isRequest ? argument : {}) as Signals;
-    const signals = { ...(signal && { signal }), ...(answerNow && { answerNow }) };
-    const events = this.#call(method, isRequest ? request : argument, signals);
+    const { signal, answerNow, logitsProcessors, sampler, ...request } =
+      (isRequest ? argument : {}) as Unsent;
+    const events = this.#call(method, isRequest ? request : argument, {
+      ...(signal && { signal }),
+      ...(answerNow && { answerNow }),
+      ...(logitsProcessors && { logitsProcessors }),
+      ...(sampler && { sampler }),
+    });
     const result = gives === "events" ? events : only(events, signal);
     return result as ReturnType<ChatModel[M]>;
   }
@@ -185,7 +194,7 @@ export class HostedModel implements ChatModel, SessionModel {
   #call(
     method: ModelMethod,
     argument: unknown,
-    { signal, answerNow }: Signals,
+    { signal, answerNow, ...functions }: Unsent,
   ): EventQueue<unknown> {
     const id = ++this.#lastId;
     const events = new EventQueue<unknown>(() => this.#cancel(id));
@@ -220,11 +229,13 @@ export class HostedModel implements ChatModel, SessionModel {
       if (isLast) events.push(result.whole);
     };
     if (this.#calls.size === 0) this.#heardAt = performance.now();
-    this.#calls.set(id, { events, cancelled, add, end, isSent: false });
+    this.#calls.set(id, { events, cancelled, functions, add, end, isSent: false });
     this.#watch();
+    const asked = askedFunctions(functions);
     const flags = {
       cancelled: cancelled.memory,
       ...(answering && { answering: answering.memory }),
+      ...asked && { functions: asked },
     };
     // A large argument takes several turns of the event loop, another none.
     inSlices(this.#sendPieces({ id, method, ...flags }, argument)).then(() => {
@@ -266,6 +277,7 @@ export class HostedModel implements ChatModel, SessionModel {
       if (!this.#closed && !message.isLast) this.#host.send({ kind: "taken", id: message.id });
     }
     if (message.kind === "event") this.#calls.get(message.id)?.events.push(message.event);
+    if (message.kind === "choose") void this.#choose(message);
     if (message.kind === "occupancy") this.#occupancy = message.occupancy;
     if (message.kind === "end") {
       this.#memory = message.memory;
@@ -278,6 +290,21 @@ export class HostedModel implements ChatModel, SessionModel {
     this.#setFree();
     this.#heardAt = performance.now();
     this.#watch();
+  }
+
+  /** Answers a question of a call. What its functions throw ends the call. */
+  async #choose({ id, question }: Extract<ToClient, { kind: "choose" }>): Promise<void> {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    try {
+      const reply = await replyTo(call.functions, question);
+      // The worker is not silent while its client thinks.
+      this.#heardAt = performance.now();
+      if (!this.#closed && this.#calls.has(id)) this.#host.send({ kind: "chosen", id, reply });
+    } catch (error) {
+      this.#cancel(id);
+      call.events.close({ error });
+    }
   }
 
   /** Starts the time within which a worker with calls has to send a message, unless it runs. */

@@ -3,6 +3,7 @@
 // events and one `end`.
 
 import type { DiskOptions, FromStore, ToStore } from "../block_store/mod.ts";
+import type { AskedFunctions, ChoiceQuestion, ChoiceReply } from "./choice_calls.ts";
 import type { ErrorRecord } from "../error_record.ts";
 import type { Piece } from "./pieces.ts";
 import type {
@@ -41,7 +42,11 @@ export type ToWorker =
     argument: Piece;
     cancelled?: SharedArrayBuffer;
     answering?: SharedArrayBuffer;
+    /** Which functions over logits the client has for it. */
+    functions?: AskedFunctions;
   }
+  /** The answer to a question. */
+  | { kind: "chosen"; id: number; reply: ChoiceReply }
   /** The client has taken a piece of the result, so that another may come. */
   | { kind: "taken"; id: number }
   | { kind: "cancel"; id: number }
@@ -84,6 +89,8 @@ export type ToClient =
   | { kind: "failed"; error: ErrorRecord }
   | { kind: "event"; id: number; event: unknown }
   | { kind: "piece"; id: number; piece: Piece; isLast: boolean }
+  /** A call asks its client for logits or a token; it asks no more until it is told. */
+  | { kind: "choose"; id: number; question: ChoiceQuestion }
   | { kind: "end"; id: number; memory: MemoryUse; error?: ErrorRecord }
   | { kind: "occupancy"; occupancy: Occupancy }
   | { kind: "blocks"; message: ToStore }

@@ -14,10 +14,12 @@ import {
   type ArgumentOf,
   askModel,
   type ChatModel,
+  type ChoiceOptions,
   type LoadOptions,
   MODEL_METHODS,
   type ModelMethod,
 } from "../types/mod.ts";
+import { askingFunctions, type ChoiceQuestion, type ChoiceReply } from "./choice_calls.ts";
 import { Pace, PieceJoiner, sendPieces } from "./pieces.ts";
 import type { BlockKeeping, CallMessage, ToClient, ToWorker } from "./protocol.ts";
 
@@ -63,6 +65,8 @@ export class ModelService {
   readonly #paces = new Map<number, Pace>();
   /** Arguments of which the last piece is still to come. */
   readonly #arguments = new Map<number, PieceJoiner>();
+  /** By running call: takes the client's answer to what it asks. */
+  readonly #asked = new Map<number, (reply: ChoiceReply) => void>();
   readonly #closing = new AbortController();
   /** When the client was last told what is taken. */
   #occupancyTold = 0;
@@ -94,6 +98,8 @@ export class ModelService {
         return this.#mirror?.receive(message.message);
       case "taken":
         return this.#paces.get(message.id)?.taken();
+      case "chosen":
+        return this.#asked.get(message.id)?.(message.reply);
       case "cancel":
         this.#arguments.delete(message.id);
         return this.#running.get(message.id)?.abort();
@@ -173,7 +179,9 @@ export class ModelService {
     }
   }
 
-  async #answer({ id, method, argument, cancelled, answering }: CallMessage): Promise<void> {
+  async #answer(
+    { id, method, argument, cancelled, answering, functions }: CallMessage,
+  ): Promise<void> {
     const model = this.#model!;
     const joiner = this.#joinerOf(id);
     this.#arguments.delete(id);
@@ -188,7 +196,9 @@ export class ModelService {
     this.#answering.set(id, answer);
     try {
       const { gives } = MODEL_METHODS[method];
-      const signals = { signal: abort.signal, answerNow };
+      const ask = (question: ChoiceQuestion) => this.#askClient(id, question);
+      const own = functions && askingFunctions(functions, ask);
+      const signals = { ...own, signal: abort.signal, answerNow };
       for await (const event of run(model, method, joiner.whole, signals)) {
         if (gives === "pieces") await this.#sendResult(id, event);
         else this.#send({ kind: "event", id, event }, buffersOf(event));
@@ -202,8 +212,17 @@ export class ModelService {
     } finally {
       this.#running.delete(id);
       this.#answering.delete(id);
+      this.#asked.delete(id);
     }
     await this.#tellWhenFree();
+  }
+
+  /** Asks the client for the logits or the token of a call. Without an answer, the call's abort ends it. */
+  #askClient(id: number, question: ChoiceQuestion): Promise<ChoiceReply> {
+    const { promise, resolve } = Promise.withResolvers<ChoiceReply>();
+    this.#asked.set(id, resolve);
+    this.#send({ kind: "choose", id, question });
+    return promise;
   }
 
   /** After the last answer: an aborted one ends at once, but has its slot until the step under way is read. */
@@ -228,7 +247,7 @@ async function* run(
   model: ChatModel,
   method: ModelMethod,
   argument: unknown,
-  signals: { readonly signal: AbortSignal; readonly answerNow: AbortSignal },
+  signals: ChoiceOptions & { readonly signal: AbortSignal; readonly answerNow: AbortSignal },
 ): AsyncGenerator<unknown, void> {
   const { takes, gives } = MODEL_METHODS[method];
   const given = takes === "request" ? { ...argument as object, ...signals } : argument;

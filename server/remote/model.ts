@@ -146,10 +146,15 @@ export class RemoteModel implements ChatModel {
 
   /** An abort ends the stream without `done`, as it does in models of this machine. */
   async *#stream<T>(
-    { signal: asked, hooks }: GenerateRequest | ChatRequest,
+    { signal: asked, hooks, logitsProcessors, sampler }: GenerateRequest | ChatRequest,
     ask: Ask<AsyncIterable<T>>,
   ): AsyncGenerator<T> {
     if (hooks) await this.run();
+    if (logitsProcessors?.length || sampler) {
+      throw new RequestError(
+        "Cannot run functions over logits: the model runs on another server; load it from a file",
+      );
+    }
     try {
       const call = this.#call(asked);
       yield* ask(await this.#server.dialect(call.signal), call);

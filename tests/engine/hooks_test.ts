@@ -20,6 +20,7 @@ import { gptOss } from "./reference/gpt_oss.ts";
 import { llama } from "./reference/llama.ts";
 import { miMo2 } from "./reference/mimo2.ts";
 import { record } from "./reference/recording.ts";
+import { qwen3 } from "./reference/qwen3.ts";
 import { qwen3Next } from "./reference/qwen3_next.ts";
 import { RandomWeights } from "./reference/weights.ts";
 
@@ -41,7 +42,7 @@ const ALL = [
   ...["attention.values", "attention.pattern", "attention.z", "residual.mid", "attention.out"],
 ];
 
-for (const reference of [llama, gemma3, gptOss, miMo2, qwen3Next]) {
+for (const reference of [llama, qwen3, gemma3, gptOss, miMo2, qwen3Next]) {
   const { architecture } = reference;
   Deno.test(`the points of ${architecture} have the values of its reference`, async () => {
     const weights = new RandomWeights();

@@ -16,4 +16,4 @@ export {
   type SamplingOptions,
   type TokenBias,
 } from "./options.ts";
-export { type Choice, sampleReference, type SamplingInput } from "./reference.ts";
+export { type Choice, penalized, sampleReference, type SamplingInput } from "./reference.ts";

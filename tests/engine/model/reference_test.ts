@@ -14,6 +14,7 @@ import { llama } from "../reference/llama.ts";
 import { mamba2 } from "../reference/mamba2.ts";
 import { dot, scale, sum, type Vector } from "../reference/numbers.ts";
 import { miMo2 } from "../reference/mimo2.ts";
+import { qwen3 } from "../reference/qwen3.ts";
 import { qwen3Next } from "../reference/qwen3_next.ts";
 import { RandomWeights } from "../reference/weights.ts";
 import { assert } from "@std/assert";
@@ -34,7 +35,7 @@ Deno.test("DeepSeek-V3, its keys and values unfolded, has the same logits", asyn
   await assertExact({ ...fixture, model: await writeReference(deepSeek2("unfolded"), weights) });
 });
 
-for (const model of [llama, gemma2, gemma3, gptOss, miMo2, qwen3Next, mamba2]) {
+for (const model of [llama, qwen3, gemma2, gemma3, gptOss, miMo2, qwen3Next, mamba2]) {
   Deno.test(`${model.architecture} has the logits of its reference`, async () => {
     await assertExact(await fixtureOf(model));
   });

@@ -11,6 +11,7 @@ import { nextTask } from "../../../engine/async.ts";
 import type { StoredBlock } from "../../../engine/block_store/mod.ts";
 import type {
   BlockRequest,
+  ChangedOutputs,
   DeviceBlocks,
   SequenceMemory,
   StepExecutor,
@@ -232,12 +233,14 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
   /** Tokens that were chosen again. */
   resampled = 0;
 
-  resample(_plan: StepPlan, output: number, mask: Uint32Array): Promise<number> {
-    this.resampled++;
-    const { next, slot } = this.#last[output];
-    const token = allowedFrom(next, mask);
-    this.#slots[slot].token = token;
-    return Promise.resolve(token);
+  resample(_plan: StepPlan, { masks = new Map() }: ChangedOutputs): Promise<Uint32Array> {
+    this.resampled += masks.size;
+    const tokens = this.#last.map(({ next, slot }, output) => {
+      const mask = masks.get(output);
+      if (!mask) return this.#slots[slot].token;
+      return this.#slots[slot].token = allowedFrom(next, mask);
+    });
+    return Promise.resolve(Uint32Array.from(tokens));
   }
 
   prepareNext(): void {}
