@@ -118,7 +118,14 @@ export function chat(
   });
   const { prompt, begun, items, dropped } = fit(given, request, split);
   const format = formatOf(answers, request, prompt, tools.callable);
-  const reading = { answers, prompt, begun, tools: tools.callable, stops: request.stop ?? [] };
+  const reading = {
+    answers,
+    prompt,
+    begun,
+    tools: tools.callable,
+    stops: request.stop ?? [],
+    includesStop: request.includeStop ?? false,
+  };
   const events = answer(
     context,
     {

@@ -23,6 +23,8 @@ export interface ChatReading {
   readonly begun: string;
   readonly tools: readonly CallableTool[];
   readonly stops: readonly string[];
+  /** Whether the text ends with the stop string that came. */
+  readonly includesStop: boolean;
 }
 
 type AnsweredText = Extract<AnswerEvent, { text: string }>;
@@ -38,10 +40,10 @@ export class ChatReader implements AnswerReader<ChatEvent> {
   #call = { id: "", name: "" };
   #isSure = () => false;
 
-  constructor({ answers, prompt, begun, tools, stops }: ChatReading) {
+  constructor({ answers, prompt, begun, tools, stops, includesStop }: ChatReading) {
     const parser = answers.parser({ prompt, tools, streaming: () => this.#isSure() });
     this.#parser = continueParser(parser, begun);
-    this.#stops = new StopStrings(stops);
+    this.#stops = new StopStrings(stops, includesStop);
     this.#thinking = answers.thinking;
   }
 

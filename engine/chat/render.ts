@@ -29,10 +29,15 @@ export type Render = (messages: readonly ChatMessage[], options?: RenderOptions)
  */
 export function createRenderer(
   own: ChatTemplate | undefined,
-  { messages: all, think, tools, template }: ChatRequest,
+  { messages: all, think, tools, template, templateVariables: data }: ChatRequest,
 ): Render {
   const budget = new RenderBudget(unitsOf(all), pollCancellation);
   if (template !== undefined) {
+    if (data) {
+      throw new RequestError(
+        "Cannot lay the conversation out: a template in Go's language has no further variables",
+      );
+    }
     return refusingFaults(() => {
       const parsed = createGoTemplate(template);
       return (messages) =>
@@ -48,6 +53,7 @@ export function createRenderer(
       messages: messages.map(templateMessage),
       ...(tools ? { tools } : {}),
       addGenerationPrompt: opens,
+      data,
       variables,
     }, budget);
 }

@@ -75,7 +75,7 @@ export function generate(
   context: GenerateContext,
   request: PromptRequest,
 ): AsyncIterableIterator<GenerateEvent> {
-  return answer(context, request, new TextReader(request.stop ?? []));
+  return answer(context, request, new TextReader(request.stop ?? [], request.includeStop));
 }
 
 /**
@@ -130,6 +130,11 @@ export function answer<Piece>(
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
   const maxTokens = Math.min(wanted, contextLength - promptTokens);
   if (maxTokens > 0) constraint?.checkRoom(maxTokens);
+  const { maxMilliseconds = 0 } = request;
+  if (Number.isNaN(maxMilliseconds)) {
+    throw new RequestError("Cannot generate: maxMilliseconds is no number");
+  }
+  let isOvertime = false;
   const history = histories.get(scheduler) ?? new TextHistory();
   histories.set(scheduler, history);
   const parting = request.cacheReport ? history.parting(tokensOf(prompt)) : undefined;
@@ -205,7 +210,9 @@ export function answer<Piece>(
     const text = decoder.push(token);
     limit?.take(text);
     read(text);
-    return reader.stopString === undefined && !constraint?.mustEnd;
+    isOvertime = maxMilliseconds > 0 && text.includes("\n") &&
+      performance.now() - first > maxMilliseconds;
+    return reader.stopString === undefined && !constraint?.mustEnd && !isOvertime;
   };
   const end = (reason: SequenceEnd): void => {
     request.signal?.removeEventListener("abort", abort);
@@ -225,7 +232,7 @@ export function answer<Piece>(
     if (reader.stopString === undefined) {
       const rest = decoder.flush();
       if (rest !== "") read(rest);
-      const isCut = reason === "length";
+      const isCut = reason === "length" || isOvertime;
       const isWhole = !isCut || (constraint?.isComplete ?? false);
       for (const event of reader.end({ isCut, isWhole })) events.push(event);
     }
@@ -247,7 +254,11 @@ export function answer<Piece>(
     history.add([...sequence?.tokens ?? tokensOf(prompt)]);
     events.push({
       type: "done",
-      reason: stopString !== undefined ? "stop" : constraint?.isShortened ? "length" : reason,
+      reason: stopString !== undefined
+        ? "stop"
+        : constraint?.isShortened || isOvertime
+        ? "length"
+        : reason,
       usage,
       ...(stopString !== undefined && { stopString }),
       ...(endToken && { endToken }),

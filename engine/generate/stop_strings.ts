@@ -21,19 +21,24 @@ interface Node {
 /** A filter that holds back the longest end of the text that may become a stop string. */
 export class StopStrings {
   readonly #root: Node;
+  readonly #isKept: boolean;
   #at: Node;
   #held = "";
 
-  /** @param stops stop strings; empty ones are ignored */
-  constructor(stops: readonly string[]) {
+  /**
+   * @param stops stop strings; empty ones are ignored
+   * @param isKept whether the text ends with the stop string, instead of before it
+   */
+  constructor(stops: readonly string[], isKept = false) {
+    this.#isKept = isKept;
     const strings = stops.filter((stop) => stop.length > 0);
     this.#root = { length: 0, fallback: undefined, stop: undefined, strings, next: new Map() };
     this.#at = this.#root;
   }
 
   /**
-   * Adds text. Gives the text that is certain, and the stop string if one occurred, at which the
-   * text ends. It is the one that is complete first, however the text is divided; of several that
+   * Adds text. Gives the text that is certain, and the stop string if one occurred, before or with
+   * which the text ends. It is the one that is complete first, however the text is divided; of several that
    * end together, the longest.
    */
   push(text: string): { text: string; stop?: string } {
@@ -43,7 +48,7 @@ export class StopStrings {
       if (stop === undefined) continue;
       const all = this.#held + text.slice(0, i + 1);
       this.#reset();
-      return { text: all.slice(0, all.length - stop.length), stop };
+      return { text: this.#isKept ? all : all.slice(0, all.length - stop.length), stop };
     }
     const all = this.#held + text;
     const free = all.length - this.#at.length;

@@ -46,8 +46,9 @@ export class TextReader implements AnswerReader<TextEvent> {
   #tokens: number[] = [];
   #logprobs: TokenLogprob[] | undefined;
 
-  constructor(stops: readonly string[]) {
-    this.#stops = new StopStrings(stops);
+  /** @param includesStop whether the text ends with the stop string that came */
+  constructor(stops: readonly string[], includesStop = false) {
+    this.#stops = new StopStrings(stops, includesStop);
   }
 
   push({ text, tokens, logprobs }: DecodedText): TextEvent[] {

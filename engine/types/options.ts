@@ -269,6 +269,19 @@ export const ANSWER_OPTIONS = {
     standard: "false",
     help: "Go on where the model ends, up to num_predict.",
   },
+  includeStop: {
+    name: "include_stop_str_in_output",
+    type: "boolean",
+    standard: "false",
+    help: "Let the text end with the stop text that came.",
+  },
+  maxMilliseconds: {
+    name: "t_max_predict_ms",
+    type: "integer",
+    standard: "no limit",
+    help:
+      "Milliseconds after the first token from which on the answer ends at a line break; 0 or less: no limit.",
+  },
   openObjects: {
     name: "open_objects",
     openai: "",

@@ -117,8 +117,15 @@ export interface LimitOptions extends WindowOptions, LoraOptions, RemoteLoadOpti
   share?: RequestShare;
   /** Most tokens to generate. Default: until the model ends its answer or the window is full. */
   maxTokens?: number;
-  /** Strings that end the answer. They are not part of its text. */
+  /** Strings that end the answer. They are not part of its text, unless `includeStop` says so. */
   stop?: string[];
+  /** Whether the string that ended the answer is the end of its text. Default false. */
+  includeStop?: boolean;
+  /**
+   * Milliseconds after the first token from which on the answer ends at its next line break, as if it
+   * had reached `maxTokens`. Default, and 0 or less: no limit.
+   */
+  maxMilliseconds?: number;
   /**
    * Whether to go on after the model ends its answer, up to the other limits; for measurements.
    * Default false.
@@ -283,6 +290,12 @@ export interface ChatRequest
   truncate?: boolean;
   /** A template in Ollama's language, instead of the model's own. Errors: RequestError. */
   template?: string;
+  /**
+   * Further variables of the model's own template, such as `documents`, whose texts are data. Those
+   * that the template does not read change nothing. Errors: RequestError beside a template in
+   * Ollama's language.
+   */
+  templateVariables?: Record<string, unknown>;
   /** Aborting it ends the answer within one decode step. */
   signal?: AbortSignal;
 }

@@ -281,6 +281,9 @@ function toGenerate(model: string, request: GenerateRequest): OllamaPost {
 type Options = typeof OPTIONS;
 
 function common(model: string, request: ChatRequest | GenerateRequest): Record<string, unknown> {
+  if ((request as ChatRequest).templateVariables) {
+    throw new RequestError("A server with Ollama's API takes no variables of templates");
+  }
   const { logprobs, format, logitBias, stopTokens, allowedTokens } = request;
   if (logitBias?.length || stopTokens?.length || allowedTokens?.length) {
     throw new RequestError("A server with Ollama's API takes no biases and ids of tokens");

@@ -116,6 +116,7 @@ function common(
       ),
     )),
     ...given({
+      chat_template_kwargs: (request as ChatRequest).templateVariables,
       logit_bias: request.logitBias,
       stop_token_ids: request.stopTokens,
       allowed_token_ids: request.allowedTokens,

@@ -28,6 +28,8 @@ export interface ChatTemplateInput {
   tools?: readonly unknown[] | undefined;
   /** Whether the prompt ends with the header of the answer. Default: as the template decides. */
   addGenerationPrompt?: boolean | undefined;
+  /** Further variables, whose texts are data, such as documents. All others go before them. */
+  data?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Further variables of the template, such as enable_thinking. They take precedence over all
    * others.
@@ -73,20 +75,21 @@ export function createChatTemplate(
       return plain(this.renderText(input));
     },
     renderText(input, budget = new RenderBudget()) {
-      const strict = {
+      const own = {
         bos_token: tokens.bos ?? "",
         eos_token: tokens.eos ?? "",
         messages: input.messages,
         tools: input.tools?.length ? input.tools : null,
-        documents: null,
         ...(input.addGenerationPrompt !== undefined &&
           { add_generation_prompt: input.addGenerationPrompt }),
         ...input.variables,
       };
+      const strict = { documents: null, ...input.data, ...own };
+      const data = Object.keys(input.data ?? {}).filter((name) => !Object.hasOwn(own, name));
       let failure: unknown;
       for (const { variables, options } of attempts(strict, input, clock)) {
         try {
-          return budget.run(() => run(statements, variables, clock, options));
+          return budget.run(() => run(statements, variables, [...DATA, ...data], clock, options));
         } catch (error) {
           if (!(error instanceof ChatTemplateError) || error.fault !== "failed") throw error;
           if (budget.isSpent) throw error.cause;
@@ -162,6 +165,7 @@ function parse(source: string): Statement[] {
 function run(
   statements: Statement[],
   variables: Record<string, unknown>,
+  data: readonly string[],
   clock: () => Date,
   options: RenderOptions | undefined,
 ): Text {
@@ -173,7 +177,7 @@ function run(
     for (const [name, value] of Object.entries(variables)) {
       if (value === undefined) continue;
       if (name === "messages") values.set(name, toMessages(value));
-      else values.set(name, toValue(value, DATA.includes(name) ? taint : plain));
+      else values.set(name, toValue(value, data.includes(name) ? taint : plain));
     }
     return renderStatements(statements, values, options);
   } catch (error) {

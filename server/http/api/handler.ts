@@ -54,6 +54,8 @@ export interface Translation extends Loading {
   warnings?: readonly string[];
   /** Whether the answer leaves out what the model thinks. */
   hidesThinking?: boolean;
+  /** Whether what the model thinks is a part of its text. */
+  inlinesThinking?: boolean;
   /** Directions to add inside the model, by the names of their vectors. */
   controlVectors?: SteeringWish;
   /** The member that asks for a format, for errors of the format. */

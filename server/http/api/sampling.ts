@@ -4,6 +4,7 @@
 import {
   type BodyOf,
   closed,
+  flag,
   type Given,
   integer,
   keepAlive,
@@ -20,6 +21,7 @@ import {
   options,
   readOptions,
 } from "./options.ts";
+import { samplerList, withoutOtherSamplers } from "./samplers.ts";
 
 const { stop: _stop, ...withoutStop } = options.properties;
 
@@ -59,6 +61,12 @@ export const samplingMembers = {
     items: { type: "integer" },
     description: "The only token ids that may come, that of the end among them; not with a format.",
   },
+  samplers: {
+    ...samplerList,
+    description: "As llama-server has it: the only samplers that choose, in the order that they " +
+      "have here; the others are off.",
+  },
+  no_stop_trim: { ...flag, description: "What SGLang calls include_stop_str_in_output." },
   draft_model: { ...text, description: "What LM Studio calls draft." },
   ttl: { ...integer, description: "What LM Studio calls keep_alive, in seconds." },
 } as const;
@@ -93,12 +101,18 @@ export function readSampling(
       Object.keys(withoutStop).map((name) => [name, body[name as keyof typeof withoutStop]]),
     ),
     stop: typeof stop === "string" ? [stop] : stop,
+    include_stop_str_in_output: body.include_stop_str_in_output ?? body.no_stop_trim,
     num_predict: LIMITS.map((name) => body[name]).find(isGiven),
     draft: body.draft ?? body.draft_model,
     // The neutral penalty says nothing of how far another one reaches.
     ...(isGiven(penalty) && penalty !== 1 && { repeat_penalty: penalty, repeat_last_n: -1 }),
   };
-  const asked = { ...defaults, ...given(body.options ?? {}), ...given(beside) };
+  const asked = {
+    ...defaults,
+    ...given(body.options ?? {}),
+    ...given(beside),
+    ...withoutOtherSamplers(body.samplers),
+  };
   const { engine, loading } = readOptions(asked, body.keep_alive ?? body.ttl);
   const logitBias = readLogitBias(body.logit_bias);
   const { stop_token_ids: stopTokens, allowed_token_ids: allowedTokens } = body;

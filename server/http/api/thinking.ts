@@ -10,10 +10,12 @@ import {
   type Given,
   harmless,
   integer,
+  list,
   only,
   optional,
   text,
   value,
+  values,
 } from "../body/schema.ts";
 import { HttpError } from "../errors.ts";
 
@@ -55,21 +57,29 @@ export const thinkingMembers = {
   include_reasoning: { ...flag, description: "Whether what was thought is told. Default true." },
   enable_thinking: { ...flag, description: "What Qwen's servers call think." },
   chat_template_kwargs: {
-    ...optional(
-      closed({
-        enable_thinking: { ...flag, description: "What think means." },
-        thinking: { ...flag, description: "What think means." },
-        reasoning_effort: text,
-      }),
-    ),
-    description: "Variables of the chat template; they mean what think means.",
+    type: ["object", "null"],
+    properties: {
+      enable_thinking: { ...flag, description: "What think means." },
+      thinking: { ...flag, description: "What think means." },
+      reasoning_effort: text,
+    },
+    additionalProperties: value,
+    description: "Further variables of the chat template. Their texts are data, like messages.",
+  },
+  documents: {
+    ...list(values),
+    description: "Texts that the chat template may show to the model, as its variable documents.",
   },
   thinking_token_budget: budget,
   thinking_budget: budget,
   thinking_budget_tokens: budget,
   reasoning_budget_tokens: budget,
-  reasoning_format: only(["auto", "deepseek", "parsed"], "thinking is told apart from the answer"),
-  separate_reasoning: only([true], "thinking is told apart from the answer"),
+  reasoning_format: {
+    enum: ["auto", "deepseek", "parsed", "none", "raw", "hidden", null],
+    description: '"none" or "raw": thinking is a part of the text, between <think> and </think>; ' +
+      '"hidden": it is not told. Default: it is told apart.',
+  },
+  separate_reasoning: { ...flag, description: "false: what reasoning_format says by none." },
   stream_reasoning: only([true], "thinking is told as it comes"),
 } as const;
 
@@ -88,6 +98,10 @@ export interface Thinking {
   thinkingBudget?: number;
   /** Whether the answer leaves out what was thought. */
   hidesThinking: boolean;
+  /** Whether what was thought is a part of its text. */
+  inlinesThinking: boolean;
+  /** Variables of the chat template. */
+  variables: Pick<ChatRequest, "templateVariables">;
   warnings: string[];
 }
 
@@ -136,9 +150,21 @@ export function readThinking(body: ThinkingBody, info: ModelInfo): Thinking {
     // What is no budget is none: it is never refused.
     ...(typeof enforced === "number" && enforced > 0 && { thinkingBudget: Math.ceil(enforced) }),
     hidesThinking: body.include_reasoning === false || body.reasoning?.exclude === true ||
-      body.thinking?.display === "omitted",
+      body.thinking?.display === "omitted" || body.reasoning_format === "hidden",
+    inlinesThinking: body.reasoning_format === "none" || body.reasoning_format === "raw" ||
+      body.separate_reasoning === false,
+    variables: readVariables(body),
     warnings,
   };
+}
+
+/** The variables that say something else than whether the model thinks. */
+function readVariables(
+  { chat_template_kwargs: given, documents }: ThinkingBody,
+): Pick<ChatRequest, "templateVariables"> {
+  const { enable_thinking: _, thinking: __, reasoning_effort: ___, ...others } = given ?? {};
+  const all = { ...others, ...(documents?.length && { documents }) };
+  return Object.keys(all).length > 0 ? { templateVariables: all } : {};
 }
 
 /** Whether and how hard the model is to think, and the member that says so. */

@@ -33,7 +33,7 @@ const ofVendors = {
   session_id: names,
   chat_id: names,
   service_tier: {
-    enum: ["auto", "default", "flex", "standard_only", null],
+    enum: ["auto", "default", "flex", "scale", "priority", "standard_only", null],
     description: "Accepted and without effect: there is one tier.",
   },
   inference_geo: harmless("models run where the server is"),
@@ -48,8 +48,19 @@ const ofVendors = {
   "speculative.n_max": speed,
   "speculative.n_min": speed,
   "speculative.p_min": speed,
+  "speculative.type": speed,
+  "speculative.ngram_size_n": speed,
+  "speculative.ngram_size_m": speed,
+  "speculative.ngram_min_hits": speed,
+  backend_sampling: speed,
   stream_interval: speed,
   sse_ping_interval: speed,
+  verbose: harmless("the log of the server has what there is to tell"),
+  reasoning_control: harmless("POST /api/requests/{id}/answer ends the thinking of any request"),
+  return_mm_kwargs: harmless("it is about requests that run nothing"),
+  mm_processor_kwargs: harmless("images are read as the model was trained to"),
+  media_io_kwargs: harmless("images are read as the model was trained to"),
+  vllm_xargs: harmless("there are no extensions that would read it"),
   guided_decoding_backend: harmless("there is one compiler of formats"),
 } as const;
 
@@ -64,13 +75,14 @@ export const samplers = {
   tfs_z: only([1], notSampled),
   top_a: only([0], notSampled),
   min_keep: only([0], asked),
-  samplers: only([], "their order is fixed"),
   penalize_newline: only([true], "penalties see line breaks like other tokens"),
 } as const;
 
 const oneAnswer = "there is one answer to each prompt";
 const toldOtherwise = "the answer does not tell of that";
 const special = "special tokens are never part of a text";
+const byParser = "the model's template tells how its calls are written";
+const elsewhere = "one server reads the prompt and writes the answer";
 
 /** Members about the answer that are not available. */
 const ofAnswers = {
@@ -81,8 +93,6 @@ const ofAnswers = {
   early_stopping: only([], "it goes with beam search"),
   custom_logit_processor: only([], "no code of a request is run"),
   stop_regex: only([], "answers are ended by texts; use stop"),
-  include_stop_str_in_output: only([], "the text that ends an answer is no part of it"),
-  no_stop_trim: only([], "the text that ends an answer is no part of it"),
   skip_special_tokens: only([true], special),
   spaces_between_special_tokens: only([true], special),
   detokenize: only([true], "answers are texts"),
@@ -95,7 +105,7 @@ const ofAnswers = {
   return_tokens: only([], toldOtherwise),
   response_fields: only([], "answers are whole"),
   truncate_prompt_tokens: only([-1], "a prompt that does not fit is refused; truncate drops turns"),
-  t_max_predict_ms: only([0, -1], "bound the answer by its tokens"),
+  t_max_prompt_ms: only([0, -1], "a prompt is read to its end"),
   n_discard: only([0], "a window that is full ends the answer"),
   n_keep: harmless("whole turns are left out of a prompt, and never the first system message"),
   priority: only([0], "requests are answered in the order in which they come"),
@@ -104,8 +114,32 @@ const ofAnswers = {
   moderation: only([], "nothing is moderated here"),
   plugins: only([], "tools run at the client"),
   transforms: only([], "use truncate"),
-  documents: only([], "put them into a message"),
   context_length_exceeded_behavior: harmless("an answer that reaches the window ends there"),
+  cache_salt: only([], "prompts that begin alike share the cache, whoever asks"),
+  kv_transfer_params: only([], elsewhere),
+  ec_transfer_params: only([], elsewhere),
+  echo: only([], "completions have it"),
+  add_special_tokens: only([], "the template has those that the model wants"),
+  chat_template: only([], "create a model with it, by TEMPLATE in a Modelfile"),
+  truncation_side: only(["left"], "what comes first is left out, by truncate"),
+  return_token_ids: only([], "POST /tokenize has the ids"),
+  return_tokens_as_token_ids: only([], "POST /tokenize has the ids"),
+  return_token_offsets: harmless("it is about requests that run nothing"),
+  return_prompt_text: only([], "POST /apply-template has the prompt"),
+  routed_experts_prompt_start: harmless("it goes with experts that are told, and none are"),
+  n_cmpl: only([1], "use n, where the API has several answers"),
+  n_indent: only([0], "lines are indented as the model likes; use a grammar"),
+  adaptive_target: only([-1], "there is no such sampler; use mirostat"),
+  adaptive_decay: harmless("it goes with adaptive_target"),
+  grammar_lazy: only([], "a grammar holds from the first token; tools have grammars of their own"),
+  grammar_triggers: only([], "a grammar holds from the first token"),
+  grammar_type: only(["user"], byParser),
+  preserved_tokens: harmless("a grammar may name every token"),
+  chat_format: only([0], byParser),
+  chat_parser: only([], byParser),
+  generation_prompt: only([], byParser),
+  parse_tool_calls: only([true], byParser),
+  reasoning_budget_message: only([], "the end of thinking is that of the model"),
   watermarking: only([], "answers have no watermark"),
 } as const;
 

@@ -4,6 +4,7 @@
 
 import type { ChatRequest, ModelInfo } from "../../../engine/mod.ts";
 import { flag, type Given, text } from "../body/schema.ts";
+import { HttpError } from "../errors.ts";
 import { formatMembers, readFormat, type ResponseFormat } from "./formats.ts";
 import type { FormatBody } from "./formats.ts";
 import type { Translation } from "./handler.ts";
@@ -45,8 +46,8 @@ export interface WishOptions {
 export interface Wishes {
   /** Options of a chat or a generation. */
   engine: EngineOptions;
-  /** Whether a chat thinks. */
-  think: Pick<ChatRequest, "think">;
+  /** Whether a chat thinks, and what else its template is told. */
+  think: Pick<ChatRequest, "think" | "templateVariables">;
   /** How the model is loaded, and what of its answer is told. */
   around: Omit<Translation, "tasks">;
 }
@@ -68,7 +69,7 @@ export function readWishes(
 ): Wishes {
   const { engine, loading } = readSampling(body, defaults);
   const asked = readFormat(body, formats);
-  const { think, budget, ...told } = readThinking(body, info);
+  const { think, budget, variables, ...told } = readThinking(body, info);
   const session = body.prompt_cache_key || body.session_id;
   return {
     engine: {
@@ -77,7 +78,7 @@ export function readWishes(
       ...budget,
       ...(body.cache_report && { cacheReport: true }),
     },
-    think: think === undefined ? {} : { think },
+    think: { ...(think !== undefined && { think }), ...variables },
     around: {
       ...loading,
       ...told,
@@ -86,4 +87,15 @@ export function readWishes(
       ...(body.control_vectors?.length && { controlVectors: body.control_vectors }),
     },
   };
+}
+
+/**
+ * Refuses variables of the chat template for a prompt that goes to the model without one.
+ *
+ * @throws {HttpError} 400 if there are any
+ */
+export function refuseVariables({ templateVariables: variables }: Wishes["think"]): void {
+  if (!variables) return;
+  const member = "documents" in variables ? "documents" : "chat_template_kwargs";
+  throw new HttpError(400, `${member}: this prompt is not laid out by a chat template`, member);
 }

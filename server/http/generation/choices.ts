@@ -92,23 +92,43 @@ export interface TellOptions {
   warnings?: readonly string[];
   /** Whether what the model thinks is left out. */
   hidesThinking?: boolean;
+  /** Whether it is a part of the text, between marks. */
+  inlinesThinking?: boolean;
 }
 
-/** The events as they are told: without thinking if it is hidden, with warnings at the end. */
+/** The marks around thinking in a text. */
+const [OPEN, CLOSE] = ["<think>", "</think>"];
+
+/** The events as they are told: thinking where it belongs, and warnings at the end. */
 export function told(
   events: AsyncIterable<ChatEvent>,
-  { warnings = [], hidesThinking = false }: TellOptions,
+  options: TellOptions,
 ): AsyncIterable<ChatEvent> {
-  return warnings.length > 0 || hidesThinking ? change(events, warnings, hidesThinking) : events;
+  const { warnings = [], hidesThinking = false, inlinesThinking = false } = options;
+  const isAsItIs = warnings.length === 0 && !hidesThinking && !inlinesThinking;
+  return isAsItIs ? events : change(events, { warnings, hidesThinking, inlinesThinking });
 }
 
 async function* change(
-  events: AsyncIterable<ChatEvent>,
-  warnings: readonly string[],
-  hidesThinking: boolean,
-): AsyncGenerator<ChatEvent> {
+  events: AsyncIterable<IndexedEvent>,
+  { warnings, hidesThinking, inlinesThinking }: Required<TellOptions>,
+): AsyncGenerator<IndexedEvent> {
+  /** The answers that are within their thinking. */
+  const thinking = new Set<number | undefined>();
   for await (const event of events) {
-    if (event.type === "done") yield { ...event, notes: [...warnings, ...event.notes ?? []] };
-    else if (event.type !== "thinking" || !hidesThinking) yield event;
+    const { type, choice } = event;
+    const text = (text: string): IndexedEvent => {
+      return { type: "text", text, ...(choice !== undefined && { choice }) };
+    };
+    if (type === "thinking") {
+      if (hidesThinking) continue;
+      if (!inlinesThinking) yield event;
+      else if (thinking.has(choice)) yield text(event.text);
+      else yield text(OPEN + event.text);
+      thinking.add(choice);
+      continue;
+    }
+    if (inlinesThinking && thinking.delete(choice)) yield text(CLOSE);
+    yield type === "done" ? { ...event, notes: [...warnings, ...event.notes ?? []] } : event;
   }
 }

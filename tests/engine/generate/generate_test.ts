@@ -76,6 +76,41 @@ Deno.test("a stop string ends the text before it, wherever it falls", async () =
   }
 });
 
+Deno.test("includeStop ends the text with the stop string, in chats and in continuations", async () => {
+  const { text } = await readAnswer(model.generate({ prompt: "hello", ...greedy }));
+  const stop = text.slice(3, 5);
+  const ask = { ...greedy, stop: [stop], includeStop: true };
+  const told = await readAnswer(model.generate({ prompt: "hello", ...ask }));
+  assertEquals(told.text, text.slice(0, text.indexOf(stop) + stop.length));
+  assertEquals([told.done!.reason, told.done!.stopString], ["stop", stop]);
+  const messages = [{ role: "user" as const, content: "hello" }];
+  const chat = await readAnswer(model.chat({ messages, ...greedy }));
+  const end = chat.text.slice(3, 5);
+  const ended = await readAnswer(model.chat({ messages, ...ask, stop: [end] }));
+  assertEquals(ended.text, chat.text.slice(0, chat.text.indexOf(end) + end.length));
+});
+
+Deno.test("maxMilliseconds ends the text at the first line break after them, by length", async () => {
+  // Every line break that the vocabulary has.
+  const breaks = Array.from({ length: 300 }, (_, id) => id)
+    .filter((id) => model.tokenizer.decode([id]).includes("\n"));
+  const logitBias = breaks.map((id): [number, number] => [id, 30]);
+  const ask = { prompt: "hello", temperature: 0, maxTokens: 40 };
+  const some = await readAnswer(
+    model.generate({ ...ask, logitBias, maxMilliseconds: 0.000_001 }),
+  );
+  assertEquals([some.done!.reason, some.text.indexOf("\n")], ["length", some.text.length - 1]);
+  assert(some.tokens.length < 40);
+  const without = breaks.map((id): [number, number] => [id, -100]);
+  const all = await readAnswer(
+    model.generate({ ...ask, logitBias: without, maxMilliseconds: 0.000_001 }),
+  );
+  assertEquals([all.done!.reason, all.tokens.length], ["length", 40]);
+  const long = await readAnswer(model.generate({ ...ask, logitBias, maxMilliseconds: 1e9 }));
+  assertEquals(long.tokens.length, 40);
+  assertThrows(() => model.generate({ ...ask, maxMilliseconds: NaN }), RequestError);
+});
+
 Deno.test("maxTokens 0 gives no token, 1 gives one", async () => {
   for (const maxTokens of [0, 1]) {
     const { tokens, done } = await readAnswer(

@@ -6,8 +6,8 @@ import { assert, assertEquals } from "@std/assert";
 import { threadTime } from "../../cpu_time.ts";
 
 /** Pushes pieces until a stop string comes; what was given out, and what stopped it. */
-function run(stops: readonly string[], pieces: readonly string[]) {
-  const strings = new StopStrings(stops);
+function run(stops: readonly string[], pieces: readonly string[], isKept = false) {
+  const strings = new StopStrings(stops, isKept);
   let given = "";
   for (const piece of pieces) {
     const { text, stop } = strings.push(piece);
@@ -35,7 +35,10 @@ Deno.test("StopStrings finds the first string to be whole, however the text is c
   for (let round = 0; round < 3000; round++) {
     const stops = Array.from({ length: random(5) }, () => word(6));
     const pieces = Array.from({ length: 1 + random(8) }, () => word(5));
-    assertEquals(run(stops, pieces), reference(stops, pieces.join("")), `${stops} | ${pieces}`);
+    const expected = reference(stops, pieces.join(""));
+    assertEquals(run(stops, pieces), expected, `${stops} | ${pieces}`);
+    const whole = { ...expected, text: expected.text + (expected.stop ?? "") };
+    assertEquals(run(stops, pieces, true), whole, `${stops} | ${pieces}, kept`);
   }
 });
 

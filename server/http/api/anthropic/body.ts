@@ -48,7 +48,7 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): ChatTra
     throw new HttpError(400, `"${body.model}" does not support tools`);
   }
   refuseServerTools(body);
-  const { engine, think: asked, around } = readWishes(body, info, {
+  const { engine, think: { think: level, ...variables }, around } = readWishes(body, info, {
     // As Anthropic has it; it cuts nothing off either, unless it is asked to.
     defaults: { temperature: 1, top_p: 1 },
     formats: {
@@ -58,12 +58,13 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): ChatTra
   });
   const session = sessionOfUser((body.metadata as { user_id?: unknown } | null)?.user_id);
   const isCited = body.messages.some(({ content }) => asksForCitations(content));
-  const think = info.thinks ? withEffort(asked.think, body) : undefined;
+  const think = info.thinks ? withEffort(level, body) : undefined;
   return {
     request: {
       ...engine,
       ...(body.stop_sequences?.length && { stop: body.stop_sequences }),
       ...toToolOptions(body),
+      ...variables,
       ...(think !== undefined && { think }),
       messages: toTurns(body, info),
       // Clients of this API expect an error when the window is exceeded, and shorten the

@@ -8,6 +8,7 @@ import {
   deviations,
   flag,
   list,
+  logprobSchema,
   number,
   record,
   text,
@@ -85,12 +86,11 @@ const timings = record({
   cache_n: { ...count, description: "Tokens of the prompt that were still there." },
 });
 
-/** An answer of POST /completion and /infill, or a piece of one. */
-export const llamaCompletionAnswerSchema = record({
+/** An answer of POST /completion and /infill, or a piece of one; with `response_fields` a part of it. */
+export const llamaCompletionAnswerSchema = record({}, {
   index: { const: 0 },
   content: { ...text, description: "The text, or the next piece of it." },
   stop: { ...flag, description: "Whether this is the end." },
-}, {
   model: { ...text, description: "Name of the model." },
   tokens_predicted: { ...count, description: "Tokens of the answer." },
   tokens_evaluated: { ...count, description: "Tokens of the prompt." },
@@ -99,6 +99,12 @@ export const llamaCompletionAnswerSchema = record({
   stop_type: { enum: ["eos", "limit", "word"], description: "What ended the answer." },
   stopping_word: { ...text, description: "The stop string that came; empty: none." },
   timings: { ...timings, description: "Counts and milliseconds." },
+  ...timings.properties,
+  tokens: { ...list(count), description: "The ids of the tokens, where they are asked for." },
+  completion_probabilities: {
+    ...list(logprobSchema),
+    description: "The tokens, and the likeliest in their places, where that is asked for.",
+  },
   ...deviations,
 });
 

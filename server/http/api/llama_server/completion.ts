@@ -1,15 +1,16 @@
 // POST /completion and /infill: bodies -> the engine's requests, and its events -> llama-server's
 // pieces of an answer. Pure.
 
-import type { DoneEvent, ModelInfo } from "../../../../engine/mod.ts";
+import type { DoneEvent, ModelInfo, TokenLogprob } from "../../../../engine/mod.ts";
 import { HttpError, sentenceOf } from "../../errors.ts";
 import type { ServerSentEvent, SseComment } from "../../stream/stream.ts";
 import { toDeviations } from "../deviations.ts";
+import { isAlternatives, MOST_ALTERNATIVES, toLogprobs } from "../logprobs.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder, Translation } from "../handler.ts";
 import { waiting } from "../openai/answer.ts";
 import type { OpenAiError } from "../openai/answer_schema.ts";
 import { openAiError } from "../openai/errors.ts";
-import { readWishes } from "../wishes.ts";
+import { readWishes, refuseVariables } from "../wishes.ts";
 import type { LlamaCompletion } from "./answer_schema.ts";
 import type { LlamaCompletionBody, LlamaInfillBody } from "./schema.ts";
 
@@ -41,31 +42,49 @@ function translate(
   if (info.isEmbeddingModel) {
     throw new HttpError(400, `"${body.model}" does not support generate`, "model");
   }
-  const { engine, around } = readWishes(body, info);
-  return { ...around, tasks: [{ kind: "generate", request: { ...engine, ...request } }] };
+  const { engine, think, around } = readWishes(body, info);
+  refuseVariables(think);
+  const { n_probs: alternatives } = body;
+  if (alternatives && !isAlternatives(alternatives)) {
+    throw new HttpError(400, `n_probs must be between 0 and ${MOST_ALTERNATIVES}`, "n_probs");
+  }
+  const told = alternatives ? { logprobs: alternatives } : {};
+  return { ...around, tasks: [{ kind: "generate", request: { ...engine, ...told, ...request } }] };
 }
 
 /** The records of a stream. */
 export type LlamaRecord = ServerSentEvent<LlamaCompletion | OpenAiError> | SseComment;
 
+/** What a request wants to be told besides the text. */
+type AskedFacts = Pick<LlamaCompletionBody, "return_tokens" | "response_fields">;
+
 /** An answer, piece by piece. */
 export class LlamaEncoder implements EventEncoder<LlamaRecord> {
   readonly #model: string;
+  readonly #body: AskedFacts;
   #text = "";
+  #tokens: number[] = [];
+  #logprobs: TokenLogprob[] = [];
   #done: DoneEvent | undefined;
 
-  constructor({ model }: AnswerHead) {
+  constructor({ model }: AnswerHead, body: AskedFacts = {}) {
     this.#model = model;
+    this.#body = body;
   }
 
   add(event: ChoiceEvent): LlamaRecord[] {
     if (event.type === "text") {
-      this.#text += event.text;
-      return [{ data: { index: 0, content: event.text, stop: false } }];
+      const { text, logprobs = [] } = event;
+      const tokens = "tokens" in event ? event.tokens as number[] : [];
+      this.#text += text;
+      this.#tokens.push(...tokens);
+      this.#logprobs.push(...logprobs);
+      const piece = { index: 0 as const, content: text, stop: false };
+      return [{ data: this.#shown({ ...piece, ...this.#facts(tokens, logprobs) }) }];
     }
     if (event.type !== "done") return [];
     this.#done = event;
-    return [{ data: this.#end("") }];
+    return [{ data: this.#shown(this.#end("")) }];
   }
 
   readonly waiting = waiting;
@@ -75,7 +94,34 @@ export class LlamaEncoder implements EventEncoder<LlamaRecord> {
   }
 
   whole(): LlamaCompletion {
-    return this.#end(this.#text);
+    return this.#shown({
+      ...this.#end(this.#text),
+      ...this.#facts(this.#tokens, this.#logprobs),
+    });
+  }
+
+  /** What is asked for of tokens. */
+  #facts(
+    tokens: number[],
+    logprobs: TokenLogprob[],
+  ): Pick<LlamaCompletion, "tokens" | "completion_probabilities"> {
+    return {
+      ...(this.#body.return_tokens && { tokens }),
+      ...(logprobs.length > 0 && { completion_probabilities: toLogprobs(logprobs) }),
+    };
+  }
+
+  /** The members that are asked for; all unless it is said. */
+  #shown(answer: LlamaCompletion): LlamaCompletion {
+    const fields = this.#body.response_fields;
+    if (!fields?.length) return answer;
+    const found = fields.flatMap((field) => {
+      const path = field.split("/");
+      // deno-lint-ignore no-explicit-any
+      const value = path.reduce((at: any, name) => at?.[name], answer);
+      return value === undefined ? [] : [[path.at(-1)!, value]];
+    });
+    return Object.fromEntries(found) as LlamaCompletion;
   }
 
   #end(content: string): LlamaCompletion {

@@ -34,6 +34,7 @@ import {
   translateInfill,
 } from "./completion.ts";
 import {
+  type LlamaCompletionBody,
   llamaCompletionSchema,
   llamaDetokenizeSchema,
   llamaInfillSchema,
@@ -52,7 +53,7 @@ const validateChat = createValidator(openAiChatSchema);
 const completion: Endpoint<RequestBody, LlamaRecord> = {
   validate: createValidator(llamaCompletionSchema),
   translate: translateCompletion,
-  encoder: (head) => new LlamaEncoder(head),
+  encoder: (head, body) => new LlamaEncoder(head, body as LlamaCompletionBody),
   stream: sseResponse,
 };
 

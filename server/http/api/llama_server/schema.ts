@@ -1,6 +1,15 @@
 // JSON Schemas of the bodies of llama-server's own routes. They fix types only; null is "not given".
 
-import { type BodyOf, closed, flag, list, optional, text } from "../../body/schema.ts";
+import {
+  type BodyOf,
+  closed,
+  flag,
+  integer,
+  list,
+  optional,
+  text,
+  texts,
+} from "../../body/schema.ts";
 import { wishes } from "../wishes.ts";
 import { streamOfOne } from "../unread_members.ts";
 
@@ -41,6 +50,16 @@ const completion = {
   model,
   stream: { ...flag, description: "Whether the answer comes in pieces. Default false." },
   n_predict: { type: ["integer", "null"], description: "Most tokens of the answer." },
+  n_probs: {
+    ...integer,
+    description: "How many alternatives of each token are told, in completion_probabilities. " +
+      "Default 0: nothing is told.",
+  },
+  return_tokens: { ...flag, description: "Tell the ids of the tokens. Default false." },
+  response_fields: {
+    ...texts,
+    description: "The only members that are told; a/b is the member b of a.",
+  },
 } as const;
 
 /** Body of POST /completion. */

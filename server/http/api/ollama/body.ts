@@ -7,7 +7,7 @@ import type { Task, Translation } from "../handler.ts";
 import { imageReader, type ReadImage } from "../images.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
 import { readTools, refuseOtherTools } from "../tool_choice.ts";
-import { readWishes, type Wishes } from "../wishes.ts";
+import { readWishes, refuseVariables, type Wishes } from "../wishes.ts";
 import type {
   OllamaChatRequest,
   OllamaGenerateRequest,
@@ -57,6 +57,7 @@ export function translateGenerate(body: OllamaGenerateRequest, info: ModelInfo):
   // chat.
   if (raw || suffix || !(info.hasChatTemplate || system || template)) {
     const request = { prompt, ...shown, ...(suffix && { suffix }), ...engine };
+    refuseVariables(think);
     return { ...around, tasks: [{ kind: "generate", request }] };
   }
   const messages: ChatMessage[] = [{ role: "user", content: prompt, ...shown }];

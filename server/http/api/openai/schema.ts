@@ -35,7 +35,12 @@ const common = {
   model: text,
   stream: flag,
   stream_options: streamOptions,
-  verbosity: only(["medium"], "say in the instructions how long an answer is to be"),
+  verbosity: {
+    enum: ["low", "medium", "high", null],
+    description:
+      "Accepted with a warning, unless it is medium: models are not trained for it. Say " +
+      "in the instructions how long an answer is to be.",
+  },
 } as const;
 
 const request = closed(common);
@@ -203,6 +208,7 @@ export type ResponseTool = BodyOf<typeof responseTool> & { tools?: Given<Respons
 /** What a response may tell besides the answer; of tools that are not available there is nothing. */
 const included = {
   enum: [
+    "message.output_text.logprobs",
     "reasoning.encrypted_content",
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
@@ -247,7 +253,9 @@ export const openAiResponsesSchema = closed({
   },
   include: {
     ...list(included),
-    description: "Accepted and without effect: thinking is told as it is, and nothing is searched.",
+    description:
+      "message.output_text.logprobs: tell the log-probabilities of the text. The others " +
+      "are without effect: thinking is told as it is, and nothing is searched.",
   },
 });
 

@@ -17,11 +17,17 @@ import type { OpenAiBody } from "./schema.ts";
  * @throws {HttpError} 400 for what cannot be done
  */
 export function readCommon(
-  body: OpenAiBody,
+  body: OpenAiBody & { text?: Given<Pick<OpenAiBody, "verbosity">> },
   info: ModelInfo,
   formats: Record<string, ResponseFormat | undefined> = {},
 ): Wishes {
-  return readWishes(body, info, { defaults: { temperature: 1, top_p: 1 }, formats });
+  const wishes = readWishes(body, info, { defaults: { temperature: 1, top_p: 1 }, formats });
+  const asked = body.verbosity ?? body.text?.verbosity;
+  if (!asked || asked === "medium") return wishes;
+  const warning = `verbosity: "${asked}" changes nothing, as models are not trained for it: say ` +
+    "in the instructions how long an answer is to be";
+  const warnings = [...wishes.around.warnings ?? [], warning];
+  return { ...wishes, around: { ...wishes.around, warnings } };
 }
 
 /** Most answers of one request. */

@@ -127,6 +127,33 @@ for (const path of Object.keys(ANSWERING)) {
       [{ stop: ["A", "B"] }, { stop: ["A", "B"] }],
       [{ max_tokens: 5 }, { maxTokens: 5 }],
       [{ ignore_eos: true }, { ignoreEnd: true }],
+      [{ include_stop_str_in_output: true }, { includeStop: true }],
+      [{ no_stop_trim: true }, { includeStop: true }],
+      [{ t_max_predict_ms: 250 }, { maxMilliseconds: 250 }],
+      [
+        {
+          samplers: ["penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc"],
+        },
+        {
+          temperature: 1,
+          dynatempRange: 0,
+        },
+      ],
+      [
+        { samplers: ["top_k", "temperature"], top_k: 3, top_p: 0.5, min_p: 0.25, temperature: 0.5 },
+        {
+          topK: 3,
+          topP: 1,
+          minP: 0,
+          typicalP: 1,
+          topNSigma: 0,
+          xtcProbability: 0,
+          dryMultiplier: 0,
+          repeatPenalty: 1,
+          temperature: 0.5,
+        },
+      ],
+      [{ samplers: "mt", min_p: 0.25 }, { topK: 0, topP: 1, minP: 0.25 }],
       [{ top_n_sigma: 1.5, typical_p: 0.5, xtc_probability: 0.5, xtc_threshold: 0.25 }, {
         topNSigma: 1.5,
         typicalP: 0.5,

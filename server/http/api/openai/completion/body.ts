@@ -8,6 +8,7 @@ import type { EngineOptions } from "../../options.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../../logprobs.ts";
 import { given } from "../../../../given.ts";
 import { refusal } from "../errors.ts";
+import { refuseVariables } from "../../wishes.ts";
 import { readAlternatives, readAnswers, readCommon } from "../translation.ts";
 import type { Task, Translation } from "../../handler.ts";
 import type { CompletionBody } from "../schema.ts";
@@ -29,8 +30,9 @@ export function translateCompletion(
 ): Translation {
   const prompts = readPrompts(body.prompt);
   refuse(body, info);
-  const { engine: common, think: { think }, around } = readCommon(body, info);
-  if (think) {
+  const { engine: common, think, around } = readCommon(body, info);
+  refuseVariables(think);
+  if (think.think) {
     throw refusal("think: completions tell no thinking; use /v1/chat/completions", "think");
   }
   const { logprobs } = body;

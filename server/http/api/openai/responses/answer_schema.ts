@@ -10,6 +10,7 @@ import {
   empty,
   flag,
   list,
+  logprobSchema,
   nothing,
   number,
   object,
@@ -27,7 +28,7 @@ const outputText = record({
   type: { const: "output_text" },
   text,
   annotations: empty,
-  logprobs: empty,
+  logprobs: list(logprobSchema),
 });
 
 /** The text of a message. */
@@ -300,8 +301,12 @@ export const responseEventSchema = anyOf(
     item: outputItem,
   }),
   responseEvent(["content_part.added", "content_part.done"], { ...inContent, part: outputText }),
-  responseEvent(["output_text.delta"], { ...inContent, delta: text, logprobs: empty }),
-  responseEvent(["output_text.done"], { ...inContent, text, logprobs: empty }),
+  responseEvent(["output_text.delta"], {
+    ...inContent,
+    delta: text,
+    logprobs: list(logprobSchema),
+  }),
+  responseEvent(["output_text.done"], { ...inContent, text, logprobs: list(logprobSchema) }),
   responseEvent(["reasoning_summary_part.added", "reasoning_summary_part.done"], {
     ...inSummary,
     part: summaryText,

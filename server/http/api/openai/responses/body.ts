@@ -13,7 +13,7 @@ import { readTools } from "../../tool_choice.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../errors.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
-import { readCommon } from "../translation.ts";
+import { readAlternatives, readCommon } from "../translation.ts";
 import { compacted, compacting, isCompaction } from "./compaction.ts";
 import { conversationOf } from "./kept_items.ts";
 import { engineName, functionsOf, unheldFormats } from "./tools.ts";
@@ -43,6 +43,7 @@ export function translateResponse(
     ...engine,
     ...think,
     ...readTools(functionsOf(body), body, info),
+    ...readAlternatives(tellsLogprobs(body), body.top_logprobs, "top_logprobs"),
     truncate: body.truncation === "auto",
   };
   const warnings = [...around.warnings ?? [], ...skipped, ...unheldFormats(body)];
@@ -53,12 +54,16 @@ export function translateResponse(
   };
 }
 
+/** Whether the answer tells log-probabilities: where that is asked for, or how many. */
+function tellsLogprobs({ include, top_logprobs: count }: ResponsesBody): boolean {
+  return (count ?? 0) > 0 || (include ?? []).includes("message.output_text.logprobs");
+}
+
 function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
   if (isEmbeddingModel) throw refusal(`"${body.model}" does not support chat`, "model");
   for (const [name, text] of Object.entries(NOT_KEPT)) {
     if (body[name as keyof typeof NOT_KEPT] != null) throw refusal(`${name}: ${text}`, name);
   }
-  if (body.top_logprobs) throw refusal("top_logprobs: not available yet", "top_logprobs");
 }
 
 // The input of POST /v1/responses as a conversation. Thinking, text and calls of one answer are

@@ -2,7 +2,7 @@
 // Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
 import { CLIENT_CLOSED_REQUEST, sentenceOf, statusOf } from "../../../errors.ts";
-import type { DoneEvent, Usage } from "../../../../../engine/mod.ts";
+import type { DoneEvent, TokenLogprob, Usage } from "../../../../../engine/mod.ts";
 import type { ServerSentEvent, SseComment } from "../../../stream/stream.ts";
 import { toSeconds, waiting } from "../answer.ts";
 import { type Deviations, toDeviations } from "../../deviations.ts";
@@ -111,7 +111,11 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
       case "progress":
         return [];
       case "text":
-        return this.#grow(this.#compacts ? CompactionItem : MessageItem, event.text);
+        return this.#grow(
+          this.#compacts ? CompactionItem : MessageItem,
+          event.text,
+          event.logprobs,
+        );
       case "thinking":
         return this.#compacts ? [] : this.#grow(ReasoningItem, event.text);
       case "callStart": {
@@ -131,10 +135,11 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   #grow(
     Item: typeof MessageItem | typeof ReasoningItem | typeof CompactionItem,
     text: string,
+    logprobs?: readonly TokenLogprob[],
   ): UnnumberedEvent[] {
-    if (this.#item instanceof Item) return this.#item.grow(text);
-    const item = new Item(...this.#nextPlace());
-    return [...this.#open(item), ...item.grow(text)];
+    if (this.#item instanceof Item) return (this.#item as GrowingItem).grow(text, logprobs);
+    const item: GrowingItem = new Item(...this.#nextPlace());
+    return [...this.#open(item), ...item.grow(text, logprobs)];
   }
 
   #endCall(call: CallItem | CustomCallItem, values: Record<string, unknown>): UnnumberedEvent[] {
@@ -248,7 +253,7 @@ function settingsOf(body: ResponsesBody): Settings {
     top_p: body.top_p ?? 1,
     presence_penalty: body.presence_penalty ?? 0,
     frequency_penalty: body.frequency_penalty ?? 0,
-    top_logprobs: 0,
+    top_logprobs: body.top_logprobs ?? 0,
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     tool_choice: body.tool_choice ?? "auto",
     tools: toolsTold(body),

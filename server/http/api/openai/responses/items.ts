@@ -2,6 +2,8 @@
 // growth and
 // its end. Pure. Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
+import type { TokenLogprob } from "../../../../../engine/mod.ts";
+import { toLogprobs, type WireLogprob } from "../../logprobs.ts";
 import { sealSummary } from "./compaction.ts";
 import type { CalledFunction } from "./tools.ts";
 import type {
@@ -17,8 +19,8 @@ export interface GrowingItem {
   readonly kind: OutputItem["type"];
   /** Events of its beginning. */
   begin(): UnnumberedEvent[];
-  /** Takes more of it. */
-  grow(piece: string): UnnumberedEvent[];
+  /** Takes more of it, with the log-probabilities of its tokens if they are told. */
+  grow(piece: string, logprobs?: readonly TokenLogprob[]): UnnumberedEvent[];
   /** Events of its end. */
   end(status: ItemStatus): UnnumberedEvent[];
   /** The item as far as it exists. */
@@ -69,9 +71,18 @@ abstract class BaseItem implements GrowingItem {
 /** The text of an answer. */
 export class MessageItem extends BaseItem {
   override readonly kind = "message";
+  readonly #logprobs: WireLogprob[] = [];
+  /** Those of the last piece. */
+  #last: WireLogprob[] = [];
 
   constructor(id: string, index: number) {
     super("msg", id, index);
+  }
+
+  override grow(piece: string, logprobs: readonly TokenLogprob[] = []): UnnumberedEvent[] {
+    this.#last = toLogprobs(logprobs);
+    this.#logprobs.push(...this.#last);
+    return super.grow(piece);
   }
 
   override item(status: ItemStatus, isEmpty = false): OutputItem {
@@ -84,18 +95,28 @@ export class MessageItem extends BaseItem {
   }
 
   protected override delta(piece: string): UnnumberedEvent[] {
-    return [{ type: "response.output_text.delta", ...this.#address, delta: piece, logprobs: [] }];
+    return [{
+      type: "response.output_text.delta",
+      ...this.#address,
+      delta: piece,
+      logprobs: this.#last,
+    }];
   }
 
   protected override endPart(): UnnumberedEvent[] {
     return [
-      { type: "response.output_text.done", ...this.#address, text: this.text, logprobs: [] },
+      {
+        type: "response.output_text.done",
+        ...this.#address,
+        text: this.text,
+        logprobs: [...this.#logprobs],
+      },
       { type: "response.content_part.done", ...this.#address, part: this.#part() },
     ];
   }
 
   #part(): OutputText {
-    return { type: "output_text", text: this.text, annotations: [], logprobs: [] };
+    return { type: "output_text", text: this.text, annotations: [], logprobs: [...this.#logprobs] };
   }
 
   get #address() {
