@@ -2,6 +2,7 @@
 // everywhere and GELU. Nomic BERT (Nussbaum et al. 2024) has rotary positions, SwiGLU and few
 // biases.
 
+import type { FloatRows } from "../../kernels/mod.ts";
 import type { AttentionConfig, ModelBuilder } from "../nn/mod.ts";
 import type { Architecture } from "./architecture.ts";
 
@@ -41,12 +42,7 @@ async function loadPostNormEncoder(
     ...(rotary ? { rope: model.rope({ pairs: "half" }) } : { biases: "all" }),
   };
   const x = await model.embed();
-  const types = config.metadata.optionalCount("tokenizer.ggml.token_type_count", 0);
-  if (types > 0 || top.has(TYPES)) {
-    // Every token is of the first type, because there is one text and no pair.
-    const rows = network.memory.rows("token types", firstType(model, types));
-    network.elementwise("add", { rows: x }, { x: { rows }, broadcast: true });
-  }
+  addTypes(model, x);
   if (!rotary) {
     const rows = top.all("position_embd.weight", config.count("context_length"));
     const positions = await model.weights.table(rows, config.width);
@@ -66,6 +62,18 @@ async function loadPostNormEncoder(
     if (layer.index < config.layers - 1) network.normInto(x, x, last);
   }
   model.hidden(x, last!);
+}
+
+/**
+ * Adds the embeddings that tell the first text of a pair from the second, if a file has them: every
+ * token is of the first type, because there is one text and no pair.
+ */
+export function addTypes(model: ModelBuilder, x: FloatRows): void {
+  const { network, config, top } = model;
+  const types = config.metadata.optionalCount("tokenizer.ggml.token_type_count", 0);
+  if (types === 0 && !top.has(TYPES)) return;
+  const rows = network.memory.rows("token types", firstType(model, types));
+  network.elementwise("add", { rows: x }, { x: { rows }, broadcast: true });
 }
 
 /**

@@ -26,6 +26,7 @@ export { hunyuan } from "./hunyuan.ts";
 export { hunyuanMoe } from "./hunyuan_moe.ts";
 export { internLm2 } from "./internlm2.ts";
 export { jamba } from "./jamba.ts";
+export { jinaBertV2 } from "./jina_bert_v2.ts";
 export { kimiLinear } from "./kimi_linear.ts";
 export { lfm2 } from "./lfm2.ts";
 export { llama } from "./llama.ts";

@@ -14,10 +14,10 @@ export interface FeedForwardConfig {
    */
   gate?: "apart" | "joined" | "none";
   /**
-   * Whether the architecture always has biases. Default "optional": all matrices have one, or none
-   * has.
+   * Whether the architecture always has biases; "down": the down projection has one, and the others
+   * have none. Default "optional": all matrices have one, or none has.
    */
-  bias?: "required" | "optional";
+  bias?: "required" | "optional" | "down";
   /** Hidden columns. Default: `feed_forward_length`, or the size that most of the tensors have. */
   hidden?: number;
   /** Default "silu". */
@@ -75,11 +75,13 @@ export async function loadFeedForward(
     [up, 1, joined ? 1 / 2 : 1],
     ...gate === "apart" ? [[gateName, 1] as const] : [],
   ]);
-  const options = { biasFirst: true, bias } as const;
-  const names = [...gate === "apart" ? [gateName] : [], up, down];
+  const isDownAlone = bias === "down";
+  const options = { biasFirst: true, bias: isDownAlone ? "optional" : bias } as const;
+  const names = [...gate === "apart" ? [gateName] : [], up, ...isDownAlone ? [] : [down]];
   layer.hasAll(names.map((name) => name.replace(/weight$/, "bias")));
   const downStack = await layer.matrix(down, width, hidden, {
     ...options,
+    ...(isDownAlone && { bias: "required" }),
     ...(gain === undefined ? {} : { gain }),
   });
   if (gate === "none") {
