@@ -1,7 +1,7 @@
 // Keys or values of the cache in WebAssembly, of any type: reads elements as floats, and writes
-// floats from the thread's memory as codes. If the engine has no instruction for halves, they are
-// read 2^112 too small (kernel.ts says why). Scales of a block are converted to floats in the
-// thread's memory once, before its codes are read.
+// floats from the thread's memory as codes. Halves are read 2^112 too small (kernel.ts says why). Two
+// vectors come from one load, so that V8 joins what is done with them (../README.md). Scales of a block
+// are converted to floats in the thread's memory once, before its codes are read.
 
 import {
   type Expression,
@@ -39,8 +39,7 @@ export class CachedHeads {
   /** Bytes of a head at one position, and of a block of a head. */
   readonly cellBytes: number;
   readonly blockBytes: number;
-  readonly isHalf: boolean;
-  /** Whether halves are read as numbers that are too small. */
+  /** Whether elements are halves, which are read as numbers that are too small. */
   readonly isShifted: boolean;
   readonly isCoded: boolean;
   readonly #groups: number;
@@ -55,8 +54,7 @@ export class CachedHeads {
   ) {
     this.cellBytes = cellBytes(type, dim);
     this.blockBytes = headBlockBytes(type, dim);
-    this.isHalf = type === "f16";
-    this.isShifted = this.isHalf && !convertsHalves();
+    this.isShifted = type === "f16";
     this.isCoded = isCoded(type);
     this.#groups = cacheGroups(dim);
   }
@@ -110,7 +108,7 @@ export class CachedHeads {
 
   /**
    * Elements `element` to `element + 3` of those at an address, as floats.
-   * @param most collects the greatest bits of halves, which show infinity and NaN
+   * @param most collects the greatest halves, of 16 bits, which show infinity and NaN
    */
   load(
     f: FunctionBuilder,
@@ -121,25 +119,34 @@ export class CachedHeads {
   ): V128 {
     const { memory } = this;
     if (this.type === "f32") return memory.v128.load(at, 4 * element);
-    if (this.isHalf && !this.isShifted) {
-      return halvesToFloats(f, loadFourHalves(memory, at, 2 * element));
-    }
-    if (this.isHalf) {
-      const bits = f.let(memory.v128.load16x4_s(at, 2 * element));
-      if (most) f.set(most, i32x4.max_s(most, bits));
-      return v128.and(i32x4.shl(bits, 13), lanes(f, Uint32Array.of(HALF_BITS)));
+    if (this.isShifted) {
+      const halves = f.let(memory.v128.load64_zero(at, 2 * element));
+      if (most) f.set(most, i16x8.max_s(most, halves));
+      return shifted(f, i32x4.extend_low_i16x8_s(halves));
     }
     return f32x4.mul(f32x4.convert_i32x4_s(this.#codes(f, at, element)), scale!);
   }
 
-  /** Eight neighbouring codes; load() gives four. */
+  /** Eight neighbouring elements, of one load unless they are f32; load() gives four. */
   loadPair(
     f: FunctionBuilder,
     at: Local<"i32">,
     element: number,
     scale: Local<"v128"> | undefined,
+    most?: Local<"v128">,
   ): [V128, V128] {
     const { memory } = this;
+    if (this.type === "f32") {
+      return [memory.v128.load(at, 4 * element), memory.v128.load(at, 4 * element + 16)];
+    }
+    if (this.isShifted) {
+      const halves = f.let(memory.v128.load(at, 2 * element));
+      if (most) f.set(most, i16x8.max_s(most, halves));
+      return [
+        shifted(f, i32x4.extend_low_i16x8_s(halves)),
+        shifted(f, i32x4.extend_high_i16x8_s(halves)),
+      ];
+    }
     const scaled = (codes: V128) => f32x4.mul(f32x4.convert_i32x4_s(codes), scale!);
     if (this.type === "q8_0") {
       const words = f.let(memory.v128.load8x8_s(at, element));
@@ -148,12 +155,19 @@ export class CachedHeads {
         scaled(i32x4.extend_high_i16x8_s(words)),
       ];
     }
-    const word = memory.v128.load32_zero(at, element >> 1);
-    const pairs = f.let(i32x4.extend_low_i16x8_u(i16x8.extend_low_i8x16_u(word)));
-    const eight = lanes(f, Int32Array.of(8));
+    // Codes of a byte are four elements apart: the low ones come first, then the high ones.
+    const word = f.let(memory.v128.load32_zero(at, element >> 1));
+    const fifteen = lanes(f, Uint32Array.of(0x0f0f0f0f));
+    const low = f.let(v128.and(word, fifteen));
+    const high = f.let(v128.and(i32x4.shr_u(word, 4), fifteen));
+    const codes = i8x16.sub(
+      shuffleLanes(low, high, [0, 4, 1, 5]),
+      lanes(f, Uint32Array.of(0x08080808)),
+    );
+    const words = f.let(i16x8.extend_low_i8x16_s(codes));
     return [
-      scaled(i32x4.sub(v128.and(pairs, lanes(f, Uint32Array.of(15))), eight)),
-      scaled(i32x4.sub(i32x4.shr_u(pairs, 4), eight)),
+      scaled(i32x4.extend_low_i16x8_s(words)),
+      scaled(i32x4.extend_high_i16x8_s(words)),
     ];
   }
 
@@ -168,8 +182,8 @@ export class CachedHeads {
     const loaded: Local<"v128">[] = [];
     while (loaded.length < vectors) {
       const element = 4 * loaded.length;
-      const own = this.isCoded && loaded.length + 1 < vectors
-        ? this.loadPair(f, at, element, scale)
+      const own = loaded.length + 1 < vectors
+        ? this.loadPair(f, at, element, scale, most)
         : [this.load(f, at, element, scale, most)];
       for (const vector of own) loaded.push(f.let(vector));
     }
@@ -287,6 +301,11 @@ export class CachedHeads {
       f.do(memory.i32.store(cell, i32x4.extract_lane(bytes, 0), (first + 4 * i) / 2));
     }
   }
+}
+
+/** Halves, as signed lanes of 32 bits, in the place of a float's bits. */
+function shifted(f: FunctionBuilder, halves: V128): V128 {
+  return v128.and(i32x4.shl(halves, 13), lanes(f, Uint32Array.of(HALF_BITS)));
 }
 
 /** The bits of the greatest f16 in the place of a float's, plus the most that is still rounded down to it. */

@@ -7,8 +7,8 @@ import {
   f32,
   f32x4,
   type FunctionBuilder,
+  i16x8,
   i32,
-  i32x4,
   type Local,
   type ModuleBuilder,
   shuffleLanes,
@@ -18,6 +18,7 @@ import {
 import type { CachedMemories } from "./cache.ts";
 import { CachedHeads, scaleBytes } from "./cached_heads.ts";
 import { lanes, NO_NUMBER } from "../formats/scales.ts";
+import { joinsVectors } from "../engine_features.ts";
 import { addKernel, forItems } from "../kernel.ts";
 import { BLOCK, CACHE_GROUP, type CacheType } from "../../ops/kv_cache.ts";
 import { PARTIAL_EXTRA, SPAN } from "./parts_kernel.ts";
@@ -68,19 +69,22 @@ export function rowGroup(share: number): number {
   for (let group = Math.min(MOST_GROUP, share);; group--) if (share % group === 0) return group;
 }
 
-/** Bytes of a thread's own memory that a shape needs: the data of queries, and scales. */
+/** Most vectors of sums at once: each of 12 registers of 256 bits is two. */
+const MOST_SUMS = 24;
+
+/** Bytes of a thread's own memory that a shape needs: the data of queries, scales, and sums. */
 export function attentionPanelBytes(shape: AttentionShape): number {
   const { group, headDim, valueDim } = shape;
   return group * queryLayout(headDim, valueDim).bytes + scaleBytes(shape.keyType, headDim) +
-    scaleBytes(shape.valueType, valueDim);
+    scaleBytes(shape.valueType, valueDim) + 16 * MOST_SUMS;
 }
 
 const ZERO = v128.const(new Uint8Array(16));
 
 /**
- * Without an instruction for halves, their bits are only shifted into the place of a float's, which
- * gives floats that are 2^112 too small. So queries and weights are multiplied by 2^56, which keeps
- * products away from the smallest floats; results are then 2^56 too small.
+ * The bits of halves are only shifted into the place of a float's, which gives floats that are 2^112 too
+ * small: V8 joins shifts, but not its instruction for halves. So queries and weights are multiplied by
+ * 2^56, which keeps products away from the smallest floats; results are then 2^56 too small.
  */
 const HALF_SCALE = 2 ** 56;
 
@@ -105,12 +109,23 @@ export function addAttention(
   const [shiftedKeys, shiftedValues] = [ofKeys.isShifted, ofValues.isShifted];
   const heads = Array.from({ length: group }, (_, head) => head);
   const origin = i32.const(0);
-  /** Keys, and vectors of a value, that are read at once: as many as the registers of x86 have sums for. */
-  const keysAtOnce = Math.min(group <= 3 ? 4 : group <= 6 ? 2 : 1, ofKeys.isCoded ? 2 : 4);
-  const valuesAtOnce = Math.max(
-    group <= 1 ? 8 : group <= 3 ? 4 : group <= 6 ? 2 : 1,
-    ofValues.type === "q4_0" ? 2 : 1, // a load gives eight codes
+  const sumsAt = scales + scaleBytes(keyType, headDim) + scaleBytes(valueType, valueDim);
+  const [joinsKeys, joinsValues] = [ofKeys, ofValues].map(({ type }) =>
+    joinsVectors() && type !== "f32"
   );
+  /**
+   * Keys, and vectors of a value, that are read at once: as many as the registers of x86 have sums for. A
+   * key has two vectors of sums for each head, which are one register where V8 joins.
+   */
+  const registers = joinsKeys ? 1 : 2;
+  const keysAtOnce = Math.min(
+    group * registers <= 3 ? 4 : group * registers <= 6 ? 2 : 1,
+    ofKeys.isCoded ? 2 : 4,
+  );
+  const quadsAtOnce = group <= 1 ? 8 : group <= 3 ? 4 : group <= 6 ? 2 : 1;
+  const valuesAtOnce = joinsValues
+    ? 2 * quadsAtOnce
+    : Math.max(quadsAtOnce, ofValues.type === "q4_0" ? 2 : 1); // a load gives eight codes
 
   const madd = (a: V128, b: V128, c: V128) =>
     hasMadd ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
@@ -122,7 +137,7 @@ export function addAttention(
     vectors: readonly Local<"v128">[],
   ) => {
     if (!heads.isShifted) return;
-    const isFault = i32x4.eq(most, lanes(f, Uint32Array.of(NO_NUMBER)));
+    const isFault = i16x8.eq(most, lanes(f, Uint32Array.of(NO_NUMBER | NO_NUMBER << 16)));
     f.if(v128.any_true(isFault), () => {
       for (const vector of vectors) f.set(vector, lanes(f, Float32Array.of(NaN)));
     });
@@ -278,7 +293,8 @@ export function addAttention(
     const rows = Array.from({ length: keysAtOnce }, (_, i) => f.let(i32.add(first, keyBytes * i)));
     const scores = (count: number) => {
       const own = rows.slice(0, count);
-      const dots = heads.map(() => own.map(() => f.let(ZERO)));
+      // Of columns 0 to 3 of every eight, and of 4 to 7.
+      const dots = heads.map(() => own.map(() => [f.let(ZERO), f.let(ZERO)]));
       const most = f.let(ZERO);
       forColumns(f, headDim, UNROLLED / 4, (vectors, column) => {
         const isWhole = headDim <= UNROLLED;
@@ -292,23 +308,31 @@ export function addAttention(
           if (4 * i % CACHE_GROUP === 0) {
             scales = own.map((_, j) => ofKeys.scale(f, places, 4 * i / CACHE_GROUP, j));
           }
-          const isPair = ofKeys.isCoded && i + 1 < vectors;
+          const isPair = i + 1 < vectors;
           const cached = shifted.map((key, j) => {
             const load = isPair
-              ? ofKeys.loadPair(f, key, 4 * i, scales[j])
+              ? ofKeys.loadPair(f, key, 4 * i, scales[j], most)
               : [ofKeys.load(f, key, 4 * i, scales[j], most)];
             return load.map((vector) => f.let(vector));
           });
           for (let part = 0; part < cached[0]!.length; part++, i++) {
             for (const h of heads) {
               const own = f.let(panel.v128.load(query, h * layout.bytes + layout.query + 16 * i));
-              cached.forEach((k, j) => f.set(dots[h][j], madd(own, k[part]!, dots[h][j])));
+              cached.forEach((k, j) => {
+                const dot = dots[h]![j]![part]!;
+                f.set(dot, madd(own, k[part]!, dot));
+              });
             }
           }
         }
       });
-      markFaults(f, ofKeys, most, dots.flat());
-      for (const h of heads) storeSums(f, at, h, dots[h]);
+      const halves = joinsKeys ? kept(f, dots.flat(2)) : dots.flat(2);
+      const sums = Array.from(
+        { length: group * count },
+        (_, i) => f.let(f32x4.add(halves[2 * i]!, halves[2 * i + 1]!)),
+      );
+      markFaults(f, ofKeys, most, sums);
+      for (const h of heads) storeSums(f, at, h, sums.slice(count * h, count * (h + 1)));
     };
     if (keysAtOnce > 1) {
       const whole = f.let(
@@ -323,6 +347,12 @@ export function addAttention(
       scores(1);
       f.increase(rows[0], keyBytes);
     });
+  }
+
+  /** Sums that were stored at constant addresses, which is where V8 begins to join. */
+  function kept(f: FunctionBuilder, sums: readonly V128[]): Local<"v128">[] {
+    f.do(...sums.map((sum, i) => panel.v128.store(origin, sum, sumsAt + 16 * i)));
+    return sums.map((_, i) => f.let(panel.v128.load(origin, sumsAt + 16 * i)));
   }
 
   /** Stores the sum of the lanes times the factor that halves lack: (lane 0 + lane 2) + (lane 1 + lane 3). */
@@ -358,33 +388,54 @@ export function addAttention(
     to: Local<"i32">,
   ): void {
     const at = f.local("i32");
-    const source = f.local("i32");
+    const valueBytes = ofValues.cellBytes;
+    const sources = Array.from({ length: 4 }, () => f.local("i32"));
+    const whole = f.let(i32.add(from, i32.and(i32.sub(to, from), -16)));
     forColumns(f, valueDim, valuesAtOnce, (vectors, column) => {
       const place = f.let(i32.mul(column, 4));
       const quads = Array.from({ length: vectors }, (_, i) => i);
       const resultsOf = (h: number, i: number) => h * layout.bytes + layout.results + 16 * i;
       const totals = heads.map(() => quads.map(() => f.let(ZERO)));
       const most = f.let(ZERO);
-      f.set(source, i32.add(value, ofValues.bytesAt(column)));
+      sources.forEach((source, i) =>
+        f.set(source, i32.add(i32.add(value, ofValues.bytesAt(column)), valueBytes * i))
+      );
       f.set(at, from);
       const scales = ofValues.scaleAt(f, at, column);
-      f.forUpTo(at, to, 4, () => {
-        const scale = ofValues.scale(f, scales);
-        const cached = ofValues.loadAll(f, source, vectors, scale, most);
-        for (const h of heads) {
-          const weight = f.let(panel.v128.load32_splat(at, h * layout.bytes + layout.scores));
-          cached.forEach((v, i) => f.set(totals[h][i], madd(weight, v, totals[h][i])));
+      const add = (positions: number, weight: (head: number, position: number) => V128) => {
+        for (let i = 0; i < positions; i++) {
+          const scale = ofValues.scale(f, scales, 0, i);
+          const cached = ofValues.loadAll(f, sources[i]!, vectors, scale, most);
+          for (const h of heads) {
+            const own = f.let(weight(h, i));
+            cached.forEach((v, j) => f.set(totals[h]![j]!, madd(own, v, totals[h]![j]!)));
+          }
         }
-        f.increase(source, ofValues.cellBytes);
-        ofValues.nextScale(f, scales);
+        for (let i = 0; i < positions; i++) ofValues.nextScale(f, scales);
+        for (const source of sources) f.increase(source, valueBytes * positions);
+      };
+      // One load of four weights has one bounds check.
+      f.forUpTo(at, whole, 16, () => {
+        const weights = heads.map((h) =>
+          f.let(panel.v128.load(at, h * layout.bytes + layout.scores))
+        );
+        add(4, (h, i) => shuffleLanes(weights[h]!, weights[h]!, new Array(4).fill(i)));
       });
-      markFaults(f, ofValues, most, totals.flat());
+      f.forUpTo(
+        at,
+        to,
+        4,
+        () => add(1, (h) => panel.v128.load32_splat(at, h * layout.bytes + layout.scores)),
+      );
+      const all = joinsValues ? kept(f, totals.flat()) : totals.flat();
+      markFaults(f, ofValues, most, all);
       for (const h of heads) {
         const correction = f.let(
           panel.v128.load32_splat(origin, h * layout.bytes + layout.correction),
         );
         for (const i of quads) {
-          const result = madd(panel.v128.load(place, resultsOf(h, i)), correction, totals[h][i]);
+          const own = all[vectors * h + i]!;
+          const result = madd(panel.v128.load(place, resultsOf(h, i)), correction, own);
           f.do(panel.v128.store(place, result, resultsOf(h, i)));
         }
       }

@@ -68,13 +68,17 @@ export class TileProducts {
   ): void {
     const { keys, scores } = this.#layout;
     this.#forQueries(f, queriesEnd, (queries) => {
-      // As lanes of single rows are summed: columns 0, 4, 8 ... and 2, 6, ..., then those between.
-      const sums = [0, 2, 1, 3].map((column) =>
-        this.#sums(f, queries, { at: keys, first: column, count: headDim, step: 4 })
-      );
+      const sums = (column: number) =>
+        this.#sums(f, queries, { at: keys, first: column, count: headDim, step: 8 });
       const add = (some: Sums, others: Sums) =>
         some.map((own, q) => own.map((sum, i) => f.let(f32x4.add(sum, others[q]![i]!))));
-      this.#store(add(add(sums[0]!, sums[1]!), add(sums[2]!, sums[3]!)), f);
+      // As lanes of single rows are summed: columns 0, 8 ... and 4, 12 ..., then 2 and 6, then those between.
+      const four = (column: number) =>
+        add(
+          add(sums(column), sums(column + 4)),
+          add(sums(column + 2), sums(column + 6)),
+        );
+      this.#store(add(four(0), four(1)), f);
       queries.forEach((query, q) => {
         const to = f.let(i32.add(query, first));
         this.#loadSums(q).forEach((sum, i) =>

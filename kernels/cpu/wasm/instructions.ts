@@ -157,7 +157,9 @@ export const i16x8 = {
   add: vector2(142),
   sub: vector2(145),
   mul: vector2(149),
+  eq: vector2(45),
   min_s: vector2(150),
+  max_s: vector2(152),
   /** Sums of pairs of products, signed bytes times bytes of 7 bits; see dot_product.ts. */
   relaxed_dot_i8x16_i7x16_s: vector2(0x112),
 };
