@@ -1,7 +1,7 @@
 // The models that come with the program. They are listed after those of the store. Removing one
 // only hides it, by a line in a file in the models' folder, until it is pulled again.
 
-import { dirname, fileSystem, join, resolve } from "../../host/mod.ts";
+import { dirname, fileSystem, join, resolve, sha256 } from "../../host/mod.ts";
 import { readIfThere, removeIfThere, writing } from "./file_system.ts";
 import type { ModelFile } from "./model_files.ts";
 import { ModelName } from "./model_name.ts";
@@ -13,6 +13,8 @@ const HIDDEN_FILE = ".quern-hidden";
 export class BuiltinModels {
   readonly #file: string;
   readonly #models: readonly (ModelFile & { key: string })[];
+  /** Digests by path. The files are small, and never change. */
+  readonly #digests: Record<string, Promise<string>> = {};
 
   /**
    * @param folder the folder of the models, which may be missing
@@ -30,6 +32,19 @@ export class BuiltinModels {
   async list(): Promise<ModelFile[]> {
     const hidden = await this.#hidden();
     return this.#models.filter(({ key }) => !hidden.has(key));
+  }
+
+  /** The digest of the file at a path, if it is one of these models; undefined if not. */
+  async digestOf(path: string): Promise<string | undefined> {
+    if (!this.#models.some((model) => model.path === path)) return undefined;
+    return await (this.#digests[path] ??= digestOfFile(path));
+  }
+
+  /** The path of the file with this digest, if it is one of these models; undefined if not. */
+  async pathOf(digest: string): Promise<string | undefined> {
+    for (const { path } of await this.list()) {
+      if (await this.digestOf(path) === digest) return path;
+    }
   }
 
   /**
@@ -68,4 +83,8 @@ export class BuiltinModels {
       await fileSystem().writeTextFile(this.#file, [...hidden].join("\n") + "\n");
     });
   }
+}
+
+async function digestOfFile(path: string): Promise<string> {
+  return `sha256:${sha256().update(await fileSystem().readFile(path)).digest("hex")}`;
 }

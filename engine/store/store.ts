@@ -2,7 +2,7 @@
 // ones: names in manifests/, content in blobs/. There are also single .gguf files, in the folder or
 // at any path. Reads no weights: the facts in headers come from `inspect`.
 
-import { join, resolve } from "../../host/mod.ts";
+import { basename, dirname, join, resolve } from "../../host/mod.ts";
 import { SharedRuns } from "../async.ts";
 import { ModelNotFoundError } from "../errors.ts";
 import type { ModelInfo } from "../types/mod.ts";
@@ -16,7 +16,14 @@ import { readIfThere, statIfThere } from "./file_system.ts";
 import { digestOfBytes, HeaderCache } from "./header_cache.ts";
 import { digestOfImport, importFiles } from "./import_files.ts";
 import { StoreLock } from "./lock.ts";
-import { blobsNamedIn, blobsOf, encodeManifest, type Manifest, parseManifest } from "./manifest.ts";
+import {
+  blobsNamedIn,
+  blobsOf,
+  canonicalDigest,
+  encodeManifest,
+  type Manifest,
+  parseManifest,
+} from "./manifest.ts";
 import { type ManifestFile, ManifestFolder } from "./manifest_folder.ts";
 import { type ModelBlobs, readModelBlobs, remoteInfo, sizeOfModel } from "./model_blobs.ts";
 import { listModelFiles, modelAtPath, type ModelFile, statModel } from "./model_files.ts";
@@ -229,6 +236,18 @@ export class ModelStore {
   async restore(name: string): Promise<boolean> {
     const parsed = ModelName.tryParse(name);
     return parsed !== undefined && await this.#builtin.show(parsed);
+  }
+
+  /** The path of the file with a digest: a blob, or a model of the program; undefined if there is none. */
+  async fileOf(digest: string): Promise<string | undefined> {
+    const isBlob = await this.blobs.sizeOf(digest) !== undefined;
+    return isBlob ? this.blobs.pathOf(digest) : await this.#builtin.pathOf(digest);
+  }
+
+  /** The digest of the file at a path of an entry; undefined for files that are neither blobs nor the program's. */
+  async digestOfFile(path: string): Promise<string | undefined> {
+    const digest = dirname(path) === this.blobs.folder && canonicalDigest(basename(path));
+    return digest || await this.#builtin.digestOf(path);
   }
 
   /**

@@ -24,12 +24,12 @@ export const TARGETS: Readonly<Record<string, string>> = {
  * folders.
  */
 export const INCLUDED = [
-  "engine/worker/worker.ts",
+  "engine/worker/model_worker.ts",
   "engine/create/file_worker.ts",
   "engine/load/examine_worker.ts",
   "engine/memory/estimate_worker.ts",
   "engine/vision/reader/prepare_worker.ts",
-  "kernels/cpu/worker.ts",
+  "kernels/cpu/cpu_worker.ts",
   "engine/box/quern-tiny.gguf",
   "server/http/web/assets",
   "docs",

@@ -173,7 +173,11 @@ const HEADERS = [
   "x-conversation-id",
 ];
 /** The headers of an answer that a page may read. */
-const EXPOSED_HEADERS = ["request-id", "x-request-id", "retry-after"];
+const EXPOSED_HEADERS = [
+  ...["request-id", "x-request-id", "retry-after"],
+  // Of files that are fetched by ranges.
+  ...["content-length", "content-range", "etag"],
+];
 /** How long a browser may remember a preflight, in seconds. */
 const PREFLIGHT_SECONDS = 12 * 60 * 60;
 

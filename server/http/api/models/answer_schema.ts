@@ -148,6 +148,17 @@ export const showAnswerSchema = record({
   tools,
   tensors: list(record({ name: text, type: text, shape: list(count) })),
   requires: text,
+  files: {
+    ...list(record({
+      kind: {
+        enum: ["model", "projector", "draft", "adapter"],
+        description: "What the load takes it for.",
+      },
+      digest: { ...text, description: "By which GET /api/blobs/{digest} gives the file." },
+      size: { ...count, description: "Bytes." },
+    })),
+    description: "Quern's own: the files from which the model is loaded.",
+  },
 });
 
 export type OllamaShow = BodyOf<typeof showAnswerSchema>;

@@ -229,6 +229,18 @@ export const modelOperations: Operation[] = [
     failures: ["blob"],
   }),
   native({
+    id: "downloadBlob",
+    path: "/api/blobs/{digest}",
+    method: "get",
+    summary:
+      "Fetch a blob, or a range of its bytes: the files of a model, as /api/show names them.",
+    successes: { 200: "All of it.", 206: "The bytes of the header `range`." },
+    answers: {
+      "application/octet-stream": named("Blob", { type: "string", format: "binary" }, ""),
+    },
+    failures: ["blob"],
+  }),
+  native({
     id: "uploadBlob",
     method: "post",
     path: "/api/blobs/{digest}",

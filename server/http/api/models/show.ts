@@ -39,6 +39,7 @@ function toShow(
   headers: ShownHeaders,
   body: ShowBody,
   { keys, values }: CacheTypes,
+  files: ShownFiles,
 ): OllamaShow {
   const entry = overridden(shown, body);
   const { defaults, info, source } = entry;
@@ -62,6 +63,7 @@ function toShow(
     ...(headers.model && { kv_cache_type: keys === values ? keys : `${keys}/${values}` }),
     modified_at: entry.modified.toISOString(),
     ...filled({ requires }),
+    ...(files.length > 0 && { files }),
   };
 }
 
@@ -99,9 +101,35 @@ export function showRoutes({ store, cacheTypes = F16 }: AppDependencies): Hono<A
     context.set("model", name);
     const entry = await store.find(name);
     const headers = await readHeaders(entry, body.verbose ?? false);
-    return longJson<OllamaShow>(toShow(entry, headers, body, cacheTypes));
+    const files = await listFiles(store, entry);
+    return longJson<OllamaShow>(toShow(entry, headers, body, cacheTypes, files));
   });
   return app;
+}
+
+type ShownFiles = NonNullable<OllamaShow["files"]>;
+
+/** The files of a model; none if it is on another server, or was not brought into the store. */
+async function listFiles(
+  store: AppDependencies["store"],
+  { source }: StoreEntry,
+): Promise<ShownFiles> {
+  if (source.kind === "remote") return [];
+  const { path, projector, draft, adapters } = source;
+  const paths: [ShownFiles[number]["kind"], string | undefined][] = [
+    ["model", path],
+    ["projector", projector],
+    ["draft", draft],
+    ...adapters.map((path) => ["adapter", path] as ["adapter", string]),
+  ];
+  const files: ShownFiles = [];
+  for (const [kind, path] of paths) {
+    if (path === undefined) continue;
+    const digest = await store.digestOfFile(path);
+    if (digest === undefined) return [];
+    files.push({ kind, digest, size: (await Deno.stat(path)).size });
+  }
+  return files;
 }
 
 async function readHeaders({ source }: StoreEntry, isVerbose: boolean): Promise<ShownHeaders> {

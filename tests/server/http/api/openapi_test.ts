@@ -132,8 +132,9 @@ Deno.test("its schemas are sound JSON Schemas of draft 2020-12", async () => {
 Deno.test("it has every route of the application, and no other", async () => {
   const document = await readDocument();
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
-    // Routes of HEAD alone are those of GET, which they refuse.
-    Object.keys(item).map((method) => `${method.toUpperCase().replace("HEAD", "GET")} ${path}`)
+    // Routes of HEAD are those of GET.
+    Object.keys(item).filter((method) => method !== "head")
+      .map((method) => `${method.toUpperCase()} ${path}`)
   );
   const { app } = createTestApp();
   const routes = app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) =>

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { portWay } from "../../../tiny_app.ts";
+import { BOX_MODEL } from "../../../../../engine/mod.ts";
 import { createStoreApp } from "../../../store_app.ts";
 
 const test = await createStoreApp({ maxBodyBytes: 100 });
@@ -43,6 +44,56 @@ Deno.test("a blob may be larger than any other body, whether or not it says its 
   assertEquals(chat.status, 413);
 });
 
+Deno.test("a blob is given whole, and by ranges of its bytes", async () => {
+  const bytes = new TextEncoder().encode("0123456789");
+  const digest = await digestOf(bytes);
+  await (await post(digest, bytes)).body?.cancel();
+  const etag = `"${digest}"`;
+  const get = async (headers: Record<string, string>) => {
+    const response = await app.request(`/api/blobs/${digest}`, { headers });
+    const told = ["content-length", "content-range", "etag"].map((name) =>
+      response.headers.get(name)
+    );
+    return [response.status, await response.text(), ...told];
+  };
+  assertEquals(await get({}), [200, "0123456789", "10", null, etag]);
+  for (
+    const [range, text, place] of [
+      ["bytes=0-", "0123456789", "0-9"],
+      ["bytes=3-5", "345", "3-5"],
+      ["bytes=8-99", "89", "8-9"],
+      ["bytes=-2", "89", "8-9"],
+      ["bytes=-99", "0123456789", "0-9"],
+    ] as const
+  ) {
+    const expected = [206, text, `${text.length}`, `bytes ${place}/10`, etag];
+    assertEquals(await get({ range }), expected);
+    assertEquals(await get({ range, "if-range": etag }), expected);
+    assertEquals((await get({ range, "if-range": '"other"' }))[0], 200);
+  }
+  for (const range of ["bytes=10-", "bytes=-0"]) {
+    assertEquals((await get({ range })).slice(0, 4), [416, "", "10", "bytes */10"]);
+  }
+  // What is no range of bytes, and several of them, are answered by all.
+  for (const range of ["bytes=5-3", "bytes=-", "bytes=0-1,4-5", "lines=1-2"]) {
+    assertEquals((await get({ range }))[0], 200);
+  }
+});
+
+Deno.test("the files of a model are named, and the one in the box is given too", async () => {
+  const { app } = await createStoreApp({}, { builtin: [BOX_MODEL] });
+  const show = await app.request("/api/show", {
+    method: "POST",
+    body: JSON.stringify({ model: "quern:tiny" }),
+  });
+  const { files } = await show.json();
+  assertEquals(files.map(({ kind }: { kind: string }) => kind), ["model"]);
+  const [{ digest, size }] = files;
+  const blob = await app.request(`/api/blobs/${digest}`);
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  assertEquals([await digestOf(bytes), bytes.length], [digest, size]);
+});
+
 Deno.test("content with another digest is refused and not kept", async () => {
   const [digest, other] = await Promise.all(
     ["a", "b"].map((text) => digestOf(new TextEncoder().encode(text))),
@@ -76,7 +127,9 @@ Deno.test("what is no digest is refused, and other methods too", async () => {
     assert((await response.json()).error.startsWith("invalid digest format"));
   }
   const path = `/api/blobs/sha256:${"0".repeat(64)}`;
-  for (const method of ["GET", "PUT", "DELETE"]) {
+  const missing = await app.request(path);
+  assertEquals([missing.status, typeof (await missing.json()).error], [404, "string"]);
+  for (const method of ["PUT", "DELETE"]) {
     const response = await app.request(path, { method });
     assertEquals([method, response.status], [method, 405]);
     await response.body?.cancel();

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { ModelName, parseModelfile } from "../../../../../engine/mod.ts";
-import { createStoreApp } from "../../../store_app.ts";
+import { sha256 } from "../../../../../host/mod.ts";
+import { createStoreApp, tinyFile } from "../../../store_app.ts";
 
 const { app, store, ask, send } = await createStoreApp();
 await ask("/api/create", {
@@ -20,6 +21,7 @@ await ask("/api/create", {
 
 Deno.test("POST /api/show tells all of a model, by either word for its name", async () => {
   const shown = await ask("/api/show", { model: "mario" });
+  const tiny = await Deno.readFile(tinyFile("tiny"));
   assertEquals(await ask("/api/show", { name: "Mario:latest" }), shown);
   const { model_info: info, tensors, modelfile, modified_at: modified, template, ...rest } = shown;
   assertEquals(rest, {
@@ -45,6 +47,11 @@ Deno.test("POST /api/show tells all of a model, by either word for its name", as
     tools: "generic",
     kv_cache_type: "f16",
     requires: "0.14.0",
+    files: [{
+      kind: "model",
+      digest: `sha256:${sha256().update(tiny).digest("hex")}`,
+      size: tiny.length,
+    }],
   });
   assert((template as string).includes("<|im_start|>"));
   assertEquals(modified, (await store.find("mario")).modified.toISOString());
@@ -88,6 +95,7 @@ Deno.test("POST /api/show leaves out what a model does not have", async () => {
     "tools",
     "kv_cache_type",
     "modified_at",
+    "files",
   ]);
 });
 
