@@ -3,6 +3,7 @@
 // determines calls pollCancellation(), and whoever starts such work for a request names the flags that
 // cancel it.
 
+import { canShareMemory, sharedBuffer } from "../host/mod.ts";
 import { EngineError } from "./errors.ts";
 
 /** The error of work that was cancelled while it ran. */
@@ -21,8 +22,13 @@ export class CancelFlag implements Cancellation {
   readonly #word: Int32Array<SharedArrayBuffer>;
 
   /** @param memory of another thread's flag, to share it */
-  constructor(readonly memory: SharedArrayBuffer = new SharedArrayBuffer(4)) {
+  constructor(readonly memory: SharedArrayBuffer = sharedBuffer(4)) {
     this.#word = new Int32Array(memory);
+  }
+
+  /** The memory for another thread; undefined where none can be sent: it is then told by messages alone. */
+  get sent(): SharedArrayBuffer | undefined {
+    return canShareMemory() ? this.memory : undefined;
   }
 
   /** Whether the work is cancelled. */

@@ -56,6 +56,15 @@ export {
 } from "./block_store/mod.ts";
 export { type ByteSource, type ByteSources, filesInMemory } from "./gguf/mod.ts";
 export {
+  type KeptFile,
+  listKeptFiles,
+  openSources,
+  type RemoteFile,
+  removeKeptFile,
+  type SourceOptions,
+  type WebFile,
+} from "./web_files/mod.ts";
+export {
   type ControlVector,
   type ControlVectorMethod,
   type LensPlace,

@@ -70,24 +70,30 @@ function rootBits(count: number, root: (prime: number) => number): Uint32Array {
   return Uint32Array.from(primes, (prime) => root(prime) % 1 * 2 ** 32);
 }
 
-let roundConstants: Uint32Array | undefined;
+let roundConstants: Int32Array | undefined;
 
 /** The digest by the text of the standard. */
 export class PlainSha256 implements Sha256 {
   readonly #state = rootBits(8, Math.sqrt);
   readonly #block = new Uint8Array(BLOCK);
-  readonly #words = new Uint32Array(BLOCK);
+  readonly #words = new Int32Array(BLOCK);
   #length = 0;
 
   update(data: Uint8Array | string): this {
     const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
     for (let done = 0; done < bytes.length;) {
       const at = this.#length % BLOCK;
+      if (at === 0 && done + BLOCK <= bytes.length) {
+        this.#compress(bytes, done);
+        this.#length += BLOCK;
+        done += BLOCK;
+        continue;
+      }
       const part = bytes.subarray(done, done + BLOCK - at);
       this.#block.set(part, at);
       this.#length += part.length;
       done += part.length;
-      if (this.#length % BLOCK === 0) this.#compress();
+      if (this.#length % BLOCK === 0) this.#compress(this.#block, 0);
     }
     return this;
   }
@@ -110,31 +116,49 @@ export class PlainSha256 implements Sha256 {
     return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
-  #compress(): void {
-    const constants = roundConstants ??= rootBits(BLOCK, Math.cbrt);
-    const view = new DataView(this.#block.buffer);
+  /** One block. Written out in variables of 32 bits: an array of eight is ten times as slow. */
+  #compress(block: Uint8Array, start: number): void {
+    const constants = roundConstants ??= new Int32Array(rootBits(BLOCK, Math.cbrt));
     const words = this.#words;
-    for (let t = 0; t < 16; t++) words[t] = view.getUint32(4 * t);
+    const state = this.#state;
+    for (let t = 0, at = start; t < 16; t++, at += 4) {
+      words[t] = (block[at]! << 24) | (block[at + 1]! << 16) | (block[at + 2]! << 8) |
+        block[at + 3]!;
+    }
     for (let t = 16; t < BLOCK; t++) {
-      const [early, late] = [words[t - 15]!, words[t - 2]!];
+      const early = words[t - 15]!;
+      const late = words[t - 2]!;
       const first = turn(early, 7) ^ turn(early, 18) ^ (early >>> 3);
       const second = turn(late, 17) ^ turn(late, 19) ^ (late >>> 10);
       words[t] = words[t - 16]! + first + words[t - 7]! + second;
     }
-    let [a, b, c, d, e, f, g, h] = this.#state as unknown as Eight;
+    let [a, b, c, d] = [state[0]! | 0, state[1]! | 0, state[2]! | 0, state[3]! | 0];
+    let [e, f, g, h] = [state[4]! | 0, state[5]! | 0, state[6]! | 0, state[7]! | 0];
     for (let t = 0; t < BLOCK; t++) {
       const choice = (e & f) ^ (~e & g);
       const high = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
       const one = (h + high + choice + constants[t]! + words[t]!) | 0;
       const majority = (a & b) ^ (a & c) ^ (b & c);
       const low = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
-      [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + low + majority) | 0];
+      h = g;
+      g = f;
+      f = e;
+      e = (d + one) | 0;
+      d = c;
+      c = b;
+      b = a;
+      a = (one + low + majority) | 0;
     }
-    [a, b, c, d, e, f, g, h].forEach((word, i) => this.#state[i]! += word);
+    state[0]! += a;
+    state[1]! += b;
+    state[2]! += c;
+    state[3]! += d;
+    state[4]! += e;
+    state[5]! += f;
+    state[6]! += g;
+    state[7]! += h;
   }
 }
-
-type Eight = [number, number, number, number, number, number, number, number];
 
 /** A word of 32 bits turned to the right. */
 function turn(word: number, bits: number): number {

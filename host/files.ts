@@ -1,5 +1,5 @@
-// Files and their paths, threads and processes, as Deno has them. Elsewhere a program has none: it gives
-// models as bytes.
+// Files and their paths, and processes, as Deno has them. Node and Bun read files as well; elsewhere a
+// program has none, and gives models as bytes or by address.
 
 import { deno, HostError, nodeModule, runtime } from "./runtime.ts";
 
@@ -53,22 +53,6 @@ export function processes(): Processes {
   return deno("use processes");
 }
 
-/**
- * A thread that runs a module of this program.
- *
- * @throws {HostError} outside of Deno, which alone runs TypeScript where it lies
- * @throws {Error} if the system starts no more threads
- */
-export function makeWorker(module: URL): Worker {
-  deno("start a worker");
-  return new Worker(module, { type: "module" });
-}
-
-/** Whether there are workers at all. */
-export function hasWorkers(): boolean {
-  return runtime() !== undefined;
-}
-
 /** Lets messages and timers run. A timer of 0 ms would take a millisecond or more. */
 export function nextTask(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -97,13 +81,23 @@ export function operatingSystem(): OperatingSystem | undefined {
   return runtime()?.build.os;
 }
 
+/** The codes of a system's errors, by which Node tells them. */
+const CODES = {
+  NotADirectory: ["ENOTDIR"],
+  NotFound: ["ENOENT"],
+  PermissionDenied: ["EACCES", "EPERM"],
+  WouldBlock: ["EAGAIN"],
+};
+
 /** Whether an error is one of those that the system has for files and processes. */
 export function isSystemError(
   error: unknown,
-  ...names: ("NotADirectory" | "NotFound" | "PermissionDenied" | "WouldBlock")[]
+  ...names: (keyof typeof CODES)[]
 ): boolean {
   const errors = runtime()?.errors;
-  return errors !== undefined && names.some((name) => error instanceof errors[name]);
+  if (errors) return names.some((name) => error instanceof errors[name]);
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return names.some((name) => CODES[name].includes(code));
 }
 
 /** Whether an error says that the process, or the whole system, has as many open files as it may. */

@@ -13,11 +13,9 @@ export {
   type FileSystem,
   fileSystem,
   type FsFile,
-  hasWorkers,
   isOutOfFiles,
   isSystemError,
   join,
-  makeWorker,
   nextTask,
   nextTurn,
   type OperatingSystem,
@@ -41,4 +39,23 @@ export {
   systemRelease,
   useHugePages,
 } from "./machine.ts";
+export {
+  alone,
+  freeOriginBytes,
+  type OriginFile,
+  type OriginFolder,
+  originFolder,
+  readBlob,
+  readsBlobs,
+} from "./origin_files.ts";
+export { type FileReader, type ReadableFile, readableFiles } from "./readable_files.ts";
 export { HostError } from "./runtime.ts";
+export {
+  aloneBecause,
+  canShareMemory,
+  makeWorker,
+  sharedBuffer,
+  type ThreadScope,
+  threadScope,
+  type WorkerThread,
+} from "./threads.ts";

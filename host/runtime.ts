@@ -24,13 +24,21 @@ export function deno(attempt: string): typeof Deno {
   return found;
 }
 
+/** Whether the program runs in Node, whose threads and files are not those of the web or of Deno. */
+export function isNode(): boolean {
+  return !runtime() && !("Bun" in globalThis) && nodeModule("worker_threads") !== undefined;
+}
+
 /** The modules of Node of which the program makes use. */
 interface NodeModules {
   buffer: typeof import("node:buffer");
   crypto: typeof import("node:crypto");
+  fs: typeof import("node:fs");
   path: typeof import("node:path");
+  process: typeof import("node:process");
   url: typeof import("node:url");
   v8: typeof import("node:v8");
+  worker_threads: typeof import("node:worker_threads");
   zlib: typeof import("node:zlib");
 }
 

@@ -1,49 +1,160 @@
-// Bundles the library into one file, dist/quern.js, that Node, browsers and other bundlers can import:
-// `deno task library`. Deno imports mod.ts as it is.
+// Builds the npm package, dist/npm: `deno task build:npm`. Its JavaScript is the library as it is, bundled
+// so that the engine is one file which threads and pages share, and translated for engines of 2024;
+// recent_javascript.ts has what those lack. It has no code of its own: what differs between Deno, Node,
+// Bun and browsers is in host/. Deno itself imports mod.ts.
 
 import { transform } from "esbuild";
+import { rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Engines for which newer syntax is translated; recent_javascript.ts provides what else they lack. */
+/** Engines for which newer syntax is translated. */
 const TARGETS = ["node22", "chrome125", "firefox128", "safari18"];
 
-/** Writes the bundle to a file. */
-export async function buildLibrary(file: string): Promise<void> {
+/** What programs import, and the module that it is. A new one needs no more than a line. */
+const ENTRIES: Readonly<Record<string, string>> = {
+  index: "library/entry.ts",
+};
+
+/** The threads that the library starts, which are files of their own. */
+const WORKERS = [
+  "engine/load/examine_worker.ts",
+  "engine/vision/reader/prepare_worker.ts",
+  "engine/worker/model_worker.ts",
+  "kernels/cpu/cpu_worker.ts",
+];
+
+/** Threads and files that only Deno uses, of which the package has none. */
+const ONLY_DENO = /^\.\/(?:estimate_worker|file_worker|model_process)\.ts$/;
+
+const BOX_MODEL = "engine/box/quern-tiny.gguf";
+
+/** Makes a folder the npm package. @param withTypes whether it has the types, which take a minute */
+export async function buildPackage(folder: string, { withTypes = true } = {}): Promise<void> {
+  await Deno.remove(folder, { recursive: true }).catch(() => {});
+  await Deno.mkdir(folder, { recursive: true });
+  const files = await bundle();
+  const names = new Set(files.keys());
+  for (const [name, text] of files) {
+    await Deno.writeTextFile(`${folder}/${name}`, await translate(placeFiles(text, names)));
+  }
+  if (withTypes) {
+    for (const [name, module] of Object.entries(ENTRIES)) {
+      await Deno.writeTextFile(`${folder}/${name}.d.ts`, await typesOf(module));
+    }
+  }
+  for (const name of [BOX_MODEL, "LICENSE", "CHANGELOG.md", "library/README.md"]) {
+    await Deno.copyFile(`${ROOT}${name}`, `${folder}/${name.split("/").at(-1)}`);
+  }
+  const description = JSON.stringify(await describe(), null, 2);
+  await Deno.writeTextFile(`${folder}/package.json`, `${description}\n`);
+}
+
+/** The content of package.json. */
+async function describe(): Promise<Record<string, unknown>> {
+  const { name, version, license } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
+  const entries = Object.keys(ENTRIES).map((entry) => {
+    const path = entry === "index" ? "." : `./${entry}`;
+    return [path, { types: `./${entry}.d.ts`, default: `./${entry}.js` }];
+  });
+  const model = `./${BOX_MODEL.split("/").at(-1)}`;
+  return {
+    name,
+    version,
+    license,
+    description:
+      "Run language models from GGUF files in TypeScript: in Deno, Node, Bun and browsers, on WebGPU or the CPU",
+    keywords: ["gguf", "llm", "webgpu", "inference", "structured-output", "embeddings"],
+    type: "module",
+    sideEffects: true,
+    engines: { node: ">=22" },
+    exports: { ...Object.fromEntries(entries), [model]: model, "./package.json": "./package.json" },
+  };
+}
+
+/** All modules in as few files as may be, by their names. What several files need is in chunks. */
+async function bundle(): Promise<Map<string, string>> {
   const folder = await Deno.makeTempDir();
   try {
-    const bundle = `${folder}/bundle.js`;
-    await run([
-      ...["bundle", "--quiet", "--platform", "browser", "--lock", `${ROOT}tests/deno.lock`],
-      ...[
-        "--frozen",
-        "--external",
-        "./server/mod.ts",
-        "--output",
-        bundle,
-        `${ROOT}library/entry.ts`,
-      ],
-    ]);
-    const { code } = await transform(await Deno.readTextFile(bundle), {
-      format: "esm",
-      target: TARGETS,
-      // What mod.ts does as a program goes.
-      define: { "import.meta.main": "false" },
-      minifySyntax: true,
+    // Each file imports one module, so that all files lie in one folder.
+    const workers = WORKERS.map((path) => [path.split("/").at(-1)!.slice(0, -3), path]);
+    const stubs = [...Object.entries(ENTRIES), ...workers].map(async ([name, module]) => {
+      const from = JSON.stringify(new URL(`../${module}`, import.meta.url).href);
+      const recent = JSON.stringify(new URL("./recent_javascript.ts", import.meta.url).href);
+      const stub = `${folder}/${name}.ts`;
+      await Deno.writeTextFile(stub, `import ${recent};\nexport * from ${from};\n`);
+      return stub;
     });
-    await Deno.writeTextFile(file, code);
+    const args = [
+      ...["bundle", "--quiet", "--platform", "browser", "--code-splitting"],
+      ...["--config", `${ROOT}deno.json`, "--lock", `${ROOT}tests/deno.lock`, "--frozen"],
+      // The command line, which mod.ts runs as a program: that goes in `translate`.
+      ...["--external", "./server/mod.ts", "--outdir", `${folder}/out`],
+      ...await Promise.all(stubs),
+    ];
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: ROOT })
+      .output();
+    if (!success) throw new Error(`Cannot bundle: ${new TextDecoder().decode(stderr)}`);
+    const files = new Map<string, string>();
+    for await (const { name } of Deno.readDir(`${folder}/out`)) {
+      files.set(name, await Deno.readTextFile(`${folder}/out/${name}`));
+    }
+    return files;
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-async function run(args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: ROOT }).output();
-  if (!success) throw new Error(`Cannot bundle: ${new TextDecoder().decode(stderr)}`);
+/** The addresses of threads, beside the file that starts them. */
+function placeFiles(text: string, names: ReadonlySet<string>): string {
+  return text.replaceAll(/new URL\("([^"]+)", import\.meta\.url\)/g, (whole, path: string) => {
+    const file = path.replace(/\.ts$/, ".js").replace(/^\.\//, "");
+    if (names.has(file)) return `new URL("./${file}", import.meta.url)`;
+    if (ONLY_DENO.test(path) || path.endsWith(".gguf")) return whole;
+    throw new Error(`Cannot bundle: there is no file for ${whole}`);
+  });
+}
+
+async function translate(text: string): Promise<string> {
+  const { code } = await transform(text, {
+    format: "esm",
+    target: TARGETS,
+    // What mod.ts does as a program goes.
+    define: { "import.meta.main": "false" },
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "none",
+  });
+  return code;
+}
+
+/** The types that a module exports, as one text with nothing else. */
+async function typesOf(module: string): Promise<string> {
+  const bundle = await rollup({
+    input: `${ROOT}${module}`,
+    external: [/^n(?:ode|pm):/],
+    plugins: [dts({
+      compilerOptions: {
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        allowImportingTsExtensions: true,
+        target: 99, // ESNext
+        module: 99, // ESNext
+        moduleResolution: 100, // Bundler
+        lib: ["lib.esnext.d.ts", "lib.dom.d.ts"],
+        types: [],
+      },
+    })],
+    onwarn() {},
+  });
+  const { output: [{ code }] } = await bundle.generate({ format: "es" });
+  await bundle.close();
+  return code;
 }
 
 if (import.meta.main) {
-  await Deno.mkdir(`${ROOT}dist`, { recursive: true });
-  await buildLibrary(`${ROOT}dist/quern.js`);
+  const folder = `${ROOT}dist/npm`;
+  await buildPackage(folder, { withTypes: !Deno.args.includes("--no-types") });
 }

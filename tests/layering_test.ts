@@ -44,6 +44,8 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "ajv-formats": ["tests/engine/grammar/"],
   "axe-core": ["tests/web/"],
   esbuild: ["library/"],
+  rollup: ["library/"],
+  "rollup-plugin-dts": ["library/"],
   commander: ["server/dependencies.ts"],
   "highlight.js": ["web/markdown/"],
   hono: ["server/dependencies.ts"],

@@ -3,9 +3,9 @@
 
 import {
   type FileInfo,
-  fileSystem,
-  type FsFile,
   isSystemError,
+  type ReadableFile,
+  readableFiles,
   SEEK_START,
 } from "../../host/mod.ts";
 import { GgufError } from "../errors.ts";
@@ -14,15 +14,15 @@ import type { ByteSource, ByteSources } from "./byte_source.ts";
 /** The files of this machine. Errors of opening: also those of the system. */
 export const localFiles: ByteSources = {
   async open(path) {
-    if (!(await fileSystem().stat(path)).isFile) {
+    if (!(await readableFiles().stat(path)).isFile) {
       throw new GgufError(path, "file", "it is a folder, a pipe or a device");
     }
-    const file = await fileSystem().open(path);
+    const file = await readableFiles().open(path);
     return new LocalFile(file, file.statSync());
   },
   async has(path) {
     try {
-      await fileSystem().stat(path);
+      await readableFiles().stat(path);
       return true;
     } catch (error) {
       if (isSystemError(error, "NotFound")) return false;
@@ -38,11 +38,11 @@ class LocalFile implements ByteSource {
   readonly size: number;
   readonly stamp: string;
   readonly isSettled: boolean;
-  readonly #file: FsFile;
+  readonly #file: ReadableFile;
   /** Offset after the last read, so that sequential reads need no seek. */
   #position = 0;
 
-  constructor(file: FsFile, { dev, ino, size, mtime, ctime }: FileInfo) {
+  constructor(file: ReadableFile, { dev, ino, size, mtime, ctime }: FileInfo) {
     this.#file = file;
     this.size = size;
     const times = [mtime, ctime].map((time) => time?.getTime() ?? 0);

@@ -2,6 +2,7 @@
 // twentieth of a second, and much longer on a busy machine: so there are few of them, each of which is
 // at one model at a time, for all who plan its load, and then goes on to the next.
 
+import type { WorkerThread } from "../../host/mod.ts";
 import {
   ResourceError,
   startWorker,
@@ -48,7 +49,7 @@ export async function estimateInWorker(source: FileSource): Promise<DisposableEs
 
 /** A worker that makes estimates. */
 class EstimateWorker {
-  readonly #worker: Worker;
+  readonly #worker: WorkerThread;
   readonly #waiting = new Map<number, PromiseWithResolvers<MemoryEstimate>>();
   readonly #onEnd: () => void;
   #lastId = 0;

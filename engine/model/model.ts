@@ -67,6 +67,7 @@ import type {
 import type { DeviceFault } from "../tuning/mod.ts";
 import { Session, type SessionModel, type SessionOptions } from "../session/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
+import { openSources } from "../web_files/mod.ts";
 import { textToken } from "../generate/mod.ts";
 import { adapterScales, describeAdapters } from "./adapters.ts";
 import { decide } from "./decide.ts";
@@ -153,7 +154,7 @@ export async function openAndProve(
   path: string | URL,
   options: LocalLoadOptions,
 ): Promise<{ gguf: GgufFile; model: LocalModel; refusal?: DeviceRefusal }> {
-  const gguf = viewAsDecoder(await readGguf(path, options.files));
+  const gguf = viewAsDecoder(await readGguf(path, await filesOf(options)));
   const model = await open(gguf, options);
   try {
     const faults = await model.faults();
@@ -162,6 +163,17 @@ export async function openAndProve(
     await model.close();
     throw error;
   }
+}
+
+/** What opens the files of a load; undefined: this machine does. */
+async function filesOf(
+  { files, sources, onProgress, signal }: LocalLoadOptions,
+): Promise<ByteSources | undefined> {
+  if (files || !sources) return files;
+  return await openSources(sources, {
+    onFetch: (fetching, loaded, total) => onProgress?.({ fetching, loaded, total }),
+    ...(signal && { signal }),
+  });
 }
 
 async function open(

@@ -1,6 +1,7 @@
 // Blocks of the KV cache, and copies of recurrent states, on their way between the device and the host:
 // the bytes of all layers, in the order of the layers. Each device of a model reads its own layers.
 
+import { sharedBuffer } from "../../host/mod.ts";
 import type { Buffer, Device, Readback } from "../../kernels/mod.ts";
 import type { StoredBlock } from "../block_store/mod.ts";
 import type { StepMemory } from "../nn/mod.ts";
@@ -81,7 +82,7 @@ export class BlockTransfer implements DeviceBlocks {
       }),
     );
     const take = (parts: readonly { part: Part }[]): Uint8Array<SharedArrayBuffer> => {
-      const taken = new Uint8Array(new SharedArrayBuffer(sumOf(parts.map(({ part }) => part))));
+      const taken = new Uint8Array(sharedBuffer(sumOf(parts.map(({ part }) => part))));
       let to = 0;
       for (const { part: { device, bytes } } of parts) {
         const source = sources.get(device)!;

@@ -1,8 +1,9 @@
 // The options of a load, and its progress.
 
-import type { CacheType, CacheTypes } from "../../kernels/mod.ts";
+import type { CacheType, CacheTypes, DeviceOptions } from "../../kernels/mod.ts";
 import type { BlockStoreOptions } from "../block_store/mod.ts";
 import type { ModelLostError, WorkerBusyError } from "../errors.ts";
+import type { WebFile } from "../web_files/mod.ts";
 import type { ProofOptions, TuningOptions } from "../tuning/mod.ts";
 
 /** Progress of a load. */
@@ -11,6 +12,8 @@ export interface LoadProgress {
   loaded: number;
   /** Bytes of all weights. */
   total: number;
+  /** The name of the file that is being fetched, whose bytes these are. Missing: they are weights. */
+  fetching?: string;
 }
 
 /** The file of a LoRA adapter. */
@@ -96,6 +99,16 @@ export interface LoadOptions extends GpuShare {
   imageMinTokens?: number;
   /** Most rows of an image, for models that leave a choice. Default: the model's. */
   imageMaxTokens?: number;
+  /**
+   * What computes. Default: QUERN_DEVICE, or else a GPU if there is one, or else the CPU with a thread for
+   * each core, or with one where threads cannot share memory (`device` of the model says so).
+   */
+  device?: Pick<DeviceOptions, "kind" | "threads">;
+  /**
+   * Where the files of the model and of its options are if they are not this machine's, by the names that
+   * the options have for them: addresses, picked files, or bytes. See {@linkcode openSources}.
+   */
+  sources?: Readonly<Record<string, WebFile>>;
   /** Most prompt tokens per step. Default: depends on the device. */
   prefillChunk?: number;
   /** The first of the model's warnings, found before the load. */

@@ -120,6 +120,8 @@ export interface ChatModel extends AsyncDisposable {
    * unknown.
    */
   readonly occupancy?: Occupancy | undefined;
+  /** What computes it, with the number of threads and why there is only one, for people. Missing: unknown. */
+  readonly device?: string | undefined;
   /** How the model runs differently from what its file expects, for people. */
   readonly warnings: readonly string[];
   /** Settles when its device fails: then every call is refused. Missing: it has none here. */

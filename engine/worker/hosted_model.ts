@@ -83,6 +83,7 @@ export interface HostedModel extends ModelMethods {}
 export class HostedModel implements ChatModel, SessionModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
+  readonly device: string | undefined;
   readonly warnings: readonly string[];
   readonly refusal: DeviceRefusal | undefined;
   readonly #host: ModelHost;
@@ -107,7 +108,7 @@ export class HostedModel implements ChatModel, SessionModel {
   constructor(
     host: ModelHost,
     options: HostedOptions,
-    { info, contextLength, memory, occupancy, warnings, refusal }: LoadedModel,
+    { info, contextLength, memory, occupancy, device, warnings, refusal }: LoadedModel,
   ) {
     this.#host = host;
     this.#options = options;
@@ -115,6 +116,7 @@ export class HostedModel implements ChatModel, SessionModel {
     this.contextLength = contextLength;
     this.#memory = memory;
     this.#occupancy = occupancy;
+    this.device = device;
     this.warnings = warnings;
     this.refusal = refusal;
     Object.assign(this, modelMethods((method, argument) => this.#ask(method, argument)));
@@ -233,8 +235,8 @@ export class HostedModel implements ChatModel, SessionModel {
     this.#watch();
     const asked = askedFunctions(functions);
     const flags = {
-      cancelled: cancelled.memory,
-      ...(answering && { answering: answering.memory }),
+      ...(cancelled.sent && { cancelled: cancelled.sent }),
+      ...(answering?.sent && { answering: answering.sent }),
       ...asked && { functions: asked },
     };
     // A large argument takes several turns of the event loop, another none.

@@ -7,6 +7,7 @@ import { unpackError } from "../error_record.ts";
 import { crashOfWorker } from "../errors.ts";
 import type { SessionModel } from "../session/mod.ts";
 import type { ChatModel, LoadOptions } from "../types/mod.ts";
+import { sendableSources } from "../web_files/mod.ts";
 import { BlockHost } from "./block_host.ts";
 import { closeHost, HostedModel, type Patience } from "./hosted_model.ts";
 import { ProcessHost, type ProcessOptions } from "./process_host.ts";
@@ -58,6 +59,7 @@ export async function openModelIn(
     blockStore,
     tuning,
     proof,
+    sources,
     ...plain
   }: LoadOptions = {},
   patience = PATIENCE,
@@ -67,6 +69,7 @@ export async function openModelIn(
     ...plain,
     ...(tuning && { tuning: withoutWarn(tuning) }),
     ...(proof && { proof: withoutWarn(proof) }),
+    ...(sources && { sources: sendableSources(sources) }),
   };
   // Warnings of the worker arrive as one kind of message, whatever they are about.
   const blocks = new BlockHost(host, { ...(warn && { warn }), ...blockStore });
@@ -90,7 +93,8 @@ export async function openModelIn(
     },
   });
   try {
-    host.send({ kind: "load", path, options, blocks: blocks.keeping, closing: closing.memory });
+    const flags = closing.sent && { closing: closing.sent };
+    host.send({ kind: "load", path, options, blocks: blocks.keeping, ...flags });
     return new HostedModel(host, { closing, onBusy, onCrash, patience, blocks }, await loaded);
   } catch (error) {
     blocks[Symbol.dispose]();

@@ -74,6 +74,7 @@ export interface LoadedModel {
   contextLength: number;
   memory: MemoryUse;
   occupancy?: Occupancy | undefined;
+  device?: string | undefined;
   warnings: readonly string[];
   refusal?: DeviceRefusal | undefined;
 }

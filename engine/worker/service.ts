@@ -135,8 +135,8 @@ export class ModelService {
           void ended.then(() => this.#send({ kind: "free" }));
         },
       });
-      const { info, contextLength, memory, occupancy, warnings, refusal } = model;
-      const loaded = { info, contextLength, memory, occupancy, warnings, refusal };
+      const { info, contextLength, memory, occupancy, device, warnings, refusal } = model;
+      const loaded = { info, contextLength, memory, occupancy, device, warnings, refusal };
       this.#send({ kind: "loaded", model: loaded });
       void model.lost?.then((error) => this.#send({ kind: "lost", error: packError(error) }));
     } catch (error) {

@@ -1,6 +1,7 @@
 // The thread of a model, seen from its client, and threads that are started before they are needed.
-// worker.ts is the other side.
+// model_worker.ts is the other side.
 
+import type { WorkerThread } from "../../host/mod.ts";
 import {
   hasRoomForWorkers,
   refuseCpuThread,
@@ -22,15 +23,15 @@ export interface ThreadRequest {
  * they begin a second later if the model's thread starts them (kernels/cpu/threads.ts).
  */
 export class ThreadHost implements ModelHost {
-  readonly #worker: Worker;
+  readonly #worker: WorkerThread;
   /** Threads that compute for the model. They end by themselves when the model closes. */
-  readonly #helpers: Worker[] = [];
+  readonly #helpers: WorkerThread[] = [];
   /** The error of a worker that failed before anybody listened, which may be at once. */
   #earlyError: ErrorEvent | undefined;
   #hasEnded = false;
 
   /** @param worker one that was made in this turn: an error that nobody hears ends the program */
-  constructor(worker: Worker) {
+  constructor(worker: WorkerThread) {
     this.#worker = worker;
     worker.onerror = (event) => {
       event.preventDefault();
@@ -79,7 +80,7 @@ export class ThreadHost implements ModelHost {
 const LONGEST_AHEAD = 10_000;
 
 /** The thread that was started ahead, and the timer that ends it. */
-let ahead: { worker: Worker; timer: ReturnType<typeof setTimeout> } | undefined;
+let ahead: { worker: WorkerThread; timer: ReturnType<typeof setTimeout> } | undefined;
 
 /**
  * Starts the thread of the next load early, because a thread takes a quarter of a second to read
@@ -116,6 +117,6 @@ export async function takeThread(): Promise<ThreadHost> {
 }
 
 /** A thread for a model. Errors: ResourceError. */
-function makeWorker(): Worker {
-  return startWorker(new URL("./worker.ts", import.meta.url), "Cannot load the model");
+function makeWorker(): WorkerThread {
+  return startWorker(new URL("./model_worker.ts", import.meta.url), "Cannot load the model");
 }

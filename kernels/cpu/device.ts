@@ -1,7 +1,7 @@
 // The device interface on the CPU: its memory, its threads, and steps. It needs no driver.
 // operations.ts makes the operations, which run when they are submitted, one after the other.
 
-import { nextTurn } from "../../host/mod.ts";
+import { aloneBecause, nextTurn } from "../../host/mod.ts";
 import type {
   Commands,
   Device,
@@ -79,12 +79,13 @@ export class CpuDevice implements Device {
     this.#optimizer = new ProductOptimizer(core);
   }
 
-  /** Opens the CPU. Errors: GpuError if there is no shared memory, as in most pages of browsers. */
+  /** Opens the CPU. Errors: GpuError if several threads are asked for where they cannot share memory. */
   static async open(options: CpuOptions = {}): Promise<CpuDevice> {
-    if (!("SharedArrayBuffer" in globalThis)) {
-      throw new GpuError("Cannot use the CPU: this page is not cross-origin isolated");
-    }
     const { threads = defaultThreads() } = options;
+    const alone = aloneBecause();
+    if (threads > 1 && alone !== undefined) {
+      throw new GpuError(`Cannot use ${threads} threads of the CPU: ${alone}`);
+    }
     const core = new CpuCore();
     const device = new CpuDevice(core, cpuProfile(core.machine, { ...options, threads }));
     if (threads > 1) {

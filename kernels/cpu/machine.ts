@@ -1,6 +1,7 @@
 // The CPU's description as a device: number of threads, kind of dot product, size of the memory and
 // its bandwidth.
 
+import { aloneBecause } from "../../host/mod.ts";
 import type { DeviceProfile, DeviceSettings } from "../device.ts";
 import type { DotProduct } from "./dot_product.ts";
 import { joinsVectors } from "./engine_features.ts";
@@ -17,7 +18,8 @@ export function cpuProfile(
   machine: DotProduct,
   { threads = defaultThreads(), maxBindingSize = MOST_BYTES }: CpuOptions,
 ): DeviceProfile {
-  const named = `${threads} ${threads === 1 ? "thread" : "threads"}`;
+  const alone = aloneBecause();
+  const named = `${threads} ${threads === 1 ? "thread" : "threads"}` + (alone ? ` (${alone})` : "");
   return {
     platform: { name: "cpu" },
     capabilities: {

@@ -4,7 +4,7 @@
 
 import { GpuMemoryError } from "../errors.ts";
 import type { Buffer } from "../operation.ts";
-import { useHugePages } from "../../host/mod.ts";
+import { sharedBuffer, useHugePages } from "../../host/mod.ts";
 
 /** Pages of a memory that has 4 GiB, and bytes of a page. */
 const MOST_PAGES = 65536;
@@ -177,7 +177,7 @@ export function partOf(buffer: CpuBuffer, size: number): CpuBuffer {
 
 /** A buffer that has a size but no memory, for counting. */
 export function dryBuffer(home: SharedMemory, label: string, size: number): CpuBuffer {
-  const none = new SharedArrayBuffer(0);
+  const none = sharedBuffer(0);
   home.taken += wholeLines(size);
   return {
     label,

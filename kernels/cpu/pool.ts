@@ -17,9 +17,10 @@ import {
 } from "./control.ts";
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";
 import { mostItems, takeShare, type Watch } from "./share.ts";
+import { sharedBuffer } from "../../host/mod.ts";
 import { ResourceError } from "../errors.ts";
 import { newThread, type Thread, type ThreadRefusal } from "./threads.ts";
-import type { ModuleMessage, ThreadOptions } from "./worker.ts";
+import type { ModuleMessage, ThreadOptions } from "./cpu_worker.ts";
 
 /** A kernel failed on a thread, or the pool was used after it was closed. */
 export class CpuError extends Error {
@@ -32,7 +33,7 @@ const LOOK_INTERVAL = 10;
 
 /** The host's thread, workers, and what they share. */
 export class ThreadPool {
-  readonly #control = new Int32Array(new SharedArrayBuffer(4 * CONTROL_WORDS));
+  readonly #control = new Int32Array(sharedBuffer(4 * CONTROL_WORDS));
   #workers: readonly Thread[] = [];
   readonly #kernels: Kernel[] = [];
   readonly #modules: ModuleMessage[] = [];

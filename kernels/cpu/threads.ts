@@ -2,7 +2,13 @@
 // because it waits there for a debugger. So a worker can have the main thread start its threads, with
 // which it then talks through ports (engine/worker).
 
-import { hasWorkers, namesIn, readText, readVariable } from "../../host/mod.ts";
+import {
+  aloneBecause,
+  namesIn,
+  readText,
+  readVariable,
+  type WorkerThread,
+} from "../../host/mod.ts";
 import { GpuError } from "../errors.ts";
 import { startWorker } from "../workers/start_worker.ts";
 
@@ -24,8 +30,11 @@ export interface ThreadRefusal {
 }
 
 /** Starts a thread of a pool as a worker of the calling thread. Errors: ResourceError. */
-export function startCpuThread(): Worker {
-  return startWorker(new URL("./worker.ts", import.meta.url), "Cannot start a thread of the CPU");
+export function startCpuThread(): WorkerThread {
+  return startWorker(
+    new URL("./cpu_worker.ts", import.meta.url),
+    "Cannot start a thread of the CPU",
+  );
 }
 
 /** Tells a pool, through the port that it was given, that its thread could not be started. */
@@ -64,13 +73,13 @@ export interface CpuFiles {
 }
 
 /**
- * The number of threads: QUERN_THREADS, or else the number of cores; one where there are no workers.
+ * The number of threads: QUERN_THREADS, or else the number of cores; one where threads cannot share memory.
  * Errors: GpuError.
  *
  * @param said value of the variable; empty if it is not set
  */
 export function defaultThreads(said = readVariable("QUERN_THREADS")): number {
-  if (said === "" && !hasWorkers()) return 1;
+  if (aloneBecause() !== undefined) return 1;
   if (said === "") return countCores(navigator.hardwareConcurrency, { readText, namesIn });
   const threads = Number(said);
   if (/^\d+$/.test(said) && threads >= 1 && threads <= MOST_THREADS) return threads;

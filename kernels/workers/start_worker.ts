@@ -2,7 +2,7 @@
 // loop makes Deno panic, which ends the process with all its requests: so what it needs is counted
 // before, in the same turn, and what is not there is an error.
 
-import { countFreeFiles, HostError, makeWorker } from "../../host/mod.ts";
+import { countFreeFiles, HostError, makeWorker, type WorkerThread } from "../../host/mod.ts";
 import { ResourceError } from "../errors.ts";
 import { countFreeThreads } from "./system_limits.ts";
 
@@ -29,9 +29,9 @@ const [MOST_TRIES, RETRY_MILLISECONDS] = [4, 150];
  * @param module its module
  * @param purpose what is attempted, for the error: "Cannot load the model"
  * @throws {ResourceError} if the system gives too few open files or threads
- * @throws {HostError} outside of Deno
+ * @throws {HostError} where there are no workers
  */
-export function startWorker(module: URL, purpose: string): Worker {
+export function startWorker(module: URL, purpose: string): WorkerThread {
   const lack = lackingFor(1);
   if (lack !== undefined) throw new ResourceError(`${purpose}: the system gives no more ${lack}`);
   try {

@@ -4,6 +4,7 @@
 
 // Deno needs itself to load packages of npm, which a bundle has in it.
 import "../../engine/dependencies.ts";
+import type { ChatModel } from "../../mod.ts";
 import type { Answers } from "./rehearsal.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -35,8 +36,8 @@ async function importAll(modules: string[]): Promise<string[]> {
 }
 
 async function run(bytes: Uint8Array): Promise<Answers> {
-  const { rehearse } = await import("./rehearsal.ts");
-  return await rehearse(await import("../../engine/mod.ts"), bytes);
+  const { loadTiny, rehearse } = await import("./rehearsal.ts");
+  return await rehearse(await loadTiny(await import("../../engine/mod.ts"), bytes));
 }
 
 async function fail(path: string, bytes: Uint8Array): Promise<string[]> {
@@ -44,10 +45,15 @@ async function fail(path: string, bytes: Uint8Array): Promise<string[]> {
   // As in a page that is not isolated from others.
   delete world.SharedArrayBuffer;
   const files = filesInMemory({ [path]: bytes });
-  const ways = [
-    () => loadModel(path),
-    () => openModelInWorker(path),
-    () => loadModel(path, { files, device: { kind: "cpu" } }),
-  ];
-  return await Promise.all(ways.map((way) => way().then(() => "loaded", String)));
+  const onCpu = (threads?: number) => () =>
+    loadModel(path, { files, device: { kind: "cpu", ...(threads && { threads }) } });
+  const withoutWorkers = () => {
+    delete world.Worker;
+    return openModelInWorker(path);
+  };
+  const ways = [() => loadModel(path), onCpu(), onCpu(2), withoutWorkers];
+  const told = (model: ChatModel) => model.close().then(() => model.device ?? "");
+  const said: string[] = [];
+  for (const way of ways) said.push(await way().then(told, String));
+  return said;
 }

@@ -1,5 +1,5 @@
-// What is asked of the library wherever it is tried. The function uses nothing but its arguments, so that
-// its text can be run in Node and in a page.
+// What is asked of the library wherever it is tried. The function uses nothing but its argument, so that
+// its text can be run in Node, in Bun and in a page.
 
 import type * as library from "../../mod.ts";
 
@@ -11,24 +11,12 @@ export interface Answers {
   readonly document: string;
   /** A vector of a text, of which the first numbers are here. */
   readonly vector: number[];
+  /** The shape of what was captured inside the model, and its first numbers. */
+  readonly captured: { readonly shape: readonly number[]; readonly values: number[] };
 }
 
-/**
- * Loads a model from its bytes and asks it.
- *
- * @param device default: the CPU, which is everywhere, on the thread that loads the model
- */
-export async function rehearse(
-  { filesInMemory, loadModel }: Pick<typeof library, "filesInMemory" | "loadModel">,
-  bytes: Uint8Array,
-  device: library.DeviceOptions = { kind: "cpu", threads: 1 },
-): Promise<Answers> {
-  const model = await loadModel("tiny.gguf", {
-    files: filesInMemory({ "tiny.gguf": bytes }),
-    contextLength: 512,
-    maxSequences: 1,
-    device,
-  });
+/** Asks a loaded quern:tiny, and closes it. */
+export async function rehearse(model: library.ChatModel): Promise<Answers> {
   const ask = async (content: string, format?: library.OutputFormat) => {
     let text = "";
     const messages: library.ChatMessage[] = [{ role: "user", content }];
@@ -43,12 +31,27 @@ export async function rehearse(
       required: ["city", "warm"],
     };
     const [vector] = await model.embed(["a mill by the river"]);
+    const { captured } = await model.run({ prompt: "Once", capture: ["residual.post[-1]"] });
     return {
       chat: await ask("Hello, who are you?"),
       document: await ask("Name a warm city.", { schema }),
       vector: [...vector!.subarray(0, 4)],
+      captured: {
+        shape: [...captured[0]!.shape],
+        values: [...captured[0]!.values.subarray(0, 4)],
+      },
     };
   } finally {
     await model.close();
   }
+}
+
+/** Loads quern:tiny from its bytes, by default on the CPU, on the thread that loads it. */
+export async function loadTiny(
+  { filesInMemory, loadModel }: Pick<typeof library, "filesInMemory" | "loadModel">,
+  bytes: Uint8Array,
+  device: library.DeviceOptions = { kind: "cpu", threads: 1 },
+): Promise<library.Model> {
+  const files = filesInMemory({ "tiny.gguf": bytes });
+  return await loadModel("tiny.gguf", { files, contextLength: 512, maxSequences: 1, device });
 }

@@ -1,13 +1,14 @@
-// The library's bundle in Node and in a browser: `deno task test:elsewhere`. quern:tiny is loaded there
-// from its bytes, and has to answer word for word as it does in Deno. Where there is no Node from 22 on or
-// no Chromium, that is said.
+// The npm package elsewhere: packed, installed into a fresh folder, and run in Node, in Bun and in a
+// Chromium, where quern:tiny has to answer word for word as it does in Deno: `deno task test:elsewhere`.
+// What is not on this machine is said, and not tried.
 
-import { assertEquals } from "@std/assert";
-import { buildLibrary } from "../../library/build.ts";
+import { assert, assertEquals } from "@std/assert";
+import { buildPackage } from "../../library/build.ts";
 import * as library from "../../mod.ts";
-import { type Answers, rehearse } from "../host/rehearsal.ts";
+import { type Answers, loadTiny, rehearse } from "../host/rehearsal.ts";
 import { PROJECT_ROOT } from "../source_files.ts";
-import { findChromium, launch } from "../web/browser.ts";
+import { findChromium } from "../web/browser.ts";
+import { openPage, type PageOptions } from "./package_page.ts";
 
 /** The first Node that has what recent_javascript.ts does not provide, such as Array.fromAsync(). */
 const OLDEST_NODE = 22;
@@ -18,96 +19,118 @@ const TIMEOUT = 120_000;
 /** Chromium's own driver, which computes on the CPU. */
 const SOFTWARE_GPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
 
-const [node, chromium] = [findNode(), findChromium()];
+const [node, bun, chromium] = [
+  find("node", "QUERN_NODE"),
+  find("bun", "QUERN_BUN"),
+  findChromium(),
+];
 const folder = await Deno.makeTempDir();
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
-const bundle = `${folder}/quern.js`;
-let expected: Answers | undefined;
-if (node ?? chromium) {
-  await buildLibrary(bundle);
-  expected = await rehearse(library, await Deno.readFile(MODEL));
+const expected: Answers = await rehearse(await loadTiny(library, await Deno.readFile(MODEL)));
+const installed = await install();
+
+/** Packs the package and installs it, as whoever uses it does. Returns its folder. */
+async function install(): Promise<string> {
+  await buildPackage(`${folder}/package`, { withTypes: false });
+  const packed = await output("npm", ["pack", "--silent", "--pack-destination", folder], "package");
+  await Deno.mkdir(`${folder}/fresh`);
+  await Deno.writeTextFile(`${folder}/fresh/package.json`, '{ "private": true }');
+  const quietly = ["--silent", "--no-audit", "--no-fund", "--offline"];
+  await output("npm", ["install", ...quietly, `../${packed.trim()}`], "fresh");
+  return `${folder}/fresh/node_modules/@quern/quern`;
 }
 
-/** Where a Node is that is young enough; undefined where none is found. QUERN_NODE names another. */
-function findNode(): string | undefined {
-  const named = Deno.env.get("QUERN_NODE")?.trim();
-  return [...named ? [named] : [], "node"].find((path) => {
+/** What a program writes. Errors: Error if it fails or writes of faults. */
+async function output(command: string, args: string[], at: string): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(command, {
+    args,
+    cwd: `${folder}/${at}`,
+    signal: AbortSignal.timeout(TIMEOUT),
+  }).output();
+  const faults = new TextDecoder().decode(stderr);
+  if (!success || faults !== "") throw new Error(`${command} ${args.join(" ")} fails: ${faults}`);
+  return new TextDecoder().decode(stdout);
+}
+
+/** Where a program is that is young enough; undefined where none is found. A variable names another. */
+function find(name: string, variable: string): string | undefined {
+  const named = Deno.env.get(variable)?.trim();
+  return [...named ? [named] : [], name].find((path) => {
     try {
       const { stdout } = new Deno.Command(path, { args: ["--version"] }).outputSync();
-      const [, major] = /^v(\d+)/.exec(new TextDecoder().decode(stdout)) ?? [];
-      return Number(major) >= OLDEST_NODE;
+      const [, major] = /^v?(\d+)/.exec(new TextDecoder().decode(stdout)) ?? [];
+      return name !== "node" || Number(major) >= OLDEST_NODE;
     } catch {
       return false;
     }
   });
 }
 
-Deno.test({
-  name: node ? "quern:tiny answers in Node" : `quern:tiny in Node: no Node from ${OLDEST_NODE} on`,
-  ignore: !node,
-  async fn() {
-    const program = `${folder}/program.mjs`;
-    await Deno.writeTextFile(
-      program,
-      `import { readFile } from "node:fs/promises";
-      import * as library from "./quern.js";
-      const rehearse = ${rehearse};
-      const bytes = await readFile(process.argv[2]);
-      console.log(JSON.stringify(await rehearse(library, bytes)));`,
-    );
-    const { stdout, stderr } = await new Deno.Command(node!, {
-      args: [program, MODEL.pathname],
-      signal: AbortSignal.timeout(TIMEOUT),
-    }).output();
-    const [said, faults] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-    assertEquals(faults, "");
-    assertEquals(JSON.parse(said!), expected);
-  },
-});
+/** Texts have to be equal, numbers nearly so: not every engine multiplies and adds in one rounding. */
+function assertAnswers(answers: Answers): void {
+  const { chat, document, vector, captured } = expected;
+  assertEquals([answers.chat, answers.document], [chat, document]);
+  assertEquals(answers.captured.shape, captured.shape);
+  const [numbers, wanted] = [answers, expected].map((of) => [...of.vector, ...of.captured.values]);
+  const scale = Math.max(...captured.values.map(Math.abs));
+  for (const [i, value] of numbers!.entries()) {
+    const most = i < vector.length ? 1e-3 : scale * 1e-3;
+    assert(Math.abs(value - wanted![i]!) <= most, `${value} for ${wanted![i]}`);
+  }
+}
 
-/** A page and its files. Shared memory is only for pages that are isolated from others. */
-function serve(): Deno.HttpServer<Deno.NetAddr> {
-  const files: Record<string, [type: string, content: () => Promise<Uint8Array<ArrayBuffer>>]> = {
-    "/": ["text/html", () => Promise.resolve(new TextEncoder().encode("<!doctype html>"))],
-    "/quern.js": ["text/javascript", () => Deno.readFile(bundle)],
-    "/tiny.gguf": ["application/octet-stream", () => Deno.readFile(MODEL)],
-  };
-  const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
-  return Deno.serve(options, async (request) => {
-    const [type, content] = files[new URL(request.url).pathname] ?? [];
-    if (!content) return new Response(null, { status: 404 });
-    return new Response(await content(), {
-      headers: {
-        "content-type": type!,
-        "cross-origin-opener-policy": "same-origin",
-        "cross-origin-embedder-policy": "require-corp",
-      },
-    });
+for (const [name, path] of [["Node", node], ["Bun", bun]] as const) {
+  Deno.test({
+    name: path ? `quern:tiny answers in ${name}` : `quern:tiny in ${name}: none is found`,
+    ignore: !path,
+    async fn(test) {
+      const program = `${folder}/fresh/program.mjs`;
+      await Deno.writeTextFile(
+        program,
+        `import { fileURLToPath } from "node:url";
+        import * as library from "@quern/quern";
+        const rehearse = ${rehearse};
+        const file = fileURLToPath(import.meta.resolve("@quern/quern/quern-tiny.gguf"));
+        const [open, threads] = process.argv.slice(2);
+        const device = { kind: "cpu", threads: Number(threads) };
+        const model = await library[open](file, { contextLength: 512, maxSequences: 1, device });
+        console.log(JSON.stringify([model.device, await rehearse(model)]));`,
+      );
+      for (const open of ["loadModel", "openModelInWorker"]) {
+        for (const threads of [1, 2]) {
+          await test.step(`${open}, ${threads} threads`, async () => {
+            const said = await output(path!, [program, open, `${threads}`], "fresh");
+            const [device, answers] = JSON.parse(said);
+            assert(device.startsWith(`CPU, ${threads} thread`), device);
+            assertAnswers(answers);
+          });
+        }
+      }
+    },
   });
 }
 
-/** What quern:tiny answers in a page, on a device. Undefined if the device is not there. */
-async function answersInPage(
-  device: library.DeviceOptions,
-  graphics?: readonly string[],
-): Promise<Answers | undefined> {
-  await using server = serve();
-  const browser = await launch(chromium!, graphics);
-  try {
-    const page = await browser.newPage();
-    page.setDefaultTimeout(TIMEOUT);
-    await page.goto(`http://127.0.0.1:${server.addr.port}/`);
-    const answers = await page.evaluate(`(async () => {
-      const device = ${JSON.stringify(device)};
-      if (device.kind === "webgpu" && !await navigator.gpu?.requestAdapter()) return;
+/** What quern:tiny answers in a page, and on what. Undefined if the device is not there. */
+async function inPage(
+  page: PageOptions,
+  options: library.LoadOptions,
+): Promise<[device: string, answers: Answers] | undefined> {
+  await using opened = await openPage(chromium!, installed, page);
+  return await opened.run(
+    `async (options) => {
+      if (options.device?.kind === "webgpu" && !await navigator.gpu?.requestAdapter()) return;
+      const { openModelInWorker } = await import("/quern/index.js");
       const rehearse = ${rehearse};
-      const bytes = new Uint8Array(await (await fetch("/tiny.gguf")).arrayBuffer());
-      return await rehearse(await import("/quern.js"), bytes, device);
-    })()`);
-    return answers as Answers | undefined;
-  } finally {
-    await browser.close();
-  }
+      const model = await openModelInWorker("tiny.gguf", {
+        sources: { "tiny.gguf": "/quern/quern-tiny.gguf" },
+        contextLength: 512,
+        maxSequences: 1,
+        ...options,
+      });
+      return [model.device, await rehearse(model)];
+    }`,
+    options,
+  );
 }
 
 Deno.test({
@@ -116,17 +139,97 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn(test) {
-    await test.step("on the CPU", async () => {
-      assertEquals(await answersInPage({ kind: "cpu", threads: 1 }), expected);
+    await test.step("on one thread, in a page that is not isolated", async () => {
+      const [device, answers] = (await inPage({ isIsolated: false }, {}))!;
+      assert(device.startsWith("CPU, 1 thread (this page is not cross-origin isolated)"), device);
+      assertAnswers(answers);
     });
-    const onGpu = await answersInPage({ kind: "webgpu" }, SOFTWARE_GPU);
+    await test.step("on several threads", async () => {
+      const options = { device: { kind: "cpu", threads: 2 } } as const;
+      const [device, answers] = (await inPage({ isIsolated: true }, options))!;
+      assert(device.startsWith("CPU, 2 threads"), device);
+      assertAnswers(answers);
+    });
+    const options = { device: { kind: "webgpu" } } as const;
+    const onGpu = await inPage({ isIsolated: true, graphics: SOFTWARE_GPU }, options);
     await test.step({
       name: onGpu ? "on WebGPU" : "on WebGPU: this browser has no adapter",
       ignore: !onGpu,
       fn() {
-        const { chat, document } = expected!;
-        assertEquals([onGpu!.chat, onGpu!.document], [chat, document]);
+        const [, answers] = onGpu!;
+        assertEquals([answers.chat, answers.document], [expected.chat, expected.document]);
+        assertEquals(answers.captured.shape, expected.captured.shape);
       },
+    });
+  },
+});
+
+Deno.test({
+  name: chromium ? "a browser keeps what it fetches" : "what a browser keeps: no Chromium found",
+  ignore: !chromium,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn(test) {
+    await using page = await openPage(chromium!, installed, { isIsolated: true });
+    const bytes = await Deno.readFile(MODEL);
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+    const load = (source: unknown) =>
+      page.run<[answer: string, fetched: number]>(
+        `async (source) => {
+          const { openModelInWorker } = await import("/quern/index.js");
+          let fetched = 0;
+          const model = await openModelInWorker("tiny.gguf", {
+            sources: { "tiny.gguf": source },
+            contextLength: 256,
+            onProgress: ({ fetching, loaded }) => fetching && (fetched = loaded),
+          });
+          let text = "";
+          const request = { prompt: "Once upon a time", temperature: 0, maxTokens: 4 };
+          for await (const event of model.generate(request)) text += event.text ?? "";
+          await model.close();
+          return [text, fetched];
+        }`,
+        source,
+      );
+    const fails = (source: unknown) => load(source).then(() => "loaded", String);
+    let answer = "";
+    await test.step("it is fetched once", async () => {
+      const [text, fetched] = await load("/quern/quern-tiny.gguf");
+      assertEquals(fetched, bytes.length);
+      assertEquals(await load("/quern/quern-tiny.gguf"), [text, 0]);
+      assertEquals(await load({ url: "/elsewhere.gguf", sha256: digest }), [text, 0]);
+      answer = text;
+    });
+    await test.step("a fetch that breaks off goes on where it ended", async () => {
+      page.cutAfter(2_000_000);
+      const asked = page.asked.length;
+      assertEquals(await load("/cut.gguf"), [answer, bytes.length]);
+      const ranges = page.asked.slice(asked).filter(([path]) => path === "/cut.gguf");
+      assertEquals(ranges.map(([, range]) => range), [null, "bytes=2000000-"]);
+    });
+    await test.step("a file with another SHA-256 is refused, and not kept", async () => {
+      const other = "0".repeat(64);
+      const said = await fails({ url: "/cut.gguf", sha256: other });
+      assert(said.includes(`its SHA-256 is ${digest}, not ${other}`), said);
+    });
+    await test.step("what is not there is an error that names the address", async () => {
+      assert((await fails("/none.gguf")).includes("/none.gguf: the server answers 404"));
+    });
+    await test.step("a picked file is read where it lies", async () => {
+      const text = await page.run(
+        `async () => {
+          const { openModelInWorker } = await import("/quern/index.js");
+          const file = new File([await (await fetch("/quern/quern-tiny.gguf")).blob()], "mine.gguf");
+          const model = await openModelInWorker("mine.gguf", { sources: { "mine.gguf": file } });
+          let text = "";
+          const request = { prompt: "Once upon a time", temperature: 0, maxTokens: 4 };
+          for await (const event of model.generate(request)) text += event.text ?? "";
+          await model.close();
+          return text;
+        }`,
+        undefined,
+      );
+      assertEquals(text, answer);
     });
   },
 });

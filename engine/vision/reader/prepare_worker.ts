@@ -1,11 +1,12 @@
 // The thread in which large images are decoded and scaled, one at a time. That takes seconds,
 // during which the model's thread goes on with other answers. preparer.ts is the other side.
 
+import { threadScope } from "../../../host/mod.ts";
 import { CancelFlag } from "../../cancellation.ts";
 import { type PrepareAnswer, prepareImage, type PrepareRequest } from "./preparer.ts";
 import { ImageError } from "../image/mod.ts";
 
-const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
+const scope = threadScope();
 
 scope.onmessage = async ({ data }: MessageEvent<PrepareRequest>) => {
   const { bytes, config, cancelled } = data;

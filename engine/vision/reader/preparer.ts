@@ -2,6 +2,7 @@
 // longer, others in a worker, one after the other, so that only one is in memory. The worker lives
 // while images are being read; when it ends, its memory is freed.
 
+import { aloneBecause, type WorkerThread } from "../../../host/mod.ts";
 import { startWorker, untilRoomForWorker } from "../../../kernels/mod.ts";
 import { CancelFlag, cancellable } from "../../cancellation.ts";
 import { crashOfWorker, EngineError } from "../../errors.ts";
@@ -25,7 +26,7 @@ export type PrepareAnswer = { prepared: PreparedImages } | { fault: string } | {
 
 /** Decodes and scales images. */
 export class ImagePreparer {
-  #worker: Worker | undefined;
+  #worker: WorkerThread | undefined;
   #users = 0;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -50,7 +51,9 @@ export class ImagePreparer {
     signal: AbortSignal,
   ): Promise<PreparedImages> {
     const { width, height } = measureImage(bytes);
-    if (width * height <= SMALL_PIXELS) return await prepareImage(bytes, config, []);
+    if (width * height <= SMALL_PIXELS || aloneBecause() !== undefined) {
+      return await prepareImage(bytes, config, []);
+    }
     using _ = this.use();
     const cancelled = new CancelFlag();
     const abort = () => cancelled.set();

@@ -28,4 +28,4 @@ globalThis.addEventListener("message", ({ data }: MessageEvent) => {
   if (data.kind === "lose") loses.forEach((lose) => lose());
 });
 
-await import("../../../engine/worker/worker.ts");
+await import("../../../engine/worker/model_worker.ts");

@@ -1,12 +1,13 @@
 // The thread of one model. In Deno, waiting for the GPU blocks the thread for some 50 ms at a time;
 // here that blocks nobody else, and messages are received in between.
 
+import { threadScope } from "../../host/mod.ts";
 import { startCpuThreadsBy } from "../../kernels/mod.ts";
 import { loadModel } from "../model/mod.ts";
 import { serveModel } from "./service.ts";
 import type { ThreadRequest } from "./thread_host.ts";
 
-const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
+const scope = threadScope();
 
 startCpuThreadsBy(() => {
   const { port1, port2 } = new MessageChannel();

@@ -1,6 +1,7 @@
 // A worker thread of a pool: does its part of steps and sleeps between them. Kernels come as
 // modules in messages, which it only receives when it is told to listen.
 
+import { threadScope } from "../../host/mod.ts";
 import { advance, SpinWait, Task, Word } from "./control.ts";
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";
 import { takeShare } from "./share.ts";
@@ -22,9 +23,9 @@ export interface ModuleMessage {
 /** A port that is the first message is where all others come from. */
 type Message = MessagePort | ThreadOptions | ModuleMessage | "serve";
 
-const scope = self as unknown as Worker & { close(): void };
+const scope = threadScope();
 /** Where answers go. */
-let pool: Pick<Worker, "postMessage"> = scope;
+let pool: { postMessage(message: unknown): void } = scope;
 const kernels: Kernel[] = [];
 const panel = panelMemory();
 const [betweenSteps, betweenPhases] = [new SpinWait(), new SpinWait()];
