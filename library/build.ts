@@ -16,6 +16,7 @@ const TARGETS = ["node22", "chrome125", "firefox128", "safari18"];
 /** What programs import, and the module that it is. A new one needs no more than a line. */
 const ENTRIES: Readonly<Record<string, string>> = {
   index: "library/entry.ts",
+  ai: "library/ai/mod.ts",
 };
 
 /** The threads that the library starts, which are files of their own. */
@@ -41,8 +42,8 @@ export async function buildPackage(folder: string, { withTypes = true } = {}): P
     await Deno.writeTextFile(`${folder}/${name}`, await translate(placeFiles(text, names)));
   }
   if (withTypes) {
-    for (const [name, module] of Object.entries(ENTRIES)) {
-      await Deno.writeTextFile(`${folder}/${name}.d.ts`, await typesOf(module));
+    for (const [name, text] of await bundleTypes()) {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
     }
   }
   for (const name of [BOX_MODEL, "LICENSE", "CHANGELOG.md", "library/README.md"]) {
@@ -70,6 +71,9 @@ async function describe(): Promise<Record<string, unknown>> {
     type: "module",
     sideEffects: true,
     engines: { node: ">=22" },
+    // Of which ./ai has types alone.
+    peerDependencies: { "@ai-sdk/provider": "^4.0.0" },
+    peerDependenciesMeta: { "@ai-sdk/provider": { optional: true } },
     exports: { ...Object.fromEntries(entries), [model]: model, "./package.json": "./package.json" },
   };
 }
@@ -130,10 +134,11 @@ async function translate(text: string): Promise<string> {
   return code;
 }
 
-/** The types that a module exports, as one text with nothing else. */
-async function typesOf(module: string): Promise<string> {
+/** The types that programs can name, and nothing else, by the names of their files. */
+async function bundleTypes(): Promise<[name: string, text: string][]> {
+  const modules = Object.entries(ENTRIES).map(([name, module]) => [name, `${ROOT}${module}`]);
   const bundle = await rollup({
-    input: `${ROOT}${module}`,
+    input: Object.fromEntries(modules),
     external: [/^n(?:ode|pm):/],
     plugins: [dts({
       compilerOptions: {
@@ -149,9 +154,13 @@ async function typesOf(module: string): Promise<string> {
     })],
     onwarn() {},
   });
-  const { output: [{ code }] } = await bundle.generate({ format: "es" });
+  const names = { entryFileNames: "[name].d.ts", chunkFileNames: "types-[hash].d.ts" };
+  const { output } = await bundle.generate({ format: "es", ...names });
   await bundle.close();
-  return code;
+  // Elsewhere packages have no version in their names.
+  return output.filter((file) => file.type === "chunk").map((
+    { fileName, code },
+  ) => [fileName, code.replaceAll(/(["'])npm:(@?[^@"']+)@[^"']+\1/g, "$1$2$1")]);
 }
 
 if (import.meta.main) {
