@@ -69,3 +69,47 @@ export const decideAnswerSchema = record({
 });
 
 export type DecideAnswer = BodyOf<typeof decideAnswerSchema>;
+
+const certainty = {
+  ...probability,
+  description:
+    "How far the likeliest option is above all of them alike: 0 for that, 1 for certainty.",
+} as const;
+
+const byName = { type: "object", additionalProperties: probability } as const;
+
+const systemOneAnswer = anyOf(
+  record({
+    type: { const: "noul" },
+    noul: { ...probability, description: "How likely it is so." },
+  }),
+  record({
+    type: { const: "choice" },
+    choice: text,
+    confidence: certainty,
+    probabilities: byName,
+  }),
+  record({
+    type: { const: "score" },
+    score: { ...number, description: "The mean of the levels, of which the first is 0." },
+    confidence: certainty,
+    legend: { type: "object", description: "The levels by their numbers." },
+    probabilities: byName,
+  }),
+);
+
+/** An answer of POST /v1/systemone. */
+export type SystemOneAnswer = BodyOf<typeof systemOneAnswer>;
+
+/** Answer of POST /v1/systemone. */
+export const systemOneAnswerSchema = record({
+  model: text,
+  answers: {
+    type: "object",
+    additionalProperties: systemOneAnswer,
+    description: "The answers by the names of their questions.",
+  },
+  usage: record({ input_tokens: count, output_tokens: count }),
+});
+
+export type SystemOneAnswers = BodyOf<typeof systemOneAnswerSchema>;

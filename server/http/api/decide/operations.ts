@@ -3,8 +3,8 @@
 import { native } from "../ollama/operations.ts";
 import { openAiPost } from "../openai/operations.ts";
 import { named, type Operation, whole } from "../openapi/operation.ts";
-import { decideAnswerSchema, decisionSchema } from "./answer_schema.ts";
-import { decideSchema } from "./schema.ts";
+import { decideAnswerSchema, decisionSchema, systemOneAnswerSchema } from "./answer_schema.ts";
+import { decideSchema, systemOneSchema } from "./schema.ts";
 
 /** The model of examples: the one in the box. */
 const model = "quern:tiny";
@@ -52,6 +52,32 @@ export const decideOperations: Operation[] = [
         output_tokens_details: { reasoning_tokens: 0 },
         total_tokens: 92,
       },
+    }),
+  }),
+  openAiPost({
+    id: "systemOne",
+    path: "/v1/systemone",
+    summary: "Answer questions as POST /v1/decisions does, in TypeSafe's form.",
+    body: named("SystemOneRequest", systemOneSchema, {
+      model,
+      state: "I was charged twice for the same month.",
+      questions: {
+        refund: { type: "noul", instructions: "The customer wants money back." },
+        team: { type: "choice", criteria: { billing: "invoices", technical: null } },
+      },
+    }),
+    answers: whole("SystemOneAnswers", systemOneAnswerSchema, {
+      model,
+      answers: {
+        refund: { type: "noul", noul: 0.875 },
+        team: {
+          type: "choice",
+          choice: "billing",
+          confidence: 0.5,
+          probabilities: { billing: 0.75, technical: 0.25 },
+        },
+      },
+      usage: { input_tokens: 92, output_tokens: 0 },
     }),
   }),
   native({

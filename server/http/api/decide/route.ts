@@ -1,18 +1,21 @@
-// POST /v1/decisions and /api/decide: the same questions, and answers in two forms.
+// POST /v1/decisions and /api/decide: the same questions, and answers in two forms; and POST
+// /v1/systemone, where both have a third one.
 
 import { type Context, Hono } from "../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { readJson } from "../../body/json_body.ts";
-import { createValidator } from "../../body/validate.ts";
+import { type CheckedBody, createValidator } from "../../body/validate.ts";
 import { withModel } from "../../generation/lease.ts";
 import { json } from "../../stream/json.ts";
 import { templateOf } from "../defaults.ts";
 import { translateRequest } from "../handler.ts";
-import type { DecideAnswer, Decision } from "./answer_schema.ts";
+import type { DecideAnswer, Decision, SystemOneAnswers } from "./answer_schema.ts";
 import { type DecideOutcome, nativeDecision, openAiDecision, translateDecide } from "./body.ts";
-import { decideSchema } from "./schema.ts";
+import { type DecideBody, decideSchema, systemOneSchema } from "./schema.ts";
+import { asDecide, inWordsOf, systemOneAnswer } from "./system_one.ts";
 
 const validate = createValidator(decideSchema);
+const validateSystemOne = createValidator(systemOneSchema);
 
 /** Routes that answer questions by probabilities. */
 export function decideRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
@@ -25,6 +28,15 @@ export function decideRoutes(dependencies: AppDependencies): Hono<AppEnvironment
     "/api/decide",
     async (context) => json<DecideAnswer>(nativeDecision(await decide(context, dependencies))),
   );
+  app.post("/v1/systemone", async (context) => {
+    const { body, unknown } = await validateSystemOne.check(await readJson(context));
+    try {
+      const outcome = await answerOf(context, dependencies, { body: asDecide(body), unknown });
+      return json<SystemOneAnswers>(systemOneAnswer(outcome, body));
+    } catch (error) {
+      throw inWordsOf(error, body);
+    }
+  });
   return app;
 }
 
@@ -32,8 +44,15 @@ async function decide(
   context: Context<AppEnvironment>,
   dependencies: AppDependencies,
 ): Promise<DecideOutcome> {
+  return await answerOf(context, dependencies, await validate.check(await readJson(context)));
+}
+
+async function answerOf(
+  context: Context<AppEnvironment>,
+  dependencies: AppDependencies,
+  checked: CheckedBody<DecideBody>,
+): Promise<DecideOutcome> {
   const started = performance.now();
-  const checked = await validate.check(await readJson(context));
   const found = await translateRequest(context, dependencies, checked, translateDecide);
   const { model, entry, translation: { request, ...loading } } = found;
   const { signal } = context.req.raw;

@@ -69,3 +69,39 @@ export const decideSchema = closed({
 });
 
 export type DecideBody = BodyOf<typeof decideSchema>;
+
+const said = { type: ["string", "object", "array", "null"] } as const;
+
+const systemOneQuestion = closed({
+  type: { enum: ["noul", "choice", "score"] },
+  instructions: { ...said, description: "What is asked. Default: the name of the question." },
+  criteria: {
+    type: ["object", "array", "null"],
+    description:
+      "Of a choice the descriptions of its options by their names, of a score its levels " +
+      "from the least on, of a noul what `true` and `false` mean.",
+  },
+}, "type");
+
+/** A question of POST /v1/systemone. */
+export type SystemOneQuestion = BodyOf<typeof systemOneQuestion>;
+
+/** Body of POST /v1/systemone. */
+export const systemOneSchema = closed({
+  ...unreadInRequests,
+  stream: streamOfOne,
+  model: text,
+  state: {
+    type: ["string", "object", "array", "number", "boolean", "null"],
+    description: "What the questions are about: a text, or JSON.",
+  },
+  questions: {
+    type: ["object", "null"],
+    additionalProperties: systemOneQuestion,
+    description: "Questions by their names, each of which is answered by itself.",
+  },
+  options,
+  keep_alive: keepAlive,
+});
+
+export type SystemOneBody = BodyOf<typeof systemOneSchema>;
