@@ -261,6 +261,22 @@ export const text = {
     version: (version: string) => `Quern ${version}`,
     chart: (name: string, value: string) => `${name}: ${value} now`,
   },
+  cache: {
+    title: "What the cache holds",
+    lead: "Conversations that were answered lately, in tokens: kept on the device, in memory and " +
+      "on disk, and what the last prompt found of itself.",
+    none: "No loaded model has answered anything yet.",
+    columns: ["When", "Model", "Conversation", "Tokens", "Device", "Memory", "Disk", "Reused"],
+    beside: "beside",
+    lost: (title: string, tokens: string, seconds: string) =>
+      `${title}: ${tokens} tokens were read again, ${seconds}`,
+    place: (token: number, message?: number) =>
+      message === undefined
+        ? `Token ${token} differs from an earlier prompt:`
+        : `Token ${token}, in message ${message}, differs from an earlier prompt:`,
+    was: "was",
+    is: "is",
+  },
   docs: {
     title: "API",
     search: "Search the API",

@@ -142,9 +142,39 @@ export function chat(
       thinking: thinkingOf(answers, prompt, begun),
       begun,
       ending: endingOf(request),
+      title: titleOf(request.messages),
+      locate: (offset) => messageAt(offset, request.messages, prompt),
     },
   );
-  return new AnswerStream(events, { tools, dropped, messages: request.messages, prompt });
+  return new AnswerStream(events, { tools, dropped });
+}
+
+/** Characters of a message by which people know a conversation. */
+const TITLE_LENGTH = 80;
+
+/** What the user wrote first, without what programs put before it between tags. */
+function titleOf(messages: readonly ChatMessage[]): string {
+  const texts = messages.filter(({ role }) => role === "user").map(({ content }) =>
+    content.replace(/^\s*(<([\w-]+)>[^]*?<\/\2>\s*)+/, "").replaceAll(/\s+/g, " ").trim()
+  );
+  return texts.find((text) => text !== "")?.slice(0, TITLE_LENGTH) ?? "";
+}
+
+/** The message that a place of a prompt's text lies in: the first that reaches beyond it. */
+function messageAt(
+  offset: number,
+  messages: readonly ChatMessage[],
+  prompt: string,
+): number | undefined {
+  let from = 0;
+  for (const [position, { content, index = position }] of messages.entries()) {
+    const text = content.trim();
+    const start = prompt.indexOf(text, from);
+    if (text === "" || start < 0) continue;
+    from = start + text.length;
+    if (from > offset) return index;
+  }
+  return undefined;
 }
 
 /** The marks of thinking in the rest of an answer to a prompt; undefined if it does not think. */

@@ -10,7 +10,7 @@ import {
   StopStrings,
   TokenQueue,
 } from "../generate/mod.ts";
-import type { CacheReport, ChatEvent, ChatMessage, DoneEvent } from "../types/mod.ts";
+import type { ChatEvent, ChatMessage, DoneEvent } from "../types/mod.ts";
 import type { AnswerEvent, AnswerFormat, AnswerParser, CallableTool } from "./answers/types.ts";
 import type { ChatTools } from "./chat_tools.ts";
 
@@ -156,26 +156,6 @@ interface AnswerFacts {
   readonly tools: ChatTools;
   /** Messages that did not fit the window. */
   readonly dropped: readonly ChatMessage[];
-  /** All messages, and the text of the prompt that they became. */
-  readonly messages: readonly ChatMessage[];
-  readonly prompt: string;
-}
-
-/** The report with the message that the place lies in: the first that reaches beyond it. */
-function located(
-  { lost, ...report }: CacheReport,
-  { messages, prompt }: Pick<AnswerFacts, "messages" | "prompt">,
-): CacheReport {
-  if (!lost) return report;
-  let from = 0;
-  for (const [position, { content, index = position }] of messages.entries()) {
-    const text = content.trim();
-    const start = prompt.indexOf(text, from);
-    if (text === "" || start < 0) continue;
-    from = start + text.length;
-    if (from > lost.offset) return { ...report, lost: { ...lost, message: index } };
-  }
-  return { ...report, lost };
 }
 
 /** The dropped messages, as members of the event that ends a chat. */
@@ -221,11 +201,9 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
 
   #completed(event: DoneEvent): DoneEvent {
     const { dropped } = this.#facts;
-    const { cacheReport } = event;
     const notes = [...this.#notes, ...event.notes ?? []];
     return {
       ...event,
-      ...(cacheReport && { cacheReport: located(cacheReport, this.#facts) }),
       ...(notes.length > 0 && { notes }),
       ...(dropped.length > 0 && droppedOf(dropped)),
     };

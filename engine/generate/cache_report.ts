@@ -1,11 +1,20 @@
-// What a prompt found in the cache, and where it parts from an earlier one that it repeats: a clock or
-// a list near its beginning costs all that follows. It compares with the last texts of the model.
+// What prompts found in the cache, by conversation, and where a prompt parts from an earlier one that it
+// repeats: a clock or a list near its beginning costs all that follows. Keys and values of a token depend
+// on all tokens before it in every layer but the first, so what follows a change cannot be kept, wherever
+// it is moved. A prompt is compared with the last texts of the model.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
-import type { CacheReport, Usage } from "../types/mod.ts";
+import type { TokenKey } from "../prompt/mod.ts";
+import type {
+  CachedConversation,
+  CacheReport,
+  KeptTokens,
+  RequestSession,
+  Usage,
+} from "../types/mod.ts";
 
 /** Most texts, prompts with their answers, that are kept to compare with, and tokens of them. */
-const MOST_TEXTS = 16;
+const MOST_TEXTS = 32;
 const MOST_TOKENS = 2 ** 20;
 
 /** Tokens in a row by which a text is found again. */
@@ -14,96 +23,206 @@ const RUN = 8;
 const LEAST_LOST = 32;
 /** Tokens that are shown around the first one that differs. */
 const SHOWN = 12;
+/** Tokens of a template after the last message that may be others in the next turn. */
+const TEMPLATE_END = 3;
 
-/** The last texts of a model. */
-export class TextHistory {
-  /** The latest first. */
-  #texts: (readonly number[])[] = [];
+/** What is told of a place that costs a prompt its cache. */
+const ADVICE =
+  "All that follows a change is read again, because each token depends on those before " +
+  "it: what changes from prompt to prompt belongs at the end, into the last message.";
 
-  /** Takes a prompt with its answer. */
-  add(tokens: readonly number[]): void {
-    let room = MOST_TOKENS;
-    // A conversation that goes on takes the place of its beginning.
-    const others = this.#texts.filter((text) => commonPrefix(text, tokens) < text.length);
-    this.#texts = [tokens, ...others].slice(0, MOST_TEXTS)
-      .filter((text, index) => (room -= text.length) >= 0 || index === 0);
-  }
+/** A prompt that has been answered. */
+export interface AnsweredPrompt {
+  /** Prompt and answer. */
+  readonly tokens: readonly TokenKey[];
+  readonly promptLength: number;
+  readonly opening: Opening;
+  readonly title: string;
+  readonly session?: RequestSession | undefined;
+  /** On whose behalf it was asked, who alone is told of it; empty: nobody's in particular. */
+  readonly owner: string;
+  readonly report: CacheReport;
+}
 
-  /**
-   * Where a prompt parts from the text of which it repeats the most, and how many tokens it repeats
-   * behind that place; undefined if that is little.
-   */
-  parting(prompt: readonly number[]): Parting | undefined {
-    const partings = this.#texts.map((earlier): Parting => {
-      const at = commonPrefix(earlier, prompt);
-      return {
-        at,
-        earlier,
-        repeated: at < earlier.length ? repeatedAfter(at, earlier, prompt) : 0,
-      };
-    });
-    // What another text has at the beginning is not lost.
-    const longest = Math.max(0, ...partings.map(({ at }) => at));
-    const [most] = partings.map((parting) => ({
-      ...parting,
-      repeated: parting.repeated - (longest - parting.at),
-    })).sort((a, b) => b.repeated - a.repeated);
-    return most && most.repeated >= LEAST_LOST ? most : undefined;
-  }
+/** How a prompt stands to the texts before it. */
+export interface Opening {
+  /** Tokens at its beginning that one of them has, too. */
+  readonly common: number;
+  /** The same, if the prompt of that text goes on there in another way. */
+  readonly partsAt?: number | undefined;
+  /** Where it parts from the text of which it repeats the most behind that; undefined if that is little. */
+  readonly parting?: Parting | undefined;
 }
 
 /** Where a prompt parts from an earlier text. */
 export interface Parting {
   /** Index of the first token that differs. */
-  at: number;
-  earlier: readonly number[];
+  readonly at: number;
+  readonly earlier: readonly TokenKey[];
   /** Tokens behind it that both have. */
-  repeated: number;
+  readonly repeated: number;
 }
 
-/** The report of a prompt that has been read. */
+interface Conversation extends Omit<AnsweredPrompt, "opening"> {
+  readonly requests: number;
+  readonly lastUsed: number;
+}
+
+/** The last conversations of a model. */
+export class TextHistory {
+  /** The latest first. */
+  #conversations: readonly Conversation[] = [];
+
+  /** How a prompt stands to what was said so far on the same behalf. */
+  opening(prompt: readonly TokenKey[], owner: string): Opening {
+    const texts = this.#conversations.filter((one) => one.owner === owner);
+    const places = texts.map(({ tokens }) => commonPrefix(tokens, prompt));
+    const common = Math.max(0, ...places);
+    const { promptLength = 0 } = texts[places.indexOf(common)] ?? {};
+    const partsAt = common < promptLength - TEMPLATE_END ? common : undefined;
+    const opening = { common, ...(partsAt && { partsAt }) };
+    // What another text has at the beginning is not lost.
+    if (prompt.length - common < LEAST_LOST) return opening;
+    const runs = runsOf(prompt, common);
+    const [parting] = texts.map(({ tokens: earlier }, i): Parting => {
+      const at = places[i]!;
+      return { at, earlier, repeated: repeatedAfter(at, earlier, prompt, runs) };
+    }).sort((a, b) => b.repeated - a.repeated);
+    return parting && parting.repeated >= LEAST_LOST ? { ...opening, parting } : opening;
+  }
+
+  /** Takes a prompt with its answer, which takes the place of the conversation that it goes on from. */
+  add(answered: AnsweredPrompt): void {
+    const isBefore = (other: Conversation) => goesOn(other, answered);
+    const before = this.#conversations.filter(isBefore);
+    const requests = before.reduce((sum, other) => sum + other.requests, 1);
+    const others = this.#conversations.filter((other) => !isBefore(other));
+    const { opening: _, ...kept } = answered;
+    let room = MOST_TOKENS;
+    this.#conversations = [{ ...kept, requests, lastUsed: Date.now() }, ...others]
+      .slice(0, MOST_TEXTS)
+      .filter(({ tokens }, index) => (room -= tokens.length) >= 0 || index === 0);
+  }
+
+  /** The conversations, the latest first. @param keptOf how much of a text is kept */
+  conversations(keptOf: (tokens: readonly TokenKey[]) => KeptTokens): CachedConversation[] {
+    return this.#conversations.map((one) => {
+      const { title, owner, session, requests, lastUsed, tokens, report } = one;
+      return {
+        title,
+        ...(owner !== "" && { owner }),
+        ...(session && { session }),
+        requests,
+        lastUsed,
+        tokens: tokens.length,
+        kept: keptOf(tokens),
+        lastPrompt: report,
+      };
+    });
+  }
+}
+
+/** Whether a prompt continues a conversation: it repeats its prompt, be it with another beginning. */
+function goesOn(
+  { tokens, promptLength, session, owner }: Conversation,
+  next: AnsweredPrompt,
+): boolean {
+  const isSame = owner === next.owner && session?.id === next.session?.id &&
+    (session?.isBeside ?? false) === (next.session?.isBeside ?? false);
+  if (!isSame) return false;
+  const { parting } = next.opening;
+  if (parting?.earlier === tokens) return 2 * parting.repeated >= tokens.length - parting.at;
+  return commonPrefix(tokens, next.tokens) >= promptLength - TEMPLATE_END;
+}
+
+/** A prompt that has been read. */
+export interface ReadPrompt {
+  readonly prompt: readonly TokenKey[];
+  readonly opening: Opening;
+  readonly usage: Usage;
+  /** Time that reading it took. */
+  readonly milliseconds: number;
+  readonly tokenizer: Tokenizer;
+  /** The message of a chat in which a place of the prompt's text lies. */
+  readonly locate?: ((offset: number) => number | undefined) | undefined;
+}
+
+/** The report of a prompt. */
 export function cacheReport(
-  prompt: readonly number[],
-  parting: Parting | undefined,
-  usage: Usage,
-  tokenizer: Tokenizer,
+  { prompt, opening, usage, milliseconds, tokenizer, locate }: ReadPrompt,
 ): CacheReport {
   const { promptTokens, cachedTokens, fromMemoryTokens = 0, fromDiskTokens = 0 } = usage;
-  const report = { promptTokens, cachedTokens, fromMemoryTokens, fromDiskTokens };
-  if (!parting) return report;
+  const { common: commonTokens, parting } = opening;
+  const report = { promptTokens, commonTokens, cachedTokens, fromMemoryTokens, fromDiskTokens };
+  if (!parting || !tokenizer.hasText) return report;
   const { at, earlier, repeated } = parting;
-  const text = (tokens: readonly number[]) => tokenizer.decode(tokens, { special: true });
-  const perToken = usage.promptMilliseconds / Math.max(1, promptTokens - cachedTokens);
+  const text = (keys: readonly TokenKey[]) =>
+    tokenizer.decode(keys.filter((key) => typeof key === "number"), { special: true });
+  const offset = text(prompt.slice(0, at)).length;
+  const message = locate?.(offset);
   return {
     ...report,
     lost: {
       tokens: repeated,
-      milliseconds: repeated * perToken,
+      milliseconds: repeated * milliseconds / Math.max(1, promptTokens - cachedTokens),
       token: at,
-      offset: text(prompt.slice(0, at)).length,
+      offset,
       before: text(prompt.slice(Math.max(0, at - SHOWN), at)),
       was: text(earlier.slice(at, at + SHOWN)),
       is: text(prompt.slice(at, at + SHOWN)),
+      ...(message !== undefined && { message }),
+      advice: ADVICE,
     },
   };
 }
 
-function commonPrefix(a: readonly number[], b: readonly number[]): number {
+function commonPrefix(a: readonly TokenKey[], b: readonly TokenKey[]): number {
   const most = Math.min(a.length, b.length);
   let length = 0;
   while (length < most && a[length] === b[length]) length++;
   return length;
 }
 
-/** Tokens of a text behind a place that a prompt has behind it as well, in runs. */
-function repeatedAfter(at: number, earlier: readonly number[], prompt: readonly number[]): number {
-  const runs = new Set<string>();
-  for (let i = at; i + RUN <= prompt.length; i++) runs.add(prompt.slice(i, i + RUN).join());
+/** Where each run of a text begins from a place on, by its hash. */
+function runsOf(text: readonly TokenKey[], from: number): Map<number, number> {
+  const runs = new Map<number, number>();
+  for (let i = from; i + RUN <= text.length; i++) runs.set(hashOf(text, i), i);
+  return runs;
+}
+
+function hashOf(text: readonly TokenKey[], from: number): number {
+  let hash = 17;
+  for (let i = from; i < from + RUN; i++) {
+    const key = text[i]!;
+    hash = Math.imul(hash ^ (typeof key === "number" ? key : key.length), 0x01000193);
+  }
+  return hash;
+}
+
+/**
+ * Tokens of a text behind a place that a prompt has in those of its runs. Only every eighth run of the
+ * text is looked up, which is enough to find what is repeated for twice as long.
+ */
+function repeatedAfter(
+  at: number,
+  earlier: readonly TokenKey[],
+  prompt: readonly TokenKey[],
+  runs: ReadonlyMap<number, number>,
+): number {
   let repeated = 0;
+  let done = at;
   for (let i = at; i + RUN <= earlier.length;) {
-    const isThere = runs.has(earlier.slice(i, i + RUN).join());
-    repeated += isThere ? RUN : 0;
-    i += isThere ? RUN : 1;
+    const place = runs.get(hashOf(earlier, i));
+    const isSame = (index: number) => earlier[index] === prompt[index - i + place!];
+    if (place === undefined || !isSame(i)) {
+      i += RUN;
+      continue;
+    }
+    let [first, end] = [i, i];
+    while (first > done && isSame(first - 1)) first--;
+    while (end < earlier.length && isSame(end)) end++;
+    repeated += end - first;
+    i = done = Math.max(end, i + 1);
   }
   return repeated;
 }

@@ -13,10 +13,18 @@ import {
   type PromptContext,
   type PromptItem,
   promptLength,
+  PromptRuns,
   textTokens,
   tokensOf,
 } from "../prompt/mod.ts";
-import type { RestoredTokens, Scheduler, Sequence, SequenceEnd, StepObserver } from "../run/mod.ts";
+import {
+  type RestoredTokens,
+  type Scheduler,
+  type Sequence,
+  type SequenceEnd,
+  type StepObserver,
+  withAdapters,
+} from "../run/mod.ts";
 import {
   type DoneEvent,
   type DoneReason,
@@ -62,10 +70,24 @@ export interface GenerateOptions {
   readonly begun?: string;
   /** What becomes of an answer with a format when tokens run out. Default: `document`. */
   readonly ending?: AnswerEnding;
+  /** By what people know the prompt. Default: the beginning of its text. */
+  readonly title?: string;
+  /** The message of a chat in which a place of the prompt's text lies. */
+  readonly locate?: (offset: number) => number | undefined;
 }
 
-/** The last texts of each model. */
+/** Tokens of a prompt by which people know it. */
+const TITLE_TOKENS = 32;
+
+/** The last conversations of each model. */
 const histories = new WeakMap<Scheduler, TextHistory>();
+
+/** The last conversations of a model. */
+export function historyOf(scheduler: Scheduler): TextHistory {
+  const history = histories.get(scheduler) ?? new TextHistory();
+  histories.set(scheduler, history);
+  return history;
+}
 
 /** The events of every answer, whatever its text becomes. */
 type AnyAnswerEvent = QueuedEvent | StartEvent | ProgressEvent | DoneEvent;
@@ -88,7 +110,14 @@ export function answer<Piece>(
   context: GenerateContext,
   request: PromptRequest,
   reader: AnswerReader<Piece>,
-  { showControl = false, thinking, begun = "", ending = "document" }: GenerateOptions = {},
+  {
+    showControl = false,
+    thinking,
+    begun = "",
+    ending = "document",
+    title,
+    locate,
+  }: GenerateOptions = {},
 ): AsyncIterableIterator<Piece | AnyAnswerEvent> {
   const { scheduler, observer, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
@@ -135,9 +164,11 @@ export function answer<Piece>(
     throw new RequestError("Cannot generate: maxMilliseconds is no number");
   }
   let isOvertime = false;
-  const history = histories.get(scheduler) ?? new TextHistory();
-  histories.set(scheduler, history);
-  const parting = request.cacheReport ? history.parting(tokensOf(prompt)) : undefined;
+  const history = historyOf(scheduler);
+  const owner = request.share?.id ?? "";
+  const runs = new PromptRuns(prompt);
+  const keys = withAdapters(runs.keysOf(tokensOf(prompt), 0), context.adapterScales);
+  const opening = history.opening(keys, owner);
   const started = performance.now();
   let first = started;
   let count = 0;
@@ -251,7 +282,17 @@ export function answer<Piece>(
       completionMilliseconds: count > 0 ? now - first : 0,
     };
     const notes = constraint?.warnings ?? [];
-    history.add([...sequence?.tokens ?? tokensOf(prompt)]);
+    const milliseconds = (count > 0 ? first : now) - readSince;
+    const report = cacheReport({ prompt: keys, opening, usage, milliseconds, tokenizer, locate });
+    history.add({
+      tokens: sequence ? [...sequence.keys(0, sequence.tokens.length)] : keys,
+      promptLength: keys.length,
+      opening,
+      title: title ?? tokenizer.decode(textTokens(tokensOf(prompt)).slice(0, TITLE_TOKENS)),
+      session: request.session,
+      owner,
+      report,
+    });
     events.push({
       type: "done",
       reason: stopString !== undefined
@@ -263,9 +304,7 @@ export function answer<Piece>(
       ...(stopString !== undefined && { stopString }),
       ...(endToken && { endToken }),
       ...(hooks && { captured: hooks.captured }),
-      ...(request.cacheReport && tokenizer.hasText && {
-        cacheReport: cacheReport(tokensOf(prompt), parting, usage, tokenizer),
-      }),
+      ...(request.cacheReport && { cacheReport: report }),
       ...(notes.length > 0 && { notes }),
       ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),
     });
@@ -304,6 +343,7 @@ export function answer<Piece>(
       ...(request.background && { background: true }),
       ...(request.session && { session: request.session }),
       ...(request.share && { share: request.share }),
+      partsAt: opening.partsAt,
       wantsLogits: alternatives !== undefined || choice.isNeeded,
       ...choice.ofSequence,
       ...(request.progress && { progress }),

@@ -26,6 +26,7 @@ import {
   encodePrompt,
   findFillInMiddleTokens,
   type PromptItem,
+  type TokenKey,
   withWindow,
 } from "../prompt/mod.ts";
 import {
@@ -36,6 +37,7 @@ import {
   type ImageContext,
 } from "./image_requests.ts";
 import type {
+  CacheState,
   ChatEvent,
   ChatModel,
   ChatRequest,
@@ -68,7 +70,7 @@ import type { DeviceFault } from "../tuning/mod.ts";
 import { Session, type SessionModel, type SessionOptions } from "../session/mod.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { openSources } from "../web_files/mod.ts";
-import { textToken } from "../generate/mod.ts";
+import { historyOf, textToken } from "../generate/mod.ts";
 import { adapterScales, describeAdapters } from "./adapters.ts";
 import { decide } from "./decide.ts";
 import { embed } from "./embed.ts";
@@ -391,6 +393,13 @@ export class LocalModel implements Model {
       const range = `the vocabulary has 0 to ${tokenizer.vocabularySize - 1}`;
       throw new RequestError(`Cannot tell the text of token ${wrong}: ${range}`);
     });
+  }
+
+  cacheState(): Promise<CacheState> {
+    const { scheduler } = this.#context;
+    const kept = (keys: readonly TokenKey[]) => scheduler.kept(keys);
+    const conversations = historyOf(scheduler).conversations(kept);
+    return Promise.resolve({ blockTokens: scheduler.blockSize, conversations });
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

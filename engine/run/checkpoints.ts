@@ -1,7 +1,7 @@
 // Copies of recurrent states (checkpoints), from which other sequences continue. Keys and values of all
 // earlier tokens stay in the KV cache, but a recurrent layer has one state, which each token overwrites.
 // So states are copied at ends of blocks: near the end of a prompt, at the last end of a block in an
-// answer, and at even distances before. A copy belongs to the block after which it was made, and is
+// answer, where a prompt parts from an earlier one, and at even distances before. A copy belongs to the block after which it was made, and is
 // dropped with it. This file decides which copy gives its row to a new one; the pool makes the copies.
 
 import type { Sequence } from "./sequence.ts";
@@ -23,6 +23,8 @@ export interface Checkpoint {
   readonly position: number;
   /** Whether it is one of those at even distances in a long prompt, not at its end. */
   readonly isSpaced: boolean;
+  /** Whether it is where its prompt parts from an earlier one, so that it stays beside later ones. */
+  readonly isParting?: boolean;
 }
 
 /** The allocator of the rows of copies: which are free, and to which block each of the others belongs. */
@@ -123,11 +125,22 @@ export class Checkpoints {
     const end = last - last % size;
     if (submitted >= end) return after(size);
     const before = last - end < TEMPLATE_END ? end - size : end;
-    return Math.min(after(this.spacing), submitted < before ? before : end);
+    const parting = this.partingOf(sequence);
+    return Math.min(
+      after(this.spacing),
+      submitted < before ? before : end,
+      submitted < parting ? parting : Infinity,
+    );
   }
 
-  /** Whether a copy at this position of a sequence is neither at its end nor just before. */
-  isSpaced({ tokens }: Sequence, position: number): boolean {
-    return position < tokens.length - TEMPLATE_END - 2 * this.blockSize;
+  /** The last end of a block before a sequence parts from an earlier prompt; 0 if it does not. */
+  partingOf({ request: { partsAt = 0 } }: Sequence): number {
+    return partsAt - partsAt % this.blockSize;
+  }
+
+  /** Whether a copy at this position of a sequence is neither at its end, nor just before, nor at a parting. */
+  isSpaced(sequence: Sequence, position: number): boolean {
+    return position !== this.partingOf(sequence) &&
+      position < sequence.tokens.length - TEMPLATE_END - 2 * this.blockSize;
   }
 }

@@ -18,6 +18,7 @@ export {
   type SequenceRequest,
   type Steering,
   type TokenConstraint,
+  withAdapters,
 } from "./sequence.ts";
 export type {
   OperationInfo,

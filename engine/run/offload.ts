@@ -123,6 +123,31 @@ export class Offload {
     return wanted.length > 0 ? this.#read(disk, wanted, fetched) : undefined;
   }
 
+  /**
+   * How many of the blocks of a text are kept in memory and on disk, given those that the device has, and
+   * up to which block a prompt could go on from it.
+   */
+  kept(
+    keys: readonly TokenKey[],
+    known: readonly number[],
+  ): { memory: number; disk: number; depth: number } {
+    const { hasStates } = this.#executor.memory;
+    const { memory, disk } = this.#tiers ?? {};
+    const names = this.#tiers
+      ? this.#chain(keys.length, (first, end) => keys.slice(first, end), known)
+      : [];
+    const inMemory = names.map((name) => memory?.get(name));
+    const onDisk = names.map((name) => disk?.has(name) ?? false);
+    let depth = known.length;
+    while (depth < names.length && (inMemory[depth] || onDisk[depth])) depth++;
+    const hasStatesAt = (i: number) =>
+      this.#hasCopy(known[i]) || inMemory[i]?.states !== undefined ||
+      (disk?.hasStates(names[i] ?? "") ?? false);
+    while (hasStates && depth > 0 && !hasStatesAt(depth - 1)) depth--;
+    const count = (kept: readonly unknown[]) => kept.filter(Boolean).length;
+    return { memory: count(inMemory), disk: count(onDisk), depth };
+  }
+
   /** Drops what was read for a sequence, which has its memory now. */
   forget(sequence: Sequence): void {
     this.#fetched.delete(sequence);
@@ -274,13 +299,25 @@ export class Offload {
 
   /** Names of the full blocks of a sequence's tokens, without the last token, which has to run. */
   #namesOf(sequence: Sequence, known: readonly number[]): string[] {
+    return this.#chain(
+      sequence.tokens.length - 1,
+      (first, end) => sequence.keys(first, end),
+      known,
+    );
+  }
+
+  /** Names of the full blocks of a text, of which the device has the first ones. */
+  #chain(
+    length: number,
+    keys: (first: number, end: number) => readonly TokenKey[],
+    known: readonly number[],
+  ): string[] {
     const { blockSize } = this.#executor;
     const names: string[] = [];
     let name = this.#nameOf(undefined)!;
-    const last = sequence.tokens.length - 1;
-    for (let i = 0; (i + 1) * blockSize <= last; i++) {
+    for (let i = 0; (i + 1) * blockSize <= length; i++) {
       const own = i < known.length ? this.#names.get(known[i]!) : undefined;
-      name = own ?? nameAfter(name, sequence.keys(i * blockSize, (i + 1) * blockSize));
+      name = own ?? nameAfter(name, keys(i * blockSize, (i + 1) * blockSize));
       // It was filled before it was known what the model is.
       if (i < known.length && own === undefined) this.#names.set(known[i]!, name);
       names.push(name);

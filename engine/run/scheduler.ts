@@ -10,7 +10,8 @@ import { DeviceLock } from "./device_lock.ts";
 import { Drafts } from "./drafts.ts";
 import type { Drafter } from "./model_drafter.ts";
 import { evaluate, type Evaluation, type EvaluationPace, type RunLocked } from "./evaluation.ts";
-import type { Occupancy } from "../types/mod.ts";
+import type { TokenKey } from "../prompt/mod.ts";
+import type { KeptTokens, Occupancy } from "../types/mod.ts";
 import type { BlockTiers } from "./offload.ts";
 import { FairShares } from "./fair_shares.ts";
 import { PromptPace } from "./planner.ts";
@@ -149,6 +150,16 @@ export class Scheduler {
       slots: { used: slots - freeSlots, free: freeSlots },
       blocks: { used, cached: idle, free },
     };
+  }
+
+  /** Tokens of a block of the KV cache. */
+  get blockSize(): number {
+    return this.#executor.blockSize;
+  }
+
+  /** How many of a text's tokens are kept, and where. */
+  kept(keys: readonly TokenKey[]): KeptTokens {
+    return this.#pool.kept(keys);
   }
 
   /** Queues a sequence. Its `end` is called whatever happens. */

@@ -110,6 +110,11 @@ export interface SequenceRequest {
     logits: Float32Array,
     mask?: Uint32Array,
   ): number | Promise<number>;
+  /**
+   * The first token in which its prompt differs from an earlier one that begins alike: later ones will
+   * probably part from it there as well. Default: there is none.
+   */
+  partsAt?: number | undefined;
   /** Most tokens of a draft, all of which a step checks at once. Default: as many as have paid off. */
   draftTokens?: number;
   /** Called while it waits, with the number of sequences before it, whenever that number changes. */
@@ -222,14 +227,18 @@ export class Sequence {
 
   /** The session beside whose main conversation it stands; undefined if it stands beside none. */
   get besideSession(): string | undefined {
-    const { session } = this.request;
-    return session?.isBeside ? session.id : undefined;
+    return this.request.session?.isBeside ? this.#sessionKey : undefined;
   }
 
   /** The session whose main conversation it is of; undefined if it is of none. */
   get mainOfSession(): string | undefined {
+    return this.request.session?.isBeside || this.isBehind ? undefined : this.#sessionKey;
+  }
+
+  /** Tells its session from others, also from those of the same id that belong to somebody else. */
+  get #sessionKey(): string | undefined {
     const { session } = this.request;
-    return session?.isBeside || this.isBehind ? undefined : session?.id;
+    return session && `${this.share.id} ${session.id}`;
   }
 
   /** Whether it is over: it holds nothing, and no token of it is taken any more. */
@@ -352,16 +361,10 @@ export class Sequence {
     }
   }
 
-  /**
-   * Keys of the tokens from `first` to `end`, for the prefix cache. The first token's names its adapters,
-   * on which all keys and values depend: a block is found by those before it.
-   */
+  /** Keys of the tokens from `first` to `end`, for the prefix cache. */
   keys(first: number, end: number): readonly TokenKey[] {
     const keys = this.runs.keysOf(this.tokens.slice(first, end), first);
-    const { adapters = [] } = this.request;
-    const [start, ...rest] = keys;
-    if (first > 0 || start === undefined || adapters.every((scale) => scale === 0)) return keys;
-    return [`${start} with adapters ${adapters.join(" ")}`, ...rest];
+    return first > 0 ? keys : withAdapters(keys, this.request.adapters);
   }
 
   /** Most tokens, the prompt included, given the window. */
@@ -374,4 +377,17 @@ export class Sequence {
     const { freeUntil = Infinity } = this.request.steering ?? {};
     return Math.min(this.limit(context), this.promptLength + Math.max(1, freeUntil));
   }
+}
+
+/**
+ * Keys of a text from its first token on. That token's names the adapters, on which all keys and values
+ * depend: a block is found by those before it.
+ */
+export function withAdapters(
+  keys: readonly TokenKey[],
+  adapters: readonly number[] = [],
+): readonly TokenKey[] {
+  const [start, ...rest] = keys;
+  if (start === undefined || adapters.every((scale) => scale === 0)) return keys;
+  return [`${start} with adapters ${adapters.join(" ")}`, ...rest];
 }

@@ -7,6 +7,7 @@ import { BlockPool, PrefixCache, SessionBlocks } from "./block_pool.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import { type BlockTiers, Offload, type Restorable } from "./offload.ts";
 import type { TokenKey } from "../prompt/mod.ts";
+import type { KeptTokens } from "../types/mod.ts";
 import { type HeldMemory, NO_MEMORY, type RestoredTokens, type Sequence } from "./sequence.ts";
 import type { SequenceMemory, StepExecutor } from "./step_executor.ts";
 
@@ -105,7 +106,9 @@ export class SequencePool {
     if (!isDeviceOnly) this.#restore(sequence, held, stored, known.length);
     if (row !== undefined) this.#restoreStates(sequence, held, row, stored!.states!);
     if (states) this.#memory.restoreStates(states.row, held.slot);
-    if (states || row !== undefined) held.lastCheckpoint = held.blocks[depth - 1]!;
+    // A copy at a parting is not the conversation's own: it stays when there is a later one.
+    const isOwn = sequence.submitted !== this.#checkpoints.partingOf(sequence);
+    if (isOwn && (states || row !== undefined)) held.lastCheckpoint = held.blocks[depth - 1]!;
     this.#offload.forget(sequence);
     this.#memory.writeHistory(held.slot, tokens.slice(0, sequence.submitted));
     return true;
@@ -123,6 +126,19 @@ export class SequencePool {
     const wanted = this.#executor.blocksFor(this.#positionsOf(sequence)) - known.length;
     return this.#offload.fetch(sequence, known) ??
       this.#offload.copied(this.#blocks.victims(wanted, known));
+  }
+
+  /** How many of a text's tokens are kept, and where. */
+  kept(keys: readonly TokenKey[]): KeptTokens {
+    const known = this.#cache.match(keys);
+    const { memory, disk, depth } = this.#offload.kept(keys, known);
+    const { blockSize } = this.#executor;
+    return {
+      onDevice: known.length * blockSize,
+      inMemory: memory * blockSize,
+      onDisk: disk * blockSize,
+      reusable: depth * blockSize,
+    };
   }
 
   /** Copies blocks to the stores, if there are any, before the model is closed. */
@@ -235,7 +251,8 @@ export class SequencePool {
     const row = this.#checkpoints.take(isSpaced);
     if (row === undefined) return;
     this.#memory.saveStates(slot, row);
-    checkpoints.push({ row, position, isSpaced });
+    const isParting = position === this.#checkpoints.partingOf(sequence);
+    checkpoints.push({ row, position, isSpaced, isParting });
   }
 
   /**
@@ -252,7 +269,7 @@ export class SequencePool {
     for (const checkpoint of held.checkpoints.filter(isKnown)) {
       const block = held.blocks[checkpoint.position / size - 1];
       this.#checkpoints.add(block, checkpoint);
-      if (checkpoint.isSpaced) continue;
+      if (checkpoint.isSpaced || checkpoint.isParting) continue;
       const { lastCheckpoint, answerCheckpoints } = held;
       if (lastCheckpoint !== undefined) this.#checkpoints.demote(lastCheckpoint);
       held.lastCheckpoint = block;

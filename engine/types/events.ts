@@ -167,6 +167,11 @@ export interface CacheReport
   extends
     Required<Pick<Usage, "fromMemoryTokens" | "fromDiskTokens">>,
     Pick<Usage, "promptTokens" | "cachedTokens"> {
+  /**
+   * Tokens at its beginning that one of the last texts had as well: more than the cached ones by what
+   * has been evicted since, or lies behind the last copy of recurrent states.
+   */
+  commonTokens: number;
   /** Where the prompt parts from an earlier text that it repeats behind that; missing: nowhere. */
   lost?: {
     /** Tokens behind that place that the earlier text had as well. */
@@ -185,6 +190,8 @@ export interface CacheReport
     is: string;
     /** Of a chat, the message that it lies in: its `index`, or where it stands. */
     message?: number;
+    /** Why that is so, and what to do, as a sentence for people. */
+    advice: string;
   };
 }
 

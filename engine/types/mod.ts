@@ -1,5 +1,6 @@
 // The engine's own protocol: what a model is asked, what it answers, and how it is loaded.
 
+export type * from "./cache.ts";
 export type * from "./choice.ts";
 export type * from "./decisions.ts";
 export type * from "./events.ts";

@@ -2,6 +2,7 @@
 
 import type { DeviceFailedError } from "../errors.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
+import type { CacheState } from "./cache.ts";
 import type { DecideRequest, DecideResult, RankRequest, RankResult } from "./decisions.ts";
 import type { ChatEvent, GenerateEvent, TextToken, TokenScore } from "./events.ts";
 import type { RunRequest, RunResult } from "./hooks.ts";
@@ -158,6 +159,8 @@ export interface ChatModel extends AsyncDisposable {
    * prompt of Qwen3's rerankers, or by a decision of a chat model. Errors: those of `decide`.
    */
   rank(request: RankRequest): Promise<RankResult>;
+  /** What its cache holds, by conversation. Of those that it has answered lately. */
+  cacheState(): Promise<CacheState>;
   /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Embeddings with the number of tokens. Errors: those of `embed`. */

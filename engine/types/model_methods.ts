@@ -37,6 +37,7 @@ export const MODEL_METHODS: { readonly [M in ModelMethod]: CallOf<M> } = {
   rank: { takes: "request", gives: "value" },
   decide: { takes: "request", gives: "value" },
   score: { takes: "request", gives: "pieces" },
+  cacheState: { takes: "value", gives: "value" },
   detokenize: { takes: "value", gives: "value" },
   embedWithUsage: { takes: "request", gives: "value" },
   run: { takes: "request", gives: "value" },

@@ -19,7 +19,7 @@ export type {
   OllamaToolCall,
 } from "./api/ollama/answer_schema.ts";
 export type { OllamaMessage } from "./api/ollama/schema.ts";
-export type { Version } from "./api/service/answer_schema.ts";
+export type { CacheContents, Version } from "./api/service/answer_schema.ts";
 export { isUrgent } from "./api/service/route.ts";
 export { createApp } from "./app.ts";
 export type { AppOptions } from "./app_types.ts";

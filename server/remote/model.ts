@@ -2,6 +2,7 @@
 // forwarded, and a request that is aborted here is aborted there. It takes no memory here.
 
 import {
+  type CacheState,
   type ChatEvent,
   type ChatModel,
   type ChatRequest,
@@ -85,6 +86,11 @@ export class RemoteModel implements ChatModel {
   /** @throws {RequestError} always, likewise */
   detokenize(): Promise<string> {
     return Promise.reject(new RequestError(`Cannot tell the text of tokens: ${ELSEWHERE}`));
+  }
+
+  /** Nothing: other servers do not tell. */
+  cacheState(): Promise<CacheState> {
+    return Promise.resolve({ blockTokens: 0, conversations: [] });
   }
 
   /** @throws {RequestError} always: other servers rank in no form that is known here */

@@ -3,6 +3,7 @@
 
 import { ModelClosedError, RequestError, UnsupportedModelError } from "../../engine/errors.ts";
 import type {
+  CacheState,
   ChatEvent,
   ChatModel,
   ChatRequest,
@@ -200,6 +201,13 @@ export class FakeModel implements ChatModel {
       return { type: "score", ...common, score: 0.5, confidence, probabilities };
     });
     return Promise.resolve({ answers, promptTokens: 12 });
+  }
+
+  /** What it says of its cache. */
+  cached: CacheState = { blockTokens: 32, conversations: [] };
+
+  cacheState(): Promise<CacheState> {
+    return Promise.resolve(this.cached);
   }
 
   score(): Promise<TokenScore[][]> {

@@ -5,6 +5,7 @@ import { ask, messageOf, send } from "../api/client.ts";
 import { text } from "../strings.ts";
 import { Notice, ViewHead } from "../ui/controls.tsx";
 import { formatBytes, formatCount, formatSeconds } from "../ui/format.ts";
+import { Cache, type CacheContents } from "./cache.tsx";
 
 /** Between two looks, in milliseconds, and how many of them are shown. */
 const PERIOD = 2000;
@@ -46,20 +47,23 @@ type Line = [name: string, values: number[], format: (value: number) => string, 
 export function MachineView() {
   const [samples, setSamples] = useState<Sample[]>([]);
   const [requests, setRequests] = useState<PastRequest[]>([]);
+  const [cache, setCache] = useState<CacheContents>({ models: [] });
   const [version, setVersion] = useState("");
   const [fault, setFault] = useState("");
   useEffect(() => {
     let isHere = true;
     const look = async () => {
       try {
-        const [source, past] = await Promise.all([
+        const [source, past, kept] = await Promise.all([
           send("/metrics", { headers: { accept: "text/plain" } }).then((one) => one.text()),
           ask<{ requests: PastRequest[] }>("/api/requests"),
+          ask<CacheContents>("/api/cache"),
         ]);
         if (!isHere) return;
         const sample = { at: Date.now(), metrics: readMetrics(source) };
         setSamples((before) => [...before, sample].slice(-MOST - 1));
         setRequests(past.requests);
+        setCache(kept);
         setFault("");
       } catch (error) {
         if (isHere) setFault(messageOf(error));
@@ -121,6 +125,7 @@ export function MachineView() {
           ))}
         </div>
         <Requests requests={requests} />
+        <Cache {...cache} />
         <Doctor />
       </div>
     </div>

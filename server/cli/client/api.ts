@@ -3,6 +3,7 @@
 
 import { messageOf } from "../../log.ts";
 import type {
+  CacheContents,
   ChatRecord,
   EmbedAnswer,
   GenerateRecord,
@@ -21,6 +22,7 @@ export type ShowAnswer = Partial<Omit<OllamaShow, "details">> & {
 
 /** The JSON answers that commands read, by path. */
 interface JsonAnswers {
+  "/api/cache": CacheContents;
   "/api/embed": EmbedAnswer;
   "/api/ps": OllamaProcesses;
   "/api/show": ShowAnswer;

@@ -1,6 +1,7 @@
 // What the commands may use of the client: the way to a server, and the types of its answers.
 
 export type {
+  CacheContents,
   OllamaDetails,
   OllamaMessage,
   OllamaMetrics,

@@ -1,4 +1,5 @@
-// The command line's commands that manage models: pull, push, create, list, show, cp, rm, ps, stop.
+// The command line's commands that manage models: pull, push, create, list, show, cp, rm, ps, cache,
+// stop.
 
 import { messageOf } from "../../log.ts";
 import { type Api, ApiError, connect, type OllamaProcess } from "../client/mod.ts";
@@ -13,6 +14,7 @@ import {
   showProgress,
   styleFor,
 } from "../terminal/mod.ts";
+import { cache } from "./cache.ts";
 import { create, type CreateOptions } from "./create.ts";
 import { type Definition, examples } from "./definition.ts";
 
@@ -142,12 +144,27 @@ export function defineNames({ program, dependencies, finish }: Definition): void
     .action(async (models: string[]) => finish(await remove(dependencies, models)));
 }
 
-/** Adds `quern ps` and `quern stop`. */
+/** Adds `quern ps`, `quern cache` and `quern stop`. */
 export function defineMemory({ program, dependencies, finish }: Definition): void {
   program.command("ps")
     .summary("list the models in memory")
     .description("Lists the models that the server has in memory, and until when.")
     .action(async () => finish(await ps(dependencies)));
+
+  program.command("cache")
+    .summary("tell what the cache holds, by conversation")
+    .description(
+      "Lists the conversations that the loaded models have answered lately: how many of their tokens " +
+        "are kept on the device, in memory and on disk, and how many the last prompt found. Where a " +
+        "prompt repeats an earlier one with another beginning, such as a clock, it shows the first " +
+        "difference and what reading the rest again took.",
+    )
+    .argument("[model]", "beginning of the names of models; all if left out")
+    .addHelpText(
+      "after",
+      examples([["quern cache", "when an agent's answers begin late, to see what it changes"]]),
+    )
+    .action(async (model?: string) => finish(await cache(dependencies, model)));
 
   program.command("stop")
     .summary("unload a model")

@@ -22,11 +22,13 @@ export function toDeviations(
   };
 }
 
-function toCacheReport(
-  { promptTokens, cachedTokens, fromMemoryTokens, fromDiskTokens, lost }: CacheReport,
+/** What a prompt found in the cache. */
+export function toCacheReport(
+  { promptTokens, commonTokens, cachedTokens, fromMemoryTokens, fromDiskTokens, lost }: CacheReport,
 ): NonNullable<Deviations["cache_report"]> {
   return {
     prompt_tokens: promptTokens,
+    common_tokens: commonTokens,
     cached_tokens: cachedTokens,
     from_memory: fromMemoryTokens,
     from_disk: fromDiskTokens,

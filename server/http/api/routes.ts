@@ -35,6 +35,7 @@ import { rerankRoutes } from "./rerank/route.ts";
 import { describeApi, type OpenApiDocument } from "./openapi/document.ts";
 import type { Operation } from "./openapi/operation.ts";
 import { streamRoutes } from "./streams/route.ts";
+import { cacheRoutes } from "./service/cache.ts";
 import { serverOperations } from "./service/operations.ts";
 import { operationsRoutes } from "./service/route.ts";
 import { webRoutes } from "../web/route.ts";
@@ -46,7 +47,7 @@ interface RouteGroup {
 }
 
 const GROUPS: readonly RouteGroup[] = [
-  { routes: [webRoutes, operationsRoutes], operations: serverOperations },
+  { routes: [webRoutes, operationsRoutes, cacheRoutes], operations: serverOperations },
   { routes: [ollamaRoutes], operations: ollamaOperations },
   { routes: [embedRoutes], operations: embedOperations },
   { routes: [decideRoutes], operations: decideOperations },

@@ -49,6 +49,34 @@ Deno.test("a long prompt can be gone on from in its middle", async () => {
   assert(cached >= 1200 - 512 && cached <= 1200, `${cached} were there`);
 });
 
+Deno.test("where a prompt parts from an earlier text, later ones go on from", async () => {
+  const { scheduler } = start({ context: 2048, blocks: 240, chunkSize: 200, stateCopies: 6 });
+  const beginning = promptOf(700);
+  const cachedOf = async (seed: number, partsAt = 0) => {
+    const prompt = [...beginning, ...promptOf(400, seed)];
+    const run = add(scheduler, prompt, 3, undefined, undefined, { partsAt });
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, continuation(prompt, 3));
+    return run.cachedTokens()!;
+  };
+  await cachedOf(2);
+  // At even distances there is a copy before, and the parting is where it ends up.
+  assert(await cachedOf(3, 700) < 672);
+  assertEquals(await cachedOf(4, 700), 672);
+  // It stays while ends of the same conversation come and go.
+  for (const seed of [5, 6, 7, 8, 9]) assertEquals(await cachedOf(seed, 700), 672);
+});
+
+Deno.test("wherever a sequence is said to part from others, its tokens are the same", async () => {
+  const { scheduler } = start({ context: 2048, blocks: 240, chunkSize: 200, stateCopies: 6 });
+  for (const partsAt of [0, 5, 31, 32, 899, 900, 5000]) {
+    const prompt = promptOf(900);
+    const run = add(scheduler, prompt, 40, undefined, undefined, { partsAt });
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, continuation(prompt, 40), `it parts at ${partsAt}`);
+  }
+});
+
 Deno.test("what steps back goes on from its states", async () => {
   const { scheduler, runner } = start({ slots: 2, blocks: 11, chunkSize: 200, stateCopies: 6 });
   const prompts = [1, 2].map((seed) => promptOf(100, seed));

@@ -135,6 +135,12 @@ export async function judgeMachine({ step, page }: Judgment): Promise<void> {
     assertMatch(charts, /Running sequences: 0 of 4 now/);
     assertMatch(charts, /KV blocks in use: 0 of [1-9]\d* now/);
     assertMatch(charts, /KV blocks kept: \d+ of [1-9]\d* now/);
+    // What was asked before in this run is in the cache.
+    await page.waitForSelector(".kept tbody tr", { timeout: PATIENCE });
+    assertMatch(
+      await page.$eval(".kept td:nth-child(8)", (cell) => cell.textContent!),
+      /^\d.* of \d/,
+    );
     await page.waitForSelector(".findings table", { timeout: PATIENCE });
     assert(await page.$("td .badge"));
     await picture(page, "machine");

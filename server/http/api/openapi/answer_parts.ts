@@ -105,8 +105,13 @@ export const maskedLogprobSchema = record(logprobSchema.properties, {
   },
 });
 
-const cacheReport = record({
+/** What a prompt found in the cache. */
+export const cacheReport = record({
   prompt_tokens: { ...count, description: "All tokens of the prompt." },
+  common_tokens: {
+    ...count,
+    description: "Those at its beginning that one of the model's last texts had, too.",
+  },
   cached_tokens: { ...count, description: "Those that were in the cache." },
   from_memory: { ...count, description: "Those of them that came back from the system's memory." },
   from_disk: { ...count, description: "Those of them that came back from disk." },
@@ -119,6 +124,7 @@ const cacheReport = record({
       before: { ...text, description: "The text before it." },
       was: { ...text, description: "What the earlier text has there." },
       is: { ...text, description: "What this prompt has there." },
+      advice: { ...text, description: "Why that is so, and what to do." },
     }, {
       message: { ...count, description: "Which of `messages` it lies in, counted from 0." },
     }),

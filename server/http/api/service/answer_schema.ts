@@ -1,7 +1,16 @@
 // JSON Schemas of what is answered about the server itself, and the types that follow from them.
 
 import type { BodyOf } from "../../body/schema.ts";
-import { count, flag, list, number, record, text, time } from "../openapi/answer_parts.ts";
+import {
+  cacheReport,
+  count,
+  flag,
+  list,
+  number,
+  record,
+  text,
+  time,
+} from "../openapi/answer_parts.ts";
 
 /** Answer of GET /api/version. */
 export const versionSchema = record({
@@ -92,3 +101,40 @@ export const doctorSchema = record({
 });
 
 export type Findings = BodyOf<typeof doctorSchema>;
+
+/** Answer of GET /api/cache. */
+export const cacheSchema = record({
+  models: list(record({
+    model: text,
+    block_tokens: {
+      ...count,
+      description:
+        "Tokens of a block, of which only whole ones are kept; 0 where that is not known.",
+    },
+    conversations: {
+      ...list(record({
+        title: { ...text, description: "The beginning of what its user wrote first." },
+        requests: { ...count, description: "Requests of this conversation so far." },
+        last_used: { ...time, description: "When the last of them ended." },
+        tokens: { ...count, description: "Tokens of its last prompt with the answer." },
+        on_device: { ...count, description: "Those whose keys and values the device has." },
+        in_memory: { ...count, description: "Those of which the system's memory has a copy." },
+        on_disk: { ...count, description: "Those of which the disk has a copy." },
+        reusable: {
+          ...count,
+          description: "Those from its beginning that a prompt which goes on need not read again.",
+        },
+        last_prompt: { ...cacheReport, description: "What its last prompt found." },
+      }, {
+        session: { ...text, description: "The session that its program named." },
+        is_beside: {
+          ...flag,
+          description: "Whether it stands beside the main conversation of the session.",
+        },
+      })),
+      description: "Those that were answered lately, the latest first.",
+    },
+  })),
+});
+
+export type CacheContents = BodyOf<typeof cacheSchema>;

@@ -4,6 +4,7 @@ import { native, nativeError as error } from "../ollama/operations.ts";
 import { named, type Operation, whole } from "../openapi/operation.ts";
 import {
   answeringSchema,
+  cacheSchema,
   doctorSchema,
   healthSchema,
   requestsSchema,
@@ -145,6 +146,35 @@ export const serverOperations: Operation[] = [
         cached_tokens: 12,
         completion_tokens: 64,
         limits: [{ kind: "tokens", per_minute: 10_000, remaining: 9908 }],
+      }],
+    }),
+  }),
+  ofServer({
+    id: "getCache",
+    path: "/api/cache",
+    summary: "What the caches of the loaded models hold, by conversation, and which place of its " +
+      "prompt cost each the rest. It has beginnings of what was said.",
+    answers: whole("CacheContents", cacheSchema, {
+      models: [{
+        model: "quern:tiny",
+        block_tokens: 32,
+        conversations: [{
+          title: "Which lamps are on?",
+          requests: 2,
+          last_used: "2026-11-23T09:00:00.123Z",
+          tokens: 812,
+          on_device: 800,
+          in_memory: 0,
+          on_disk: 0,
+          reusable: 800,
+          last_prompt: {
+            prompt_tokens: 800,
+            common_tokens: 790,
+            cached_tokens: 768,
+            from_memory: 0,
+            from_disk: 0,
+          },
+        }],
       }],
     }),
   }),

@@ -1,4 +1,4 @@
-// `quern list`, `ps`, `stop`, `cp` and `rm` against a server that answers what it is told to.
+// `quern list`, `ps`, `cache`, `stop`, `cp` and `rm` against a server that answers what it is told to.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { refusal, type Route, runCommand } from "./fake_api.ts";
@@ -52,6 +52,73 @@ Deno.test("ps tells where a model is and until when", async () => {
     `${name}100 B     100% CPU           4096       Stopping...`,
     "",
   ]);
+});
+
+Deno.test("cache tells what is kept of each conversation, and which place cost it the rest", async () => {
+  const prompt = {
+    prompt_tokens: 90,
+    common_tokens: 85,
+    cached_tokens: 64,
+    from_memory: 0,
+    from_disk: 0,
+  };
+  const one = {
+    title: "Which lamps\x1bare on?",
+    requests: 2,
+    last_used: past(125),
+    tokens: 99,
+    on_device: 96,
+    in_memory: 64,
+    on_disk: 32,
+    reusable: 96,
+    last_prompt: prompt,
+  };
+  const lost = {
+    tokens: 700,
+    seconds: 3.25,
+    token: 27,
+    before: "It is 10:1",
+    was: "5.\n\x9bLamp",
+    is: "6. Lamp",
+    message: 0,
+    advice: "Put it last.",
+  };
+  const long = { ...one, title: "x".repeat(60), is_beside: true, session: "s" };
+  const models = [
+    { model: "tiny:latest", block_tokens: 32, conversations: [one, long] },
+    {
+      model: "big:latest",
+      block_tokens: 32,
+      conversations: [
+        { ...one, title: "", last_prompt: { ...prompt, lost } },
+        { ...one, last_prompt: { ...prompt, common_tokens: 264 } },
+      ],
+    },
+  ];
+  const routes: Record<string, Route> = { "GET /api/cache": () => Response.json({ models }) };
+  const { code, terminal } = await runCommand(["cache"], routes);
+  assertEquals(code, 0);
+  const lines = terminal.output.split("\n");
+  assertMatch(lines[0]!, /^MODEL +CONVERSATION +TOKENS +DEVICE +MEMORY +DISK +LAST USED +LAST/);
+  assertMatch(
+    lines[1]!,
+    /^tiny:latest +Which lamps are on\? +99 +96 +64 +32 +2 minutes ago +64 of 90$/,
+  );
+  assertMatch(lines[2]!, /^tiny:latest +\(beside\) x{39}… /);
+  assertEquals(lines.slice(5), [
+    "",
+    "big:latest, -:",
+    "  700 tokens were read again, 3.25s, because token 27 differs, in message 0:",
+    '    was "It is 10:15.\\n Lamp"',
+    '    is  "It is 10:16. Lamp"',
+    "  Put it last.",
+    "",
+    "big:latest, Which lamps are on?:",
+    "  200 tokens that it has from before were not in the cache any more",
+    "",
+  ]);
+  const some = await runCommand(["cache", "tiny"], routes);
+  assertEquals(some.terminal.output.split("\n").length, 4);
 });
 
 Deno.test("stop unloads by an empty prompt, and names the model that is not there", async () => {

@@ -1,6 +1,7 @@
 // `cache_report` in every API, and the header with the count of cached tokens.
 
 import { assertEquals, assertMatch } from "@std/assert";
+import { ModelClosedError } from "../../../../engine/errors.ts";
 import type { CacheReport } from "../../../../engine/types/mod.ts";
 import { fakeUsage, type Script } from "../../fake_model.ts";
 import { createTestApp } from "../../test_app.ts";
@@ -8,6 +9,7 @@ import { able, ANSWERING } from "./routes_of_answers.ts";
 
 const cacheReport: CacheReport = {
   promptTokens: 900,
+  commonTokens: 40,
   cachedTokens: 32,
   fromMemoryTokens: 16,
   fromDiskTokens: 0,
@@ -20,6 +22,7 @@ const cacheReport: CacheReport = {
     was: "5. The",
     is: "6. The",
     message: 1,
+    advice: "Put it last.",
   },
 };
 
@@ -31,6 +34,7 @@ const reports: Script = async function* ({ cacheReport: isAsked }) {
 
 const told = {
   prompt_tokens: 900,
+  common_tokens: 40,
   cached_tokens: 32,
   from_memory: 16,
   from_disk: 0,
@@ -42,6 +46,7 @@ const told = {
     was: "5. The",
     is: "6. The",
     message: 1,
+    advice: "Put it last.",
   },
 };
 
@@ -61,3 +66,43 @@ for (const [path, least] of Object.entries(ANSWERING)) {
     assertMatch(await wrong.text(), /cache_report/);
   });
 }
+
+Deno.test("GET /api/cache tells what each loaded model holds, by conversation", async () => {
+  const { app, post, loaded } = createTestApp();
+  const ask = async () => await (await app.request("/api/cache")).json();
+  assertEquals(await ask(), { models: [] });
+  await (await post("/api/chat", { model: "tiny", messages: [], stream: false })).text();
+  assertEquals(await ask(), {
+    models: [{ model: "tiny:latest", block_tokens: 32, conversations: [] }],
+  });
+  const conversation = {
+    title: "Hi",
+    requests: 3,
+    lastUsed: Date.UTC(2026, 10, 29),
+    tokens: 903,
+    kept: { onDevice: 896, inMemory: 64, onDisk: 32, reusable: 864 },
+    lastPrompt: cacheReport,
+  };
+  const session = { id: "s", isBeside: true };
+  loaded[0]!.cached.conversations.push({ ...conversation, session }, conversation);
+  const own = {
+    title: "Hi",
+    requests: 3,
+    last_used: "2026-11-29T00:00:00.000Z",
+    tokens: 903,
+    on_device: 896,
+    in_memory: 64,
+    on_disk: 32,
+    reusable: 864,
+    last_prompt: told,
+  };
+  assertEquals((await ask()).models[0].conversations, [
+    { ...own, session: "s", is_beside: true },
+    own,
+  ]);
+  // A model that is closed meanwhile has none.
+  loaded[0]!.cacheState = () => Promise.reject(new ModelClosedError("closed"));
+  assertEquals(await ask(), { models: [] });
+  loaded[0]!.cacheState = () => Promise.reject(new Error("broken"));
+  assertEquals((await app.request("/api/cache")).status, 500);
+});

@@ -10,7 +10,11 @@ const KEYS: Record<string, Omit<KeyEntry, "name" | "sha256">> = {
 };
 
 async function withKeys(
-  test: (app: TestApp["app"], keys: Record<string, string>) => Promise<void>,
+  test: (
+    app: TestApp["app"],
+    keys: Record<string, string>,
+    loaded: TestApp["loaded"],
+  ) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
@@ -20,7 +24,8 @@ async function withKeys(
     const ring = new KeyRing({ ownerKey: "secret", file, warn: () => {} });
     await ring.open();
     const keys = Object.fromEntries(made.map(({ key, entry }) => [entry.name, key]));
-    await test(createTestApp({}, { keys: ring }).app, { owner: "secret", ...keys });
+    const { app, loaded } = createTestApp({}, { keys: ring });
+    await test(app, { owner: "secret", ...keys }, loaded);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -80,4 +85,32 @@ Deno.test("a limit answers 429 in each dialect, says when to come again, and spa
     const headers = { "x-api-key": keys.bob! };
     assertEquals((await app.request("/api/tags", { headers })).status, 200);
     assertEquals((await ask(chat(keys.alice!))).status, 200);
+  }));
+
+Deno.test("what the cache holds of a key's conversations is told to it and to the owner", () =>
+  withKeys(async (app, keys, loaded) => {
+    const { path, ...request } = chat(keys.alice!);
+    await (await app.request(path, request)).text();
+    const { share } = loaded[0]!.requests[0]!.request;
+    const lastPrompt = {
+      promptTokens: 1,
+      commonTokens: 0,
+      cachedTokens: 0,
+      fromMemoryTokens: 0,
+      fromDiskTokens: 0,
+    };
+    const kept = { onDevice: 0, inMemory: 0, onDisk: 0, reusable: 0 };
+    const one = { requests: 1, lastUsed: 0, tokens: 1, kept, lastPrompt };
+    loaded[0]!.cached.conversations.push(
+      { ...one, title: "of Alice", owner: share!.id },
+      { ...one, title: "of nobody" },
+    );
+    const titlesFor = async (key: string) => {
+      const headers = { "x-api-key": key };
+      const { models } = await (await app.request("/api/cache", { headers })).json();
+      return models[0].conversations.map(({ title }: { title: string }) => title);
+    };
+    assertEquals(await titlesFor(keys.alice!), ["of Alice"]);
+    assertEquals(await titlesFor(keys.bob!), []);
+    assertEquals(await titlesFor(keys.owner!), ["of Alice", "of nobody"]);
   }));
