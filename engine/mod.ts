@@ -150,6 +150,8 @@ export {
   readMemoryBudget,
 } from "./memory/mod.ts";
 export {
+  adapterScales,
+  describeAdapters,
   type DeviceVerdict,
   loadModel,
   type LocalLoadOptions,

@@ -2,24 +2,46 @@
 
 import { basename } from "../../host/mod.ts";
 import { RequestError } from "../errors.ts";
+import { type ByteSources, readGguf } from "../gguf/mod.ts";
 import type { AdapterInfo, AdapterSource, LoraChoice, LoraOptions } from "../types/mod.ts";
 
 /** Most that a factor may be, either way. */
 const MOST_SCALE = 100;
 
-/** What requests are told of adapters. Errors: RequestError for two of one name, or a factor out of bounds. */
-export function describeAdapters(sources: readonly AdapterSource[]): AdapterInfo[] {
+/**
+ * What requests are told of adapters. A name that is not given is that in the file, or the file's own; if
+ * another adapter has it, a number follows.
+ *
+ * @throws {GgufError} if a file is no GGUF file
+ * @throws {RequestError} for two of one name, or a factor out of bounds
+ */
+export async function describeAdapters(
+  sources: readonly AdapterSource[],
+  files?: ByteSources,
+): Promise<AdapterInfo[]> {
   const known = new Set<string>();
-  return sources.map(({ path, name = basename(path).replace(/\.gguf$/i, ""), scale = 1 }, id) => {
-    checkScale(scale, name);
-    if (known.has(name)) {
-      throw new RequestError(
-        `Cannot load two adapters as "${name}": give one of them another name`,
-      );
+  const given = sources.flatMap(({ name }) => name ?? []);
+  const twice = given.find((name, i) => given.indexOf(name) < i);
+  if (twice !== undefined) {
+    throw new RequestError(`Cannot load two adapters as "${twice}": give one of them another name`);
+  }
+  const adapters: AdapterInfo[] = [];
+  for (const [id, { path, name: asked, scale = 1 }] of sources.entries()) {
+    const own = asked ?? await nameIn(path, files);
+    let name = own;
+    for (let i = 2; asked === undefined && [...known, ...given].includes(name); i++) {
+      name = `${own} ${i}`;
     }
+    checkScale(scale, name);
     known.add(name);
-    return { id, name, path, scale };
-  });
+    adapters.push({ id, name, path, scale });
+  }
+  return adapters;
+}
+
+async function nameIn(path: string, files: ByteSources | undefined): Promise<string> {
+  const { "general.name": name } = (await readGguf(path, files)).metadata;
+  return typeof name === "string" && name !== "" ? name : basename(path).replace(/\.gguf$/i, "");
 }
 
 /** The factor of each adapter in a request, if there is one that is not zero. Errors: RequestError. */

@@ -9,5 +9,6 @@ export {
   sumOperations,
 } from "./profile.ts";
 export { measurePerplexity, type Perplexity, type PerplexityOptions } from "./perplexity.ts";
+export { adapterScales, describeAdapters } from "./adapters.ts";
 export { type DeviceVerdict, proveModel } from "./prove_model.ts";
 export { loadModel, type LocalLoadOptions, type Model } from "./model.ts";

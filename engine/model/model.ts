@@ -234,9 +234,9 @@ export class LocalModel implements Model {
     refusal: DeviceRefusal | undefined,
   ): Promise<LocalModel> {
     const own = describeModel(gguf);
-    const adapters = describeAdapters(options.adapters ?? []);
     const tokenizer = createTokenizer(gguf.metadata, pollCancellation);
     const assembly = await assemble(gguf, own, devices.placement, options);
+    const adapters = await describeAdapters(options.adapters ?? [], gguf.files);
     const info = {
       ...own,
       readsImages: assembly.vision !== undefined,

@@ -20,7 +20,7 @@ export interface LoadProgress {
 export interface AdapterSource {
   /** Its path. */
   path: string;
-  /** The name by which requests choose it. Default: that of the file without an ending. */
+  /** The name by which requests choose it. Default: that in the file, else that of the file. */
   name?: string;
   /**
    * Its factor, in addition to its own scale, in requests that name no adapters; from -100 to 100.

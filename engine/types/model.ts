@@ -32,7 +32,7 @@ export interface ImageEmbedding {
 export interface AdapterInfo {
   /** Its number, from 0 on. */
   id: number;
-  /** Its name, or that of its file without an ending. */
+  /** The name that it was given, else that in its file, else that of its file without an ending. */
   name: string;
   /** The path of its file. */
   path: string;

@@ -57,6 +57,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     requests,
     unread,
     logs,
+    loraDefaults: new Map(),
     drain,
     metrics,
     registry,

@@ -1,7 +1,7 @@
 // What the HTTP application is built from: what its caller gives, and what its routes get.
 
 import type { Context } from "../dependencies.ts";
-import type { CacheTypes, ModelManager, ModelStore } from "../../engine/mod.ts";
+import type { CacheTypes, LoraChoice, ModelManager, ModelStore } from "../../engine/mod.ts";
 import type { Drain } from "./drain.ts";
 import type { KeyRing } from "../keys/mod.ts";
 import type { Log } from "../log.ts";
@@ -111,6 +111,8 @@ export type AppDependencies = AppOptions & {
   unread: UnreadBudget;
   /** Streams that clients can take up again. */
   logs: EventLogs;
+  /** The adapters of requests that name none, by model, as POST /lora-adapters has set them. */
+  loraDefaults: Map<string, readonly LoraChoice[]>;
   requests: RunningRequests;
   drain: Drain;
   metrics: Metrics;

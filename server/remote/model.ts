@@ -152,7 +152,7 @@ export class RemoteModel implements ChatModel {
 
   /** An abort ends the stream without `done`, as it does in models of this machine. */
   async *#stream<T>(
-    { signal: asked, hooks, logitsProcessors, sampler }: GenerateRequest | ChatRequest,
+    { signal: asked, hooks, logitsProcessors, sampler, lora = [] }: GenerateRequest | ChatRequest,
     ask: Ask<AsyncIterable<T>>,
   ): AsyncGenerator<T> {
     if (hooks) await this.run();
@@ -160,6 +160,9 @@ export class RemoteModel implements ChatModel {
       throw new RequestError(
         "Cannot run functions over logits: the model runs on another server; load it from a file",
       );
+    }
+    if (lora.length > 0) {
+      throw new RequestError("Cannot apply adapters: the model runs on another server");
     }
     try {
       const call = this.#call(asked);

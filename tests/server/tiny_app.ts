@@ -50,7 +50,12 @@ function appOver(models: string, options: Partial<AppOptions> = {}) {
   const manager = new ModelManager({
     store,
     open: (source, options) =>
-      loadModel(pathOf(source), { ...tinyLoad, contextLength: 1024, ...options }),
+      loadModel(pathOf(source), {
+        ...tinyLoad,
+        contextLength: 1024,
+        adapters: source.kind === "files" ? source.adapters.map((path) => ({ path })) : [],
+        ...options,
+      }),
   });
   globalThis.addEventListener("unload", () => void manager.closeAll());
   const log = createLog({ write: () => {} });

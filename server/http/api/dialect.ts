@@ -23,7 +23,7 @@ interface Addressed {
 
 /** Paths of llama-server and LM Studio, whose errors are OpenAI's. */
 const LIKE_OPENAI =
-  /^\/(?:api\/v1\/.*|(?:props|slots|tokenize|detokenize|apply-template|completion|infill)\/?)$/;
+  /^\/(?:api\/v1\/.*|(?:props|slots|tokenize|detokenize|apply-template|completion|infill|lora-adapters)\/?)$/;
 
 /** The dialect of a request: by its path, and where two vendors share one, by Anthropic's header. */
 export function dialectOf(request: Addressed): Dialect {

@@ -247,9 +247,9 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
   const { model, entry } = found;
   const translation = {
     ...found.translation,
-    tasks: await steered(
+    tasks: await changed(
       found.translation.tasks.map((task) => completed(task, entry)),
-      found.translation.controlVectors,
+      found,
       dependencies,
     ),
   };
@@ -335,15 +335,21 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
   return log ? resumable(response, log, dependencies.logs) : response;
 }
 
-/** The tasks, which the vectors that are named change. Errors: HttpError. */
-async function steered(
+/** The tasks, with the vectors that are named, and the model's adapters if none are. Errors: HttpError. */
+async function changed(
   tasks: Task[],
-  wishes: SteeringWish | undefined,
-  { store }: AppDependencies,
+  { entry, translation: { controlVectors } }: TranslatedRequest<Translation>,
+  { store, loraDefaults }: AppDependencies,
 ): Promise<Task[]> {
-  if (!wishes || tasks.length === 0) return tasks;
-  const hooks = { changes: await changesOf(wishes, store) };
-  return tasks.map((task) => ({ ...task, request: { ...task.request, hooks } } as Task));
+  const lora = loraDefaults.get(entry.name);
+  if (tasks.length === 0 || !controlVectors && !lora) return tasks;
+  const hooks = controlVectors && { changes: await changesOf(controlVectors, store) };
+  return tasks.map((task) =>
+    ({
+      ...task,
+      request: { ...lora && { lora }, ...task.request, ...hooks && { hooks } },
+    }) as Task
+  );
 }
 
 /** The answer to a request that is not streamed. */

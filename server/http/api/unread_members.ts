@@ -109,7 +109,6 @@ const ofAnswers = {
   n_discard: only([0], "a window that is full ends the answer"),
   n_keep: harmless("whole turns are left out of a prompt, and never the first system message"),
   priority: only([0], "requests are answered in the order in which they come"),
-  lora: only([], "adapters are a part of a model; create one with ADAPTER"),
   models: only([], "name one model"),
   moderation: only([], "nothing is moderated here"),
   plugins: only([], "tools run at the client"),

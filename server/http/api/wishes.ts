@@ -9,6 +9,7 @@ import { formatMembers, readFormat, type ResponseFormat } from "./formats.ts";
 import type { FormatBody } from "./formats.ts";
 import type { Translation } from "./handler.ts";
 import type { EngineOptions, OllamaOptions } from "./options.ts";
+import { type LoraBody, loraMembers, readLora } from "./lora.ts";
 import { steeringMembers, type SteeringWish } from "./steering.ts";
 import { readSampling, type SamplingBody, samplingMembers } from "./sampling.ts";
 import { readThinking, type ThinkingBody, thinkingMembers } from "./thinking.ts";
@@ -21,6 +22,7 @@ export const wishes = {
   ...formatMembers,
   ...thinkingMembers,
   ...steeringMembers,
+  ...loraMembers,
   prompt_cache_key: {
     ...text,
     description: "The session of a program that the request belongs to, by which the cache shows " +
@@ -63,6 +65,7 @@ export function readWishes(
     prompt_cache_key?: Given<string>;
     session_id?: Given<string>;
     control_vectors?: Given<SteeringWish>;
+    lora?: Given<LoraBody>;
   },
   info: ModelInfo,
   { defaults, formats }: WishOptions = {},
@@ -70,6 +73,7 @@ export function readWishes(
   const { engine, loading } = readSampling(body, defaults);
   const asked = readFormat(body, formats);
   const { think, budget, variables, ...told } = readThinking(body, info);
+  const lora = readLora(body.lora);
   const session = body.prompt_cache_key || body.session_id;
   return {
     engine: {
@@ -77,6 +81,7 @@ export function readWishes(
       ...(asked && { format: asked.format }),
       ...budget,
       ...(body.cache_report && { cacheReport: true }),
+      ...(lora && { lora }),
     },
     think: { ...(think !== undefined && { think }), ...variables },
     around: {

@@ -109,3 +109,20 @@ export const llamaCompletionAnswerSchema = record({}, {
 });
 
 export type LlamaCompletion = BodyOf<typeof llamaCompletionAnswerSchema>;
+
+/** Answer of GET /lora-adapters. */
+export const llamaAdaptersSchema = list(record({
+  id: { ...count, description: "Its number." },
+  path: { ...text, description: "Its name again: paths of the machine are not told." },
+  name: { ...text, description: "Its name: that in its file, or of it." },
+  scale: { ...number, description: "Its factor in requests that name no adapters." },
+}));
+
+export type LlamaAdapters = BodyOf<typeof llamaAdaptersSchema>;
+
+/** Answer of POST /lora-adapters. */
+export const llamaSuccessSchema = record({
+  success: { const: true, description: "What was asked for is so." },
+});
+
+export type LlamaSuccess = BodyOf<typeof llamaSuccessSchema>;

@@ -5,14 +5,17 @@ import { openAiChatSchema } from "../openai/schema.ts";
 import { named, type Operation, type Parameter, whole } from "../openapi/operation.ts";
 import { lookupSchema, streamsSchema } from "../streams/schema.ts";
 import {
+  llamaAdaptersSchema,
   llamaCompletionAnswerSchema,
   llamaPromptSchema,
+  llamaSuccessSchema,
   llamaTextSchema,
   llamaTokensSchema,
   propsSchema,
   slotsSchema,
 } from "./answer_schema.ts";
 import {
+  llamaAdaptersBodySchema,
   llamaCompletionSchema,
   llamaDetokenizeSchema,
   llamaInfillSchema,
@@ -70,6 +73,25 @@ export const llamaServerOperations: Operation[] = [
     path: "/slots",
     summary: "Tell which places of a loaded model are at work.",
     answers: whole("LlamaSlots", slotsSchema, [{ id: 0, n_ctx: 2048, is_processing: false }]),
+    failures: ["request", "model"],
+  }),
+  ofLlama({
+    id: "getLoraAdapters",
+    method: "get",
+    path: "/lora-adapters",
+    summary: "List a model's LoRA adapters.",
+    answers: whole("LlamaAdapters", llamaAdaptersSchema, [
+      { id: 0, path: "formal", name: "formal", scale: 1 },
+    ]),
+    failures: ["request", "model"],
+  }),
+  ofLlama({
+    id: "setLoraAdapters",
+    method: "post",
+    path: "/lora-adapters",
+    summary: "Set the adapters of requests that name none, and their factors.",
+    body: named("LlamaAdaptersRequest", llamaAdaptersBodySchema, []),
+    answers: whole("LlamaSuccess", llamaSuccessSchema, { success: true }),
     failures: ["request", "model"],
   }),
   ofLlama({

@@ -2,8 +2,14 @@
 // /infill. That server has one model, or takes `model` in its router mode; here it may be left out
 // where it is clear which one is meant.
 
-import type { ChatModel } from "../../../../engine/mod.ts";
-import { readHeader } from "../../../../engine/mod.ts";
+import {
+  type AdapterInfo,
+  adapterScales as checkLora,
+  type ChatModel,
+  describeAdapters,
+  readHeader,
+  type StoreEntry,
+} from "../../../../engine/mod.ts";
 import { type Context, Hono } from "../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { readJson } from "../../body/json_body.ts";
@@ -15,15 +21,18 @@ import { json, longJson } from "../../stream/json.ts";
 import { sseResponse } from "../../stream/stream.ts";
 import { withConversation, withParameters } from "../defaults.ts";
 import { answer, type Endpoint, type RequestBody, translateRequest } from "../handler.ts";
+import { readLora } from "../lora.ts";
 import { requireModelName } from "../model_name.ts";
 import { windowOf } from "../models/lists.ts";
 import { translateChat } from "../openai/chat/body.ts";
 import { openAiChatSchema } from "../openai/schema.ts";
 import { readOptions } from "../options.ts";
 import type {
+  LlamaAdapters,
   LlamaPrompt,
   LlamaProps,
   LlamaSlots,
+  LlamaSuccess,
   LlamaText,
   LlamaTokens,
 } from "./answer_schema.ts";
@@ -34,6 +43,7 @@ import {
   translateInfill,
 } from "./completion.ts";
 import {
+  llamaAdaptersBodySchema,
   type LlamaCompletionBody,
   llamaCompletionSchema,
   llamaDetokenizeSchema,
@@ -50,6 +60,8 @@ const validateTokenize = createValidator(llamaTokenizeSchema);
 const validateDetokenize = createValidator(llamaDetokenizeSchema);
 const validateChat = createValidator(openAiChatSchema);
 
+const validateAdapters = createValidator(llamaAdaptersBodySchema);
+
 const completion: Endpoint<RequestBody, LlamaRecord> = {
   validate: createValidator(llamaCompletionSchema),
   translate: translateCompletion,
@@ -65,7 +77,7 @@ const infill: Endpoint<RequestBody, LlamaRecord> = {
 
 /** llama-server's routes. */
 export function llamaServerRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
-  const { store, manager, version } = dependencies;
+  const { store, manager, version, loraDefaults } = dependencies;
   const app = new Hono<AppEnvironment>();
 
   app.get("/props", async (context) => {
@@ -99,6 +111,28 @@ export function llamaServerRoutes(dependencies: AppDependencies): Hono<AppEnviro
         is_processing: id < used,
       })),
     );
+  });
+
+  app.get("/lora-adapters", async (context) => {
+    const entry = await store.find(await modelOf(context, dependencies));
+    const lora = loraDefaults.get(entry.name);
+    const scaleOf = ({ id, name, scale }: AdapterInfo) =>
+      lora ? lora.find((one) => one.id === id || one.id === name)?.scale ?? 0 : scale;
+    const adapters = await adaptersOf(entry);
+    return json<LlamaAdapters>(adapters.map((adapter) => ({
+      id: adapter.id,
+      path: adapter.name,
+      name: adapter.name,
+      scale: scaleOf(adapter),
+    })));
+  });
+
+  app.post("/lora-adapters", async (context) => {
+    const lora = readLora(await validateAdapters(await readJson(context)), "body") ?? [];
+    const entry = await store.find(await modelOf(context, dependencies));
+    checkLora(await adaptersOf(entry), { lora });
+    loraDefaults.set(entry.name, lora.map(({ id, scale = 1 }) => ({ id, scale })));
+    return json<LlamaSuccess>({ success: true });
   });
 
   /** What a model makes of a request that runs nothing. */
@@ -176,6 +210,12 @@ export function llamaServerRoutes(dependencies: AppDependencies): Hono<AppEnviro
     );
   }
   return app;
+}
+
+/** The adapters of a model, whether it is loaded or not. */
+async function adaptersOf({ source }: StoreEntry): Promise<AdapterInfo[]> {
+  if (source.kind !== "files") return [];
+  return await describeAdapters(source.adapters.map((path) => ({ path })));
 }
 
 /** @throws {HttpError} 413 for more than are worked on at a time */

@@ -10,6 +10,7 @@ import {
   text,
   texts,
 } from "../../body/schema.ts";
+import { loraSchema } from "../lora.ts";
 import { wishes } from "../wishes.ts";
 import { streamOfOne } from "../unread_members.ts";
 
@@ -86,3 +87,10 @@ export const llamaInfillSchema = closed({
 });
 
 export type LlamaInfillBody = BodyOf<typeof llamaInfillSchema>;
+
+/** Body of POST /lora-adapters. */
+export const llamaAdaptersBodySchema = {
+  ...list(loraSchema),
+  type: "array",
+  description: "The adapters of requests that name none.",
+} as const;

@@ -30,7 +30,6 @@ const WISHES: [name: string, value: unknown, sentence: string][] = [
   ["samplers", ["temperature", "top_k"], "samplers: their order is fixed: penalties, dry"],
   ["adaptive_target", 0.5, "adaptive_target must be -1: there is no such sampler"],
   ["reasoning_format", "deepseek-legacy", "reasoning_format must be one of"],
-  ["lora", [{ id: 0 }], "lora must be empty"],
   ["guided_whitespace_pattern", " *", "guided_whitespace_pattern must be empty"],
   ["cache_salt", "x", "cache_salt must be empty: prompts that begin alike share"],
   ["kv_transfer_params", { a: 1 }, "kv_transfer_params must be empty: one server"],
