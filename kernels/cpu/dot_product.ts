@@ -247,7 +247,7 @@ export function sumTurnedOnce(
 ): V128[][] {
   const zero = f.constant(new Uint8Array(16));
   const sums = startSums(f, tokens.length, start);
-  const negative = [f.let(zero), f.let(zero)];
+  const negative = sums[0]!.map(() => f.let(zero));
   for (let step = first; step < end; step++) {
     const codes = load(step);
     const magnitudes = codes.map((quad) => f.let(i8x16.abs(quad)));

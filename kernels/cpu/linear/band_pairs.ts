@@ -27,20 +27,29 @@ interface BandPair {
 /**
  * Adds code that loops over items, which are pairs of bands, without experts. Tokens are read from `panelX`.
  * `multiply` has to set all sums, by tiles of tokens (forPairTiles).
+ *
+ * @param isApart whether the second bands are those of the second half of the matrix, which with few tokens
+ *   has the CPU read both halves ahead; else they are neighbours, whose results share cache lines
  */
 export function forBandPairs(
   f: FunctionBuilder,
   memories: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
-  { first, last, blockBytes }: { first: Local<"i32">; last: Local<"i32">; blockBytes: number },
+  { first, last, blockBytes, isApart = false }: {
+    first: Local<"i32">;
+    last: Local<"i32">;
+    blockBytes: number;
+    isApart?: boolean;
+  },
   multiply: (pair: BandPair) => void,
 ): void {
   const bandBytes = f.let(i32.mul(given.blocks, blockBytes));
   const bands = f.let(i32.shr_u(i32.add(given.rows, BAND - 1), Math.log2(BAND)));
+  const pairs = f.let(i32.shr_u(i32.add(bands, 1), 1));
   const none = f.let(i32.const(0));
   forItems(f, first, last, (item) => {
-    const band = f.let(i32.mul(item, 2));
-    const second = f.let(i32.add(band, 1));
+    const band = f.let(isApart ? item : i32.mul(item, 2));
+    const second = f.let(i32.add(band, isApart ? pairs : 1));
     f.if(i32.ge_u(second, bands), () => f.set(second, band));
     const begins = [band, second].map((of) =>
       f.let(i32.add(given.weights, i32.mul(of, bandBytes)))

@@ -269,11 +269,13 @@ export type Totals = readonly (readonly Local<"v128">[])[];
 /**
  * Adds a lone tile, of as many tokens as there may be, whose sums stay in the thread's memory. If there are
  * fewer, the last one fills the tile. `body` adds to `sums` of the tokens at `inputs`.
+ *
+ * @param bands number of bands that each token is multiplied with
  */
 export function forLoneTile(
   f: FunctionBuilder,
   panel: Memory,
-  { tokens, size }: { tokens: Local<"i32">; size: number },
+  { tokens, size, bands = 1 }: { tokens: Local<"i32">; size: number; bands?: 1 | 2 },
   body: (inputs: readonly Local<"i32">[], sums: readonly StoredSums[]) => void,
 ): void {
   const here = i32.const(0);
@@ -284,7 +286,9 @@ export function forLoneTile(
     return f.let(panel.i32.load(list, INPUTS));
   });
   const sums = inputs.map((_, t): StoredSums => {
-    const places = [0, 1].map((quad) => SUMS + SUM_BYTES * t + 16 * quad);
+    const places = [0, SECOND_SUMS].slice(0, bands).flatMap((band) =>
+      [0, 1].map((quad) => SUMS + band + SUM_BYTES * t + 16 * quad)
+    );
     return {
       load: () => places.map((at) => f.let(panel.v128.load(here, at))),
       store: (values) =>
@@ -292,7 +296,7 @@ export function forLoneTile(
     };
   });
   const zero = v128.const(new Uint8Array(16));
-  for (const { store } of sums) store([zero, zero]);
+  for (const { store } of sums) store(new Array(2 * bands).fill(zero));
   body(inputs, sums);
 }
 

@@ -35,7 +35,7 @@ import {
   type ProductMemories,
   type Walk,
 } from "./tile.ts";
-import { addPairProduct } from "./two_bands.ts";
+import { addPairProduct, addSeveralPairs } from "./two_bands.ts";
 import { walkBands, walkBlocks } from "./walk.ts";
 
 /** Tokens of a tile: registers hold eight sums beside the operands. */
@@ -111,8 +111,13 @@ export function productKernel(
 ): ProductKernel {
   if (tokens === 1 && !isRowFormat(format)) return { name: "product_one", bands: 1 };
   if (tokens <= TILE) return { name: "product_few", bands: 1 };
-  if (tokens <= LONE_TILE) return { name: "product_several", bands: 1 };
-  return joins && !hasExperts ? { name: "product_pairs", bands: 2 } : { name: "product", bands: 1 };
+  const hasPairs = joins && !hasExperts;
+  if (tokens <= LONE_TILE) {
+    return hasPairs && !isRowFormat(format)
+      ? { name: "several_pairs", bands: 2 }
+      : { name: "product_several", bands: 1 };
+  }
+  return hasPairs ? { name: "product_pairs", bands: 2 } : { name: "product", bands: 1 };
 }
 
 /**
@@ -245,7 +250,12 @@ export function addProduct(
   addWith("product_few");
   addWith("product_several");
   if (joins) addPairProduct(module, byPanels, mostUnrolled(byPanels.method));
-  if (!isRowFormat(format)) addLoneProduct(module, product, format);
+  if (isRowFormat(format)) return;
+  addLoneProduct(module, product, format);
+  if (joins) {
+    const atOnce = Math.min(TILE, tokensOfStaged(byPanels));
+    addSeveralPairs(module, byPanels, format, { tokens: LONE_TILE, atOnce });
+  }
 }
 
 /** Runs of bands side by side for one token: with joined vectors there are registers for more. */

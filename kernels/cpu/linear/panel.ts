@@ -87,8 +87,8 @@ function storeCodes(
       store(row * step, codes);
       continue;
     }
-    const [low, high] = codes.map((quad) => widenPairs(f, quad));
-    low.forEach((pair, i) => store(row * (2 * step + i), [pair, high[i]]));
+    const wide = codes.map((quad) => widenPairs(f, quad));
+    for (let i = 0; i < 2; i++) store(row * (2 * step + i), wide.map((pairs) => pairs[i]!));
   }
 }
 
@@ -160,19 +160,21 @@ function groupAt(
 }
 
 /**
- * Puts a group at the beginning of the panel, for tokens that are multiplied with it at once. Signed codes
- * stay as they are, because their magnitudes and signs are made in registers.
+ * Puts a group, of one band or of several side by side, at the beginning of the panel, for tokens that are
+ * multiplied with it at once. Signed codes stay as they are, because their magnitudes and signs are made in
+ * registers.
  */
 export function stageGroup(f: FunctionBuilder, product: Product, source: GroupSource): GroupSource {
   const { method, memories: { panel } } = product;
   const here = i32.const(0);
   const store: Store = (offset, quads) =>
     quads.forEach((quad, q) => f.do(panel.v128.store(here, quad, offset + 16 * q)));
-  const layout = layoutOf(product);
+  const bands = (source.quads ?? 2) / 2;
+  const layout = layoutOf(product, bands);
   storeCodes(f, method, source, layout, store);
   storeScales(product, source, layout, store);
-  const { load, scales, minimums, sum } = groupAt(f, product, here, 0);
-  return { load, scales, minimums, sum: method.kind === "turned" ? sumTurnedOnce : sum };
+  const { negative: _, ...group } = groupAt(f, product, here, 0, bands);
+  return { ...group, sum: method.kind === "turned" ? sumTurnedOnce : group.sum };
 }
 
 /** Goes through the groups of the panel up to an address. */
