@@ -86,20 +86,21 @@ export function quantizeReference(x: Float32Array): { codes: Int8Array; scale: n
 // The activation functions of feed-forward blocks: their names and plain references.
 
 /**
- * The functions. "gelu" is the tanh form (Hendrycks and Gimpel 2016), "quick_gelu" is x *
- * sigmoid(1.702 x) of the same paper, "relu_squared" is from Primer (So et al. 2021),
+ * The functions. "gelu" is the tanh form (Hendrycks and Gimpel 2016), "gelu_erf" the exact one of the
+ * same paper, and "quick_gelu" its x * sigmoid(1.702 x), "relu_squared" is from Primer (So et al. 2021),
  * "clamped_swish" is from gpt-oss: inputs are at most 7, and a gated block adds one to `up`.
  */
 export type ActivationFunction =
   | "silu"
   | "gelu"
+  | "gelu_erf"
   | "quick_gelu"
   | "relu"
   | "relu_squared"
   | "clamped_swish";
 
 export const ACTIVATION_FUNCTIONS: readonly ActivationFunction[] = [
-  ...["silu", "gelu", "quick_gelu"] as const,
+  ...["silu", "gelu", "gelu_erf", "quick_gelu"] as const,
   ...["relu", "relu_squared", "clamped_swish"] as const,
 ];
 
@@ -118,6 +119,9 @@ export function activateReference(name: ActivationFunction, x: number): number {
     case "gelu":
       // x / 2 * (1 + tanh(u)), in a form without cancellation where tanh is near -1.
       return x / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+    case "gelu_erf":
+      return x * (x < 0 ? 1 - errorFunction(-x / Math.SQRT2) : 1 + errorFunction(x / Math.SQRT2)) /
+        2;
     case "quick_gelu":
       return x / (1 + Math.exp(-1.702 * x));
     case "relu":
@@ -127,6 +131,17 @@ export function activateReference(name: ActivationFunction, x: number): number {
     case "clamped_swish":
       return Math.min(x, 7) / (1 + Math.exp(-1.702 * Math.min(x, 7)));
   }
+}
+
+/** erf(x) of x >= 0 by its series without cancellation (Abramowitz and Stegun 1964, 7.1.6). */
+function errorFunction(x: number): number {
+  if (!(x <= 6)) return x > 6 ? 1 : NaN;
+  let [sum, term] = [0, x];
+  for (let n = 1; sum + term !== sum; n++) {
+    sum += term;
+    term *= 2 * x ** 2 / (2 * n + 1);
+  }
+  return x === 0 ? 0 : 2 / Math.sqrt(Math.PI) * Math.exp(-(x ** 2)) * sum;
 }
 
 /** The plain reference of f(gate) * up. */

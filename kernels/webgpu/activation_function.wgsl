@@ -9,6 +9,14 @@ fn activate(x: f32) -> f32 {
   // x * sigmoid(2 u) is the tanh form, and finite where tanh overflows.
   return x / (1.0 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
   #end
+  #if GELU_ERF
+  // The normal distribution's tail beyond |x| (Abramowitz and Stegun 1964, 7.1.26), to 1e-7.
+  let t = 1.0 / (1.0 + 0.231641888 * abs(x));
+  let sum = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t
+    + 0.254829592) * t;
+  let tail = 0.5 * sum * exp(-0.5 * x * x);
+  return x * select(1.0 - tail, tail, x < 0.0);
+  #end
   #if QUICK_GELU
   return x / (1.0 + exp(-1.702 * x));
   #end

@@ -85,6 +85,7 @@ export function activationFunction(name: ActivationFunction): {
     constants: {
       SILU: name === "silu",
       GELU: name === "gelu",
+      GELU_ERF: name === "gelu_erf",
       QUICK_GELU: name === "quick_gelu",
       RELU: name === "relu",
       RELU_SQUARED: name === "relu_squared",

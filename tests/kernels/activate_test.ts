@@ -42,20 +42,27 @@ async function assertActivate(device: Device, columns: number, options: Case) {
   );
   // The argument of exp() is at most 2|gate|, or 1.6|gate + 0.045 gate^3| for GELU, off by some
   // ULP of itself; exp() has 3 ULP more and what its argument has; the sum, the quotient and the
-  // product add less than 6. Below -88 a result may become zero: there it is below 1e-36.
+  // product add less than 6. Below -88 a result may become zero: there it is below 1e-36. The error
+  // function is approximated to 1.5e-7, and its exp() takes a square.
+  const isExact = activation === "gelu_erf";
   const argument = (x: number) =>
-    activation === "gelu" ? 1.6 * Math.abs(x + 0.045 * x ** 3) : 2 * Math.abs(x);
+    activation === "gelu"
+      ? 1.6 * Math.abs(x + 0.045 * x ** 3)
+      : isExact
+      ? x ** 2 / 2
+      : 2 * Math.abs(x);
   await assertRows(
     device,
     y,
     expected,
     (i) =>
-      (9 + 4 * argument(gate[i])) * ULP * Math.abs(expected[i]) + 1e-36 * (1 + Math.abs(up[i])),
+      (9 + 4 * argument(gate[i])) * ULP * Math.abs(expected[i]) + 1e-36 * (1 + Math.abs(up[i])) +
+      (isExact ? 2e-7 * Math.abs(gate[i] * (gated ? up[i] : 1)) : 0),
   );
 }
 
 const FUNCTIONS = [
-  ...["silu", "gelu", "quick_gelu", "relu", "relu_squared", "clamped_swish"] as const,
+  ...["silu", "gelu", "gelu_erf", "quick_gelu", "relu", "relu_squared", "clamped_swish"] as const,
 ];
 
 for (const activation of FUNCTIONS) {

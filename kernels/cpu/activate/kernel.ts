@@ -34,6 +34,9 @@ const POLYNOMIAL = [
   ...[4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1],
 ];
 
+/** Coefficients of erfc(x) exp(x^2) as a polynomial of 1 / (1 + 0.3275911 x), the highest power first. */
+const TAIL = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
+
 /** 2^23 + 2^22: a float to which it is added is rounded to an integer, which is in the sum's low bits. */
 const ROUNDING = 2 ** 23 + 2 ** 22;
 
@@ -97,6 +100,19 @@ export function activate(f: FunctionBuilder, name: ActivationFunction, x: V128):
       const cubic = f32x4.mul(f32x4.mul(f32x4.mul(x, x), x), constant(f, 0.044715));
       const slope = constant(f, 2 * Math.sqrt(2 / Math.PI));
       return sigmoidTimes(f, x, f32x4.mul(f32x4.add(x, cubic), slope));
+    }
+    case "gelu_erf": {
+      // The normal distribution's tail beyond |x| (Abramowitz and Stegun 1964, 7.1.26), to 1e-7.
+      const own = f.let(x);
+      const one = constant(f, 1);
+      const distance = f32x4.mul(f32x4.abs(own), constant(f, 0.3275911 / Math.SQRT2));
+      const t = f.let(f32x4.div(one, f32x4.add(one, distance)));
+      const [first, ...others] = TAIL.map((factor) => constant(f, factor));
+      const sum = others.reduce((sum, factor) => f32x4.add(f32x4.mul(sum, t), factor), first);
+      const bell = exponential(f, f32x4.mul(f32x4.mul(own, own), constant(f, -0.5)));
+      const tail = f.let(f32x4.mul(f32x4.mul(f32x4.mul(sum, t), bell), constant(f, 0.5)));
+      const isBelow = f32x4.lt(own, zero);
+      return f32x4.mul(own, v128.bitselect(tail, f32x4.sub(one, tail), isBelow));
     }
     case "quick_gelu":
       return sigmoidTimes(f, x, f32x4.mul(x, constant(f, 1.702)));

@@ -1,0 +1,90 @@
+// From a file to the samples of one channel at one rate: finds the format by the first bytes, mixes
+// the channels to their mean, and resamples. Work pauses, and can be cancelled.
+
+import { TimeSlice } from "../async.ts";
+import type { Cancellation } from "../cancellation.ts";
+import { AudioError, checkLength, LONGEST_SOUND, type SoundReader } from "./audio.ts";
+import { openSound } from "./files/formats.ts";
+import { Resampler } from "./resample.ts";
+
+/** The options of decodeSound(). */
+export interface DecodeOptions {
+  /** Rate of the result in Hz. Default 16,000, that of models which hear. */
+  readonly rate?: number;
+  /** Longest sound, in seconds. Default: four hours. */
+  readonly longest?: number;
+  /** Cancels the work. */
+  readonly signal?: Cancellation | undefined;
+}
+
+/**
+ * The samples of a sound file, the mean of its channels: from -1 to 1.
+ *
+ * @throws {AudioError} if the file is damaged, too long, or of a format that is not supported; the
+ *   signal's reason
+ */
+export async function decodeSound(
+  bytes: Uint8Array,
+  { rate = 16_000, longest = LONGEST_SOUND, signal }: DecodeOptions = {},
+): Promise<Float32Array<ArrayBuffer>> {
+  const sound = openSound(bytes);
+  checkLength(sound.length ?? 0, sound.rate, longest);
+  const expected = Math.ceil((sound.length ?? 0) * rate / sound.rate);
+  const result = new SampleList(Math.min(expected, longest * rate));
+  const resampler = sound.rate === rate ? undefined : new Resampler(sound.rate, rate);
+  const slice = new TimeSlice();
+  let done = 0;
+  for (const block of mixed(sound)) {
+    signal?.throwIfAborted();
+    checkLength(done += block.length, sound.rate, longest);
+    result.add(resampler ? resampler.push(block) : block);
+    if (slice.isOver) await slice.pause();
+  }
+  if (resampler) result.add(resampler.end());
+  return result.samples;
+}
+
+/** The mean of the channels, block by block. Errors: AudioError for a sample that is no number. */
+function* mixed(sound: SoundReader): Generator<Float32Array, void> {
+  for (const block of sound.blocks()) {
+    const mean = Float32Array.from(block[0]);
+    for (const other of block.slice(1)) {
+      for (let i = 0; i < mean.length; i++) mean[i] += other[i];
+    }
+    let isFinite = true;
+    for (let i = 0; i < mean.length; i++) {
+      mean[i] /= block.length;
+      isFinite &&= Number.isFinite(mean[i]);
+    }
+    if (!isFinite) {
+      throw new AudioError(`samples of the ${sound.format} file are not finite (NaN or infinite)`);
+    }
+    yield mean;
+  }
+}
+
+/** A list of samples that grows. */
+class SampleList {
+  #memory: Float32Array<ArrayBuffer>;
+  #length = 0;
+
+  /** @param expected how many samples it will have, if that is known */
+  constructor(expected: number) {
+    this.#memory = new Float32Array(expected);
+  }
+
+  add(samples: Float32Array): void {
+    const end = this.#length + samples.length;
+    if (end > this.#memory.length) {
+      const larger = new Float32Array(Math.max(end, 2 * this.#memory.length));
+      larger.set(this.#memory.subarray(0, this.#length));
+      this.#memory = larger;
+    }
+    this.#memory.set(samples, this.#length);
+    this.#length = end;
+  }
+
+  get samples(): Float32Array<ArrayBuffer> {
+    return this.#memory.subarray(0, this.#length);
+  }
+}

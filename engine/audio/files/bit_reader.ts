@@ -1,0 +1,71 @@
+// Bits of a file, the highest of a byte first, as FLAC has them.
+
+import { AudioError } from "../audio.ts";
+
+/** Reads bits one after the other. All methods throw AudioError at the end of the file. */
+export class BitReader {
+  readonly #bytes: Uint8Array;
+  /** The byte that is taken next into the cache. */
+  #next: number;
+  /** Up to 32 bits that were taken but not read, from the highest bit on; zeros behind them. */
+  #cache = 0;
+  /** How many bits the cache has. */
+  #count = 0;
+
+  /** @param at the first byte */
+  constructor(bytes: Uint8Array, at = 0) {
+    this.#bytes = bytes;
+    this.#next = at;
+  }
+
+  /** Index of the byte of the next bit. */
+  get at(): number {
+    return this.#next - (this.#count >> 3);
+  }
+
+  /** A number of up to 32 bits. */
+  unsigned(bits: number): number {
+    if (bits > 24) return this.unsigned(bits - 16) * 2 ** 16 + this.unsigned(16);
+    if (bits === 0) return 0;
+    if (this.#count < bits) this.#fill(bits);
+    const value = this.#cache >>> 32 - bits;
+    this.#cache <<= bits;
+    this.#count -= bits;
+    return value;
+  }
+
+  /** A number of up to 33 bits in two's complement. */
+  signed(bits: number): number {
+    if (bits === 0) return 0;
+    const sign = this.unsigned(1);
+    return this.unsigned(bits - 1) - sign * 2 ** (bits - 1);
+  }
+
+  /** The number of zeros before the next one, which is read, too. */
+  zeros(): number {
+    let zeros = 0;
+    while (this.#cache === 0) {
+      zeros += this.#count;
+      this.#count = 0;
+      this.#fill(1);
+    }
+    const more = Math.clz32(this.#cache);
+    this.#cache = more === 31 ? 0 : this.#cache << more + 1;
+    this.#count -= more + 1;
+    return zeros + more;
+  }
+
+  /** Goes on to the next whole byte. */
+  align(): void {
+    this.unsigned(this.#count % 8);
+  }
+
+  #fill(needed: number): void {
+    while (this.#count <= 24 && this.#next < this.#bytes.length) {
+      this.#cache |= this.#bytes[this.#next++] << 24 - this.#count;
+      this.#count += 8;
+    }
+    if (this.#count >= needed) return;
+    throw new AudioError("the FLAC file ends within a frame: it is incomplete");
+  }
+}

@@ -1,0 +1,5 @@
+// Sounds: files of the usual formats to samples, and samples to the log-mel features that models hear.
+
+export { AudioError } from "./audio.ts";
+export { type DecodeOptions, decodeSound } from "./decode.ts";
+export { LogMel } from "./log_mel.ts";
