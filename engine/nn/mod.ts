@@ -11,6 +11,7 @@ export type { NetworkAdapters } from "./adapt.ts";
 export { attend, type AttentionConfig, rotate } from "./attention.ts";
 export { ModelBuilder, type OutputConfig } from "./builder.ts";
 export { checkLayers, Config, type Heads } from "./config.ts";
+export { EncodedRows, loadCrossAttention } from "./cross_attention.ts";
 export { gatingOf } from "./experts.ts";
 export { Layer } from "./layer.ts";
 export type { SizeSource } from "./layer_weights.ts";

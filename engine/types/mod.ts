@@ -28,3 +28,4 @@ export {
   UNUSED_PARAMETERS,
 } from "./options.ts";
 export type * from "./requests.ts";
+export type * from "./speech.ts";

@@ -6,4 +6,10 @@ export { loadAffine, type StackOptions } from "./affine.ts";
 export { type Placement, wholeOn } from "./tensor_source.ts";
 export { baseOf, type Rows, rowsOfEach } from "./rows.ts";
 export { layerOf, OF_ENCODERS, OF_TILES } from "./tensor_inventory.ts";
-export { type AdaptedRows, type GatedStack, type Stack, WeightLoader } from "./weights.ts";
+export {
+  type AdaptedRows,
+  type GatedStack,
+  type Stack,
+  WeightLoader,
+  type WeightOptions,
+} from "./weights.ts";

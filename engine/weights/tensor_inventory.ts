@@ -203,7 +203,7 @@ export function layerOf(name: string, prefix = "blk."): number {
 }
 
 function withoutLayer(name: string): string {
-  return name.replace(/^(\w\.)?blk\.\d+\./, "$1blk.N.");
+  return name.replace(/^(\w+\.)?blk\.\d+\./, "$1blk.N.");
 }
 
 function text(shape: readonly number[]): string {

@@ -3,13 +3,16 @@
 // all. `<tensor>.scale` and `<tensor>.bias` become the affine part of the rows. What LoRA adapters add to
 // the product by a matrix is kept beside it.
 
-import { GROUP, type Matrix, padTo, type StackedMatrix } from "../../kernels/mod.ts";
+import { GROUP, type Matrix, padTo, quantFormat, type StackedMatrix } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes } from "../gguf/mod.ts";
 import type { Adapter, LowRankPair } from "./adapter.ts";
 import { loadAffine, type StackOptions } from "./affine.ts";
 import { baseOf, countOf, type Rows, shapeOf } from "./rows.ts";
 import { type Placement, type SourceOptions, TensorSource } from "./tensor_source.ts";
+
+/** GGML's number of f32. */
+const F32 = 0;
 
 /** Matrices with the same input, each a product of its own. Their outputs lie side by side. */
 export interface Stack {
@@ -60,6 +63,28 @@ export class WeightLoader extends TensorSource {
    */
   async table(rows: Rows, columns: number): Promise<Matrix> {
     return await this.#matrix([rows], columns, {});
+  }
+
+  /**
+   * A matrix [rows, columns] of f32 that was computed, with the biases of a tensor unless they are in
+   * it. Errors: GgufError.
+   *
+   * @param name the tensor that it was computed from
+   */
+  computed(
+    name: string,
+    values: Float32Array<ArrayBuffer>,
+    columns: number,
+    { bias = "optional" }: { bias?: "required" | "optional" | "none" } = {},
+  ): Stack {
+    const device = this.deviceOf(name);
+    const rows = values.length / columns;
+    const matrix = device.matrix(name, quantFormat(F32)!, { rows, columns });
+    const writer = device.matrixWriter(matrix);
+    writer.append(new Uint8Array(values.buffer));
+    writer.finish();
+    if (bias !== "none") loadAffine(this, matrix, [{ name, rows }], { bias });
+    return { parts: [{ matrix, first: 0 }], columns: rows, readers: [matrix] };
   }
 
   /** The rows of several tensors, in order. Neighbours of one type become one matrix. */

@@ -16,6 +16,7 @@ import { type Architecture, architectureOf, Settings } from "./settings.ts";
 import { frequencyFactors, type HeadSizes, headSizes, modelMetadata } from "./hyperparameters.ts";
 import { ggufName, isSuperfluous, StoredModel, type StoredTensor } from "./stored_model.ts";
 import { tokenizerMetadata } from "./tokenizer.ts";
+import { isWhisper, whisperMetadata, whisperName, whisperTensors, zeroBiases } from "./whisper.ts";
 
 /** The options of {@linkcode convertSafetensors}. */
 export interface ConvertOptions {
@@ -46,40 +47,40 @@ const QUANTIZATION_VERSION = 2;
 export async function convertSafetensors(options: ConvertOptions): Promise<void> {
   const { folder, to, signal, onProgress } = options;
   const config = await Settings.read(join(folder, "config.json"));
-  const architecture = architectureOf(config);
-  const metadata = modelMetadata(config, architecture);
-  const sizes = headSizes(config);
+  const describe = isWhisper(config) ? describeWhisper : describeDecoder;
+  // Before the weights are opened: what the engine cannot run is refused by its numbers.
+  const complete = await describe(folder, config);
   using model = await StoredModel.open(folder);
-  const stored = neededTensors(model, config, architecture);
-  const size = checkComplete(folder, stored, config);
+  const { architecture, metadata, stored, size, nameOf, layoutOf, more } = complete(model);
   const total = stored.reduce((sum, { byteLength }) => sum + byteLength, 0);
   let done = 0;
 
   const context: TensorContext = {
     model,
-    architecture,
-    sizes,
+    layoutOf,
     onSlice(bytes) {
       signal?.throwIfAborted();
       onProgress?.(done += bytes, total);
     },
   };
-  const tensors = stored.map((tensor) =>
-    convertTensor(context, tensor, nameOf(tensor, architecture))
-  );
-  const factors = frequencyFactors(config, sizes.headLength);
-  if (factors) tensors.push(vector("rope_freqs.weight", factors));
+  const tensors = stored.map((tensor) => {
+    const name = nameOf(tensor.name);
+    if (name !== undefined) return convertTensor(context, tensor, name);
+    const state = `no model of the architecture ${architecture} has it`;
+    throw new ConversionError(tensor.file, `tensor "${tensor.name}"`, state);
+  });
+  tensors.push(...more);
 
   // Not the folder's name, because the same model in another folder has to give the same file.
   const name = basename(config.string("_name_or_path", ""));
   const all = {
-    "general.architecture": architecture.name,
+    "general.architecture": architecture,
     "general.type": "model",
     ...(name === "" ? {} : { "general.name": name }),
     "general.file_type": { uint32: fileTypeByName(commonType(stored))! },
     "general.quantization_version": { uint32: QUANTIZATION_VERSION },
     ...metadata,
-    [`${architecture.name}.vocab_size`]: { uint32: size },
+    [`${architecture}.vocab_size`]: { uint32: size },
     ...await tokenizerMetadata(folder, config, size),
   } satisfies WritableMetadata;
   try {
@@ -89,6 +90,68 @@ export async function convertSafetensors(options: ConvertOptions): Promise<void>
     throw error;
   }
 }
+
+/** What a model becomes, except for its vocabulary. */
+interface Description {
+  /** Name in GGUF. */
+  readonly architecture: string;
+  readonly metadata: WritableMetadata;
+  /** The tensors that GGUF has, too. */
+  readonly stored: readonly StoredTensor[];
+  /** Rows of the table of tokens. */
+  readonly size: number;
+  /** The name in GGUF; undefined if the architecture has no such tensor. */
+  nameOf(name: string): string | undefined;
+  /** How a tensor's values differ in GGUF. Errors: ConversionError. */
+  layoutOf(tensor: StoredTensor, name: string): TensorLayout;
+  /** Tensors that only GGUF has. */
+  readonly more: readonly WritableTensor[];
+}
+
+/** What is known of a model before its weights are opened, as a function of these. */
+type Describe = (
+  folder: string,
+  config: Settings,
+) => Promise<(model: StoredModel) => Description>;
+
+const describeDecoder: Describe = (folder, config) => {
+  const architecture = architectureOf(config);
+  const metadata = modelMetadata(config, architecture);
+  const sizes = headSizes(config);
+  const factors = frequencyFactors(config, sizes.headLength);
+  return Promise.resolve((model) => {
+    const stored = neededTensors(model, config, architecture);
+    return {
+      architecture: architecture.name,
+      metadata,
+      stored,
+      size: checkComplete(folder, stored, config),
+      nameOf: (name) => ggufName(name, architecture),
+      layoutOf: (tensor, name) => ({
+        headLength: headLengthOf(architecture, sizes, tensor, name),
+        addend: architecture.addsOneToNorms && name.endsWith("norm.weight") ? 1 : 0,
+      }),
+      more: factors ? [vector("rope_freqs.weight", factors)] : [],
+    };
+  });
+};
+
+const describeWhisper: Describe = async (folder, config) => {
+  const generation = await Settings.readIfThere(join(folder, "generation_config.json"));
+  const metadata = whisperMetadata(config, generation);
+  return (model) => {
+    const { stored, size } = whisperTensors(folder, model);
+    return {
+      architecture: "whisper",
+      metadata,
+      stored,
+      size,
+      nameOf: whisperName,
+      layoutOf: () => ({ headLength: 0, addend: 0 }),
+      more: zeroBiases(stored),
+    };
+  };
+};
 
 /**
  * The tensors that GGUF has, too. An output matrix that equals the embeddings is not written twice.
@@ -123,13 +186,6 @@ function checkComplete(folder: string, tensors: readonly StoredTensor[], config:
   return tensors.find(({ name }) => name === EMBEDDING)!.shape[0];
 }
 
-function nameOf(tensor: StoredTensor, architecture: Architecture): string {
-  const name = ggufName(tensor.name, architecture);
-  if (name !== undefined) return name;
-  const state = `no model of the architecture ${architecture.name} has it`;
-  throw new ConversionError(tensor.file, `tensor "${tensor.name}"`, state);
-}
-
 /** The type with the most bytes in matrices. */
 function commonType(tensors: readonly StoredTensor[]): string {
   const bytes = new Map<string, number>();
@@ -151,10 +207,17 @@ function vector(name: string, values: Float32Array): WritableTensor {
 /** The context that all tensors of a model share. */
 interface TensorContext {
   readonly model: StoredModel;
-  readonly architecture: Architecture;
-  readonly sizes: HeadSizes;
+  readonly layoutOf: Description["layoutOf"];
   /** Called with the number of bytes of each slice. An error from it ends the work. */
   onSlice(bytes: number): void;
+}
+
+/** How the values of a tensor differ in GGUF. */
+interface TensorLayout {
+  /** Rows of a head whose halves are interleaved; 0 if rows keep their order. */
+  readonly headLength: number;
+  /** A number that is added to each value of a vector. */
+  readonly addend: number;
 }
 
 const SLICE_BYTES = 1 << 22;
@@ -169,12 +232,11 @@ function convertTensor(
   const fault = (state: string) =>
     new ConversionError(tensor.file, `tensor "${tensor.name}"`, state);
   if (!isFloatType(type)) throw fault(`${type} is not supported, only F32, F16 and BF16`);
-  if (shape.includes(0) || shape.length < 1 || shape.length > 2) {
+  if (shape.includes(0) || shape.length < 1 || shape.length > 3) {
     throw fault(`a shape of [${shape.join(", ")}] is neither a vector nor a matrix`);
   }
   const isVector = shape.length === 1;
-  const addend = context.architecture.addsOneToNorms && name.endsWith("norm.weight") ? 1 : 0;
-  const headLength = headLengthOf(context, tensor, name);
+  const { headLength, addend } = context.layoutOf(tensor, name);
   return {
     name,
     shape: shape.toReversed(),
@@ -191,7 +253,8 @@ function convertTensor(
 
 /** Rows of a head whose halves are interleaved; 0 if rows keep their order. */
 function headLengthOf(
-  { architecture, sizes }: TensorContext,
+  architecture: Architecture,
+  sizes: HeadSizes,
   { file, name, shape }: StoredTensor,
   ggufName: string,
 ): number {

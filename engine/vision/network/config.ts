@@ -2,14 +2,13 @@
 // tensors. All norms have the same epsilon. The activation function of the blocks is a flag outside
 // of the prefix.
 
-import { type ActivationFunction, type Buffer, quantFormat } from "../../../kernels/mod.ts";
+import type { ActivationFunction, Buffer } from "../../../kernels/mod.ts";
 import { GgufError } from "../../errors.ts";
 import type { GgufFile } from "../../gguf/mod.ts";
 import { Config } from "../../nn/mod.ts";
 import {
   type GatedStack,
   layerOf,
-  loadAffine,
   type Rows,
   type Stack,
   type StackOptions,
@@ -84,9 +83,6 @@ export function checkEncoder({ path, tensors }: GgufFile, config: VisionConfig):
 // The weights of an image encoder. Its network is built again for larger images, but each weight is
 // loaded only once: later requests get the same object.
 
-/** GGML's number of f32. */
-const F32 = 0;
-
 /** A loader that loads each weight once. */
 export class VisionWeights extends WeightLoader {
   readonly #known = new Map<string, unknown>();
@@ -135,13 +131,7 @@ export class VisionWeights extends WeightLoader {
           derived[at++] = valueAt(values, row, column);
         }
       }
-      const device = this.deviceOf(name);
-      const matrix = device.matrix(name, quantFormat(F32)!, shape);
-      const writer = device.matrixWriter(matrix);
-      writer.append(new Uint8Array(derived.buffer));
-      writer.finish();
-      loadAffine(this, matrix, [{ name, rows }], {});
-      return { parts: [{ matrix, first: 0 }], columns: rows, readers: [matrix] };
+      return this.computed(name, derived, columns);
     });
   }
 

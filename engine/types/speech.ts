@@ -1,0 +1,84 @@
+// What a model that transcribes speech is asked, and what it answers. Plain data that postMessage can
+// send, as in requests.ts and events.ts.
+
+/** A request to transcribe a sound. */
+export interface TranscribeRequest {
+  /** The bytes of a sound file (WAV or FLAC), or samples from -1 to 1: one channel at 16 kHz. */
+  audio: Uint8Array | Float32Array;
+  /** The language that is spoken, by its code, such as "en". Default: the model finds out. */
+  language?: string;
+  /** Whether to write English, whatever is spoken. Default false. */
+  translate?: boolean;
+  /** Text that comes before, in whose style and spelling the transcript goes on. Default: none. */
+  prompt?: string;
+  /**
+   * How much is left to chance, from 0 to 1. Default and 0: nothing at first, and more where a text
+   * is unlikely or repeats itself.
+   */
+  temperature?: number;
+  /** The same seed draws the same tokens. Default: a random one. */
+  seed?: number;
+  /**
+   * Whether the model tells times, so that segments are sentences or parts of them. Default true;
+   * otherwise a segment is half a minute.
+   */
+  timestamps?: boolean;
+  /** Whether what was said before is a prompt for what follows. Default true. */
+  conditioned?: boolean;
+  /** Aborts it: the stream of events ends with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** A part of a transcript. */
+export interface TranscriptSegment {
+  /** Seconds from the beginning of the sound. */
+  start: number;
+  end: number;
+  /** Its text, mostly with a space in front. */
+  text: string;
+  /** Its tokens, with those of times. */
+  tokens: number[];
+  /** The temperature with which it was found. */
+  temperature: number;
+  /** Natural logarithm of the probabilities of its window's tokens: their mean. */
+  meanLogprob: number;
+  /** By how many times the text of its window becomes smaller by compression. */
+  compression: number;
+  /** Probability that nobody speaks in its window. */
+  noSpeech: number;
+  /** Where its window begins, in hundredths of a second. */
+  seek: number;
+}
+
+/**
+ * The events of a transcription, in order: `start` when the sound was read, `language` when its first
+ * window was, then segments, with `progress` behind each window, and `done`.
+ */
+export type TranscribeEvent =
+  | {
+    /** Tells it from other events. */
+    type: "start";
+    /** Seconds of the sound. */
+    duration: number;
+  }
+  | {
+    /** Tells it from other events. */
+    type: "language";
+    /** Its code, such as "en". */
+    language: string;
+    /** Its probability, if the model found it out. */
+    probability?: number;
+  }
+  | { type: "segment" } & TranscriptSegment
+  | {
+    /** Tells it from other events. */
+    type: "progress";
+    /** Seconds of the sound that were transcribed so far. */
+    seconds: number;
+  }
+  | {
+    /** Tells it from other events. */
+    type: "done";
+    /** Number of tokens that the model gave, those of times included. */
+    tokens: number;
+  };
