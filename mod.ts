@@ -54,6 +54,7 @@
 export {
   AdapterError,
   AnswerError,
+  AudioError,
   ChatTemplateError,
   compileGrammar,
   compilePattern,
@@ -281,6 +282,9 @@ export type {
   TokenScore,
   Tool,
   ToolCall,
+  TranscribeEvent,
+  TranscribeRequest,
+  TranscriptSegment,
   TuningOptions,
   TurnWork,
   TypeNameOf,

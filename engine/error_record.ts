@@ -20,6 +20,7 @@ import {
   RequestError,
   UnsupportedModelError,
 } from "./errors.ts";
+import { AudioError } from "./audio/mod.ts";
 import { GrammarError, SchemaError } from "./grammar/mod.ts";
 import { ImageError } from "./vision/mod.ts";
 
@@ -34,6 +35,7 @@ export interface ErrorRecord {
 
 const CLASSES = {
   AdapterError,
+  AudioError,
   CancelledError,
   ChatTemplateError,
   ContextLengthError,

@@ -222,6 +222,8 @@ export {
   UNUSED_PARAMETERS,
 } from "./types/mod.ts";
 export type * from "./types/mod.ts";
+export { AudioError } from "./audio/mod.ts";
+export { languageName } from "./speech/mod.ts";
 export { ImageError, usableProjector } from "./vision/mod.ts";
 export {
   openModelInProcess,

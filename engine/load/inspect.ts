@@ -13,6 +13,7 @@ import { isReranker } from "./rank_format.ts";
 import { architectures } from "../models/registry.ts";
 import { findFillInMiddleTokens } from "../prompt/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types/mod.ts";
+import { isSpeechArchitecture } from "../speech/mod.ts";
 import { viewAsDecoder, visionFault } from "../vision/mod.ts";
 
 /** Greatest `pooling_type` with a meaning: that of models that rank. -1, read as unsigned, means "unspecified". */
@@ -59,6 +60,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   const architecture = metadata.string("general.architecture");
   const entry = architectures.get(architecture);
   const isEncoder = entry?.isEncoder ?? false;
+  const transcribes = isSpeechArchitecture(architecture);
   const tensors = [...gguf.tensors.values()];
   const weights = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
   const template = gguf.metadata["tokenizer.chat_template"];
@@ -79,11 +81,12 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     embeddingLength: metadata.optionalCount(`${architecture}.embedding_length`, 0),
     fileSize: gguf.fileSize,
     hasChatTemplate: typeof template === "string" && template !== "",
-    callsTools: answers.calls !== undefined || !isEmbedding && "generic",
+    callsTools: answers.calls !== undefined || !isEmbedding && !transcribes && "generic",
     thinks: answers.thinking !== undefined,
     fillsInMiddle: findFillInMiddleTokens(gguf.metadata) !== undefined,
     readsImages: entry !== undefined && !isEncoder && visionFault(gguf, projector) === undefined,
     ...(ranks && { ranks }),
+    ...(transcribes && { transcribes }),
     isEmbeddingModel: isEmbedding,
   };
 }

@@ -15,6 +15,7 @@ import {
 import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
 import type { ModelSource } from "../store/types.ts";
 import type { LoadOptions, MemoryUse } from "../types/mod.ts";
+import { isSpeechArchitecture, SpeechNetwork, speechOptions } from "../speech/mod.ts";
 import { usableProjector, viewAsDecoder } from "../vision/mod.ts";
 import { type DeviceProfiles, deviceProfiles } from "./devices.ts";
 
@@ -59,6 +60,20 @@ export async function estimateMemory(
   const gguf = viewAsDecoder(isPath ? await readGguf(model) : model);
   const known = profiles ?? await deviceProfiles();
   using devices = dryDevices(gguf, known, options);
+  if (isSpeechArchitecture(String(gguf.metadata["general.architecture"]))) {
+    const { sizes } = await SpeechNetwork.load(gguf, devices.placement, {
+      ...speechOptions(options),
+      openTensors: () => Promise.resolve(noTensorBytes),
+    });
+    const working = devices.all.find((device) => device.workingMemory)?.workingMemory;
+    return {
+      memory: memoryUse(...devices.all),
+      contextLength: sizes.context,
+      maxSequences: 1,
+      ...working && { working },
+      ...known.cpu && { layout: layoutOf(gguf) },
+    };
+  }
   const { onProgress: _, ...rest } = options;
   const { contextLength, maxSequences, chunkSize, vision } = await assemble(
     gguf,

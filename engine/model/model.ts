@@ -72,6 +72,8 @@ import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { openSources } from "../web_files/mod.ts";
 import { historyOf, textToken } from "../generate/mod.ts";
 import { adapterScales, describeAdapters } from "./adapters.ts";
+import { isSpeechArchitecture } from "../speech/mod.ts";
+import { loadSpeechModel } from "./speech_model.ts";
 import { decide } from "./decide.ts";
 import { embed } from "./embed.ts";
 import { rank, type RankContext } from "./rank.ts";
@@ -142,6 +144,8 @@ export async function loadModel(
   path: string | URL,
   options: LocalLoadOptions = {},
 ): Promise<Model> {
+  const header = viewAsDecoder(await readGguf(path, options.files));
+  if (isSpeech(header)) return await openSpeech(header, options);
   const { gguf, model, refusal } = await openAndProve(path, options);
   if (!refusal) return model.begin(options.signal);
   await model.close();
@@ -176,6 +180,22 @@ async function filesOf(
     onFetch: (fetching, loaded, total) => onProgress?.({ fetching, loaded, total }),
     ...(signal && { signal }),
   });
+}
+
+function isSpeech({ metadata }: GgufFile): boolean {
+  return isSpeechArchitecture(String(metadata["general.architecture"]));
+}
+
+/** A model that transcribes speech. Its device is not compared with the CPU. */
+async function openSpeech(gguf: GgufFile, options: LocalLoadOptions): Promise<Model> {
+  const devices = await openDevices(gguf, options);
+  try {
+    const create = () => loadSpeechModel(gguf, devices, options);
+    return await devices.placement.top.scoped(`load "${gguf.path}"`, create);
+  } catch (error) {
+    devices[Symbol.dispose]();
+    throw error;
+  }
 }
 
 async function open(
@@ -416,6 +436,14 @@ export class LocalModel implements Model {
 
   embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {
     return embedImage(this.#context, image);
+  }
+
+  async *transcribe(): AsyncGenerator<never> {
+    await Promise.reject(
+      new RequestError(
+        "Cannot transcribe speech: this model reads text; use one that has the capability transcription",
+      ),
+    );
   }
 
   async logits(

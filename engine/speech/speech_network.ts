@@ -24,6 +24,7 @@ import {
   type StepShape,
   type StepState,
 } from "../nn/mod.ts";
+import type { LoadOptions } from "../types/mod.ts";
 import { type Placement, WeightLoader, type WeightOptions } from "../weights/mod.ts";
 import {
   CONVOLUTION_FRAMES,
@@ -56,6 +57,17 @@ export interface SpeechNetworkOptions extends Pick<WeightOptions, "onProgress" |
   readonly exact?: boolean;
   /** Type of keys and values. Default f32, because some choices between tokens are close. */
   readonly cacheType?: CacheType;
+}
+
+/** The options of a load that speech models heed. */
+export function speechOptions(options: LoadOptions): SpeechNetworkOptions {
+  const { exact, cacheType, onProgress, signal } = options;
+  return {
+    ...exact !== undefined && { exact },
+    ...typeof cacheType === "string" && { cacheType },
+    ...onProgress && { onProgress },
+    ...signal && { signal },
+  };
 }
 
 /** The networks of a model. The device owns their memory. */

@@ -6,6 +6,7 @@ import type { CacheState } from "./cache.ts";
 import type { DecideRequest, DecideResult, RankRequest, RankResult } from "./decisions.ts";
 import type { ChatEvent, GenerateEvent, TextToken, TokenScore } from "./events.ts";
 import type { RunRequest, RunResult } from "./hooks.ts";
+import type { TranscribeEvent, TranscribeRequest } from "./speech.ts";
 import type {
   ChatRequest,
   EmbedInput,
@@ -69,6 +70,8 @@ export interface ModelInfo {
   fillsInMiddle: boolean;
   /** Whether it reads images: whether its file or its projector's has an encoder. */
   readsImages: boolean;
+  /** Whether it transcribes speech (`transcribe`), and does nothing else. Default false. */
+  transcribes?: boolean;
   /** Whether it is made to rank documents (`rank`): it has a head, or a prompt for that. Default false. */
   ranks?: boolean;
   /** Whether it is made to give vectors (`embed`) instead of text. */
@@ -172,6 +175,11 @@ export interface ChatModel extends AsyncDisposable {
   run(request: RunRequest): Promise<RunResult>;
   /** The embeddings of an image. Errors: RequestError if the model reads no images, ImageError. */
   embedImage(image: Uint8Array | string): Promise<ImageEmbedding>;
+  /**
+   * Writes what is said in a sound, segment by segment. Errors: AudioError for a sound that cannot be
+   * read; RequestError if the model transcribes no speech.
+   */
+  transcribe(request: TranscribeRequest): AsyncIterable<TranscribeEvent>;
   /** Ends all requests (ModelClosedError) and frees the memory. */
   close(): Promise<void>;
 }

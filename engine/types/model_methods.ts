@@ -42,6 +42,7 @@ export const MODEL_METHODS: { readonly [M in ModelMethod]: CallOf<M> } = {
   embedWithUsage: { takes: "request", gives: "value" },
   run: { takes: "request", gives: "value" },
   embedImage: { takes: "value", gives: "value" },
+  transcribe: { takes: "request", gives: "events" },
 };
 
 /** The methods, each of which calls `ask` with its name and its argument. */

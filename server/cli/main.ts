@@ -24,12 +24,14 @@ import type { CliDependencies } from "./dependencies.ts";
 import { messageOf } from "../log.ts";
 import { restartWithFlags } from "./setup/restart.ts";
 import { VERSION } from "../version.ts";
+import { defineTranscribe } from "./commands/transcribe.ts";
 
 /** In the order of the help text. */
 const DEFINITIONS: ((definition: Definition) => void)[] = [
   defineServe,
   defineRun,
   defineEmbed,
+  defineTranscribe,
   defineTransfers,
   defineCreate,
   defineLooks,

@@ -141,6 +141,13 @@ export class RemoteModel implements ChatModel {
     );
   }
 
+  /** @throws {RequestError} always: sounds are not forwarded */
+  async *transcribe(): AsyncGenerator<never> {
+    await Promise.reject(
+      new RequestError("Cannot transcribe speech: the model runs on another server; ask that one"),
+    );
+  }
+
   close(): Promise<void> {
     this.#closing.abort(new ModelClosedError("Cannot answer: the model was closed"));
     return Promise.resolve();

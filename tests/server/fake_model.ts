@@ -25,6 +25,8 @@ import type {
   TextToken,
   TokenizeRequest,
   TokenScore,
+  TranscribeEvent,
+  TranscribeRequest,
 } from "../../engine/types/mod.ts";
 
 export const fakeInfo: ModelInfo = {
@@ -117,6 +119,7 @@ export class FakeModel implements ChatModel {
   };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
   readonly embedRequests: EmbedRequest[] = [];
+  readonly transcribeRequests: TranscribeRequest[] = [];
   readonly rankRequests: RankRequest[] = [];
   readonly decideRequests: DecideRequest[] = [];
   closed = false;
@@ -237,6 +240,27 @@ export class FakeModel implements ChatModel {
 
   embedImage(): Promise<ImageEmbedding> {
     return Promise.reject(new RequestError("Cannot read the image: this model reads text alone"));
+  }
+
+  /** Two segments, whatever it hears. */
+  async *transcribe(request: TranscribeRequest): AsyncGenerator<TranscribeEvent> {
+    this.transcribeRequests.push(request);
+    if (!this.info.transcribes) throw new RequestError("Cannot transcribe speech: it reads text");
+    await Promise.resolve();
+    const { language = "de" } = request;
+    const found = {
+      temperature: 0,
+      meanLogprob: -0.25,
+      compression: 1.5,
+      noSpeech: 0.125,
+      seek: 0,
+    };
+    yield { type: "start", duration: 4.5 };
+    yield { type: "language", language };
+    yield { type: "segment", start: 0, end: 1.5, text: " Good day.", tokens: [7, 8], ...found };
+    yield { type: "segment", start: 1.5, end: 3661.25, text: " Bye.", tokens: [9], ...found };
+    yield { type: "progress", seconds: 4.5 };
+    yield { type: "done", tokens: 3 };
   }
 
   close(): Promise<void> {

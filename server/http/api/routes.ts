@@ -6,6 +6,8 @@ import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { json } from "../stream/json.ts";
 import { anthropicOperations } from "./anthropic/operations.ts";
 import { anthropicRoutes } from "./anthropic/route.ts";
+import { audioOperations } from "./audio/operations.ts";
+import { audioRoutes } from "./audio/route.ts";
 import { controlVectorOperations, controlVectorRoutes } from "./capture/control_vectors.ts";
 import { captureOperations } from "./capture/operations.ts";
 import { captureRoutes } from "./capture/route.ts";
@@ -73,6 +75,7 @@ const GROUPS: readonly RouteGroup[] = [
   { routes: [lmStudioRoutes], operations: lmStudioOperations },
   { routes: [openAiRoutes], operations: openAiOperations },
   { routes: [responseRoutes, conversationRoutes], operations: responseOperations },
+  { routes: [audioRoutes], operations: audioOperations },
   { routes: [anthropicRoutes], operations: anthropicOperations },
 ];
 

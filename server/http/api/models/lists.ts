@@ -53,6 +53,7 @@ function toTag(entry: StoreEntry, digest: string): OllamaTag {
 
 /** The abilities of a model, in the words by which clients decide what to offer. */
 export function capabilitiesOf(info: ModelInfo): string[] {
+  if (info.transcribes) return ["transcription"];
   if (info.isEmbeddingModel) return [info.ranks ? "rerank" : "embedding"];
   const { readsImages: vision, callsTools: tools, fillsInMiddle: insert, thinks: thinking } = info;
   const { ranks: rerank = false } = info;

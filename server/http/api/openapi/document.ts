@@ -122,9 +122,15 @@ function describePart(name: string): object {
   return { name, in: "path", required: true, ...PARTS[name] ?? { schema: { type: "string" } } };
 }
 
-function requestBody({ body, isUpload }: Operation, refer: Refer): { requestBody?: object } {
+function requestBody(
+  { body, form, isUpload }: Operation,
+  refer: Refer,
+): { requestBody?: object } {
   if (isUpload) {
     return { requestBody: { required: true, content: { "application/octet-stream": {} } } };
+  }
+  if (form) {
+    return { requestBody: { required: true, content: { "multipart/form-data": refer(form) } } };
   }
   if (!body) return {};
   return { requestBody: { required: true, content: { "application/json": refer(body) } } };
@@ -369,12 +375,12 @@ const OF_NEEDS: Record<Failure, FailureStatus> = {
 
 /** The statuses that an operation may fail with, each once, in order. */
 function failuresOf(operation: Operation): FailureStatus[] {
-  const { body, isUpload, isOpen, parameters = [], failures = [] } = operation;
+  const { body, form, isUpload, isOpen, parameters = [], failures = [] } = operation;
   const hasQuery = parameters.some((parameter) => parameter.in === "query");
   const found = [
     FORBIDDEN,
     ...(isOpen ? [] : [UNAUTHORIZED, BUSY]),
-    ...(body || isUpload ? OF_BODIES : []),
+    ...(body || form || isUpload ? OF_BODIES : []),
     ...(hasQuery ? [BAD_REQUEST] : []),
     ...failures.map((failure) => OF_NEEDS[failure]),
     // To find a model, files are read.

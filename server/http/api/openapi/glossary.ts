@@ -137,7 +137,8 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   size_vram: "Bytes of it that are on the GPU.",
   digest: "SHA-256 of the model's manifest, or of the file that comes or goes.",
   details: "What kind of model it is.",
-  capabilities: "What it can do: completion, tools, thinking, vision, embedding, insert.",
+  capabilities:
+    "What it can do: completion, tools, thinking, vision, embedding, insert, transcription.",
   parent_model: "The model that it was made from.",
   family: "Its architecture.",
   families: "Its architecture, and those of its encoders.",

@@ -53,6 +53,8 @@ export interface Operation {
   parameters?: Parameter[];
   /** The schema of the request's JSON body. */
   body?: NamedSchema;
+  /** The schema of the fields of a multipart form, if the request has that instead. */
+  form?: NamedSchema;
   /** Whether the request's body is a file instead. */
   isUpload?: boolean;
   /** Statuses of success, and what they say, if there are others than 200. */

@@ -1,0 +1,157 @@
+// Forms of the audio paths -> what the engine is asked to transcribe, and its events -> answers in
+// OpenAI's forms. Pure.
+
+import {
+  languageName,
+  type TranscribeEvent,
+  type TranscribeRequest,
+  type TranscriptSegment,
+} from "../../../../engine/mod.ts";
+import { HttpError } from "../../errors.ts";
+import { type Loading, readOptions } from "../options.ts";
+import type { TranscriptEvent, TranscriptionAnswer, VerboseAnswer } from "./answer_schema.ts";
+import type { TranscriptionBody, TranslationBody } from "./schema.ts";
+import { subRip, webVtt } from "./subtitles.ts";
+
+/** What the paths do. */
+export type SpeechTask = "transcribe" | "translate";
+
+/** A form, translated. */
+export interface SpeechTranslation extends Loading {
+  request: Omit<TranscribeRequest, "audio" | "signal">;
+  format: Format;
+  isStream: boolean;
+}
+
+type Format = Exclude<TranscriptionBody["response_format"], null | undefined>;
+
+/** A whole transcript. */
+export interface Transcript {
+  task: SpeechTask;
+  /** Seconds of sound. */
+  duration: number;
+  language: string;
+  segments: TranscriptSegment[];
+}
+
+/**
+ * Translates a form.
+ *
+ * @throws {HttpError} 400 for what cannot be done, with the field at fault
+ */
+export function translateForm(
+  body: TranscriptionBody | TranslationBody,
+  task: SpeechTask,
+): SpeechTranslation {
+  const { prompt, temperature, seed, response_format: format = "json", keep_alive: stay } = body;
+  const { language, timestamp_granularities: granularities, stream = false } =
+    body as TranscriptionBody;
+  if (typeof temperature === "number" && !(temperature >= 0 && temperature <= 1)) {
+    throw new HttpError(400, `temperature ${temperature} is not from 0 to 1`, "temperature");
+  }
+  for (const granularity of granularities ?? []) {
+    if (granularity === "segment") continue;
+    const state = granularity === "word"
+      ? "times of words are not known here: ask for segments"
+      : `${JSON.stringify(granularity)} is not known: ask for segments`;
+    throw new HttpError(400, `timestamp_granularities: ${state}`, "timestamp_granularities");
+  }
+  if (granularities?.length && format !== "verbose_json") {
+    const state = "goes with response_format verbose_json alone";
+    throw new HttpError(400, `timestamp_granularities ${state}`, "timestamp_granularities");
+  }
+  if (stream && format !== "json" && format !== null) {
+    throw new HttpError(400, "stream goes with response_format json alone", "stream");
+  }
+  return {
+    ...readOptions(undefined, stay).loading,
+    request: {
+      ...(task === "translate" && { translate: true }),
+      ...(language && { language }),
+      ...(prompt && { prompt }),
+      ...(typeof temperature === "number" && { temperature }),
+      ...(typeof seed === "number" && { seed }),
+    },
+    format: format ?? "json",
+    isStream: stream ?? false,
+  };
+}
+
+/** Collects the events of a transcription. */
+export async function collectTranscript(
+  events: AsyncIterable<TranscribeEvent>,
+  task: SpeechTask,
+): Promise<Transcript> {
+  const transcript: Transcript = { task, duration: 0, language: "", segments: [] };
+  for await (const event of events) addEvent(transcript, event);
+  return transcript;
+}
+
+/** Adds an event to a transcript. */
+export function addEvent(transcript: Transcript, event: TranscribeEvent): void {
+  if (event.type === "start") transcript.duration = event.duration;
+  if (event.type === "language") transcript.language = event.language;
+  if (event.type === "segment") transcript.segments.push(event);
+}
+
+/** The answer as a text and its content type. */
+export function answerText(transcript: Transcript, format: Format): [text: string, type: string] {
+  const plain = "text/plain; charset=utf-8";
+  const json = (value: TranscriptionAnswer | VerboseAnswer): [string, string] => [
+    JSON.stringify(value),
+    "application/json; charset=utf-8",
+  ];
+  switch (format) {
+    case "json":
+      return json({ text: textOf(transcript), usage: usageOf(transcript) });
+    case "verbose_json":
+      return json(verbose(transcript));
+    case "text":
+      return [`${textOf(transcript)}\n`, plain];
+    case "srt":
+      return [subRip(transcript.segments), plain];
+    case "vtt":
+      return [webVtt(transcript.segments), "text/vtt; charset=utf-8"];
+  }
+}
+
+/** The event of a stream that tells of a segment. */
+export function deltaOf({ text }: TranscriptSegment, isFirst: boolean): TranscriptEvent {
+  return { type: "transcript.text.delta", delta: isFirst ? text.trimStart() : text };
+}
+
+/** The last event of a stream. */
+export function doneOf(transcript: Transcript): TranscriptEvent {
+  return { type: "transcript.text.done", text: textOf(transcript), usage: usageOf(transcript) };
+}
+
+function verbose(transcript: Transcript): VerboseAnswer {
+  const { task, language, duration, segments } = transcript;
+  return {
+    task,
+    language: language === "" ? "" : languageName(language),
+    duration,
+    text: textOf(transcript),
+    segments: segments.map((segment, id) => ({
+      id,
+      seek: segment.seek,
+      start: segment.start,
+      end: segment.end,
+      text: segment.text,
+      tokens: segment.tokens,
+      temperature: segment.temperature,
+      avg_logprob: segment.meanLogprob,
+      compression_ratio: segment.compression,
+      no_speech_prob: segment.noSpeech,
+    })),
+    usage: usageOf(transcript),
+  };
+}
+
+function textOf({ segments }: Transcript): string {
+  return segments.map(({ text }) => text).join("").trim();
+}
+
+function usageOf({ duration }: Transcript): { type: "duration"; seconds: number } {
+  return { type: "duration", seconds: Math.ceil(duration) };
+}

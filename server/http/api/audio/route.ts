@@ -1,0 +1,127 @@
+// POST /v1/audio/transcriptions and /v1/audio/translations: a form with a sound, and its transcript, whole
+// or segment by segment.
+
+import { type Context, Hono } from "../../../dependencies.ts";
+import type { ModelManager, TranscribeEvent, TranscribeRequest } from "../../../../engine/mod.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { readForm } from "../../body/form_body.ts";
+import { createValidator } from "../../body/validate.ts";
+import { type LeaseResources, withoutCrash } from "../../generation/lease.ts";
+import { sseResponse } from "../../stream/stream.ts";
+import { translateRequest } from "../handler.ts";
+import { openAiError } from "../openai/errors.ts";
+import { sentenceOf, statusOf } from "../../errors.ts";
+import {
+  addEvent,
+  answerText,
+  collectTranscript,
+  deltaOf,
+  doneOf,
+  type SpeechTask,
+  type Transcript,
+  translateForm,
+} from "./body.ts";
+import { transcriptionSchema, translationSchema } from "./schema.ts";
+
+const transcriptionBody = createValidator(transcriptionSchema);
+const translationBody = createValidator(translationSchema);
+
+/** Routes that write down what is said. */
+export function audioRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  app.post("/v1/audio/transcriptions", async (context) => {
+    const { fields, file } = await readForm(context, transcriptionSchema);
+    const checked = await transcriptionBody.check(fields);
+    const found = await translateRequest(
+      context,
+      dependencies,
+      checked,
+      (body) => translateForm(body, "transcribe"),
+    );
+    return await transcribe(context, dependencies, { ...found, file, task: "transcribe" });
+  });
+  app.post("/v1/audio/translations", async (context) => {
+    const { fields, file } = await readForm(context, translationSchema);
+    const checked = await translationBody.check(fields);
+    const found = await translateRequest(
+      context,
+      dependencies,
+      checked,
+      (body) => translateForm(body, "translate"),
+    );
+    return await transcribe(context, dependencies, { ...found, file, task: "translate" });
+  });
+  return app;
+}
+
+async function transcribe(
+  context: Context<AppEnvironment>,
+  dependencies: AppDependencies,
+  { model, translation, file, task }: {
+    model: string;
+    translation: ReturnType<typeof translateForm>;
+    file: Uint8Array;
+    task: SpeechTask;
+  },
+): Promise<Response> {
+  const { request, format, isStream, ...loading } = translation;
+  const left = new AbortController();
+  const signal = AbortSignal.any([context.req.raw.signal, left.signal]);
+  const begin = () =>
+    run(dependencies, model, { ...loading, signal }, { ...request, audio: file, signal });
+  if (!isStream) {
+    const transcript = await withoutCrash(() => collectTranscript(begin(), task));
+    const [text, type] = answerText(transcript, format);
+    return new Response(text, { headers: { "content-type": type } });
+  }
+  // A stream begins with the first event, so that what fails before has a status.
+  const { events, first } = await withoutCrash(async () => {
+    const events = begin();
+    return { events, first: await events.next() };
+  });
+  return sseResponse({
+    events: told(first, events, task),
+    cancel: () => {
+      left.abort();
+      return Promise.resolve();
+    },
+    fail: (error) => ({ data: openAiError(statusOf(error), sentenceOf(error), error) }),
+  });
+}
+
+/** The events of a stream. */
+async function* told(
+  first: IteratorResult<TranscribeEvent, void>,
+  rest: AsyncGenerator<TranscribeEvent, void>,
+  task: SpeechTask,
+) {
+  const transcript: Transcript = { task, duration: 0, language: "", segments: [] };
+  for (let next = first; !next.done; next = await rest.next()) {
+    addEvent(transcript, next.value);
+    if (next.value.type !== "segment") continue;
+    const data = deltaOf(next.value, transcript.segments.length === 1);
+    yield { data };
+  }
+  yield { data: doneOf(transcript) };
+}
+
+/** The events of a transcription by a model that is kept loaded meanwhile. */
+async function* run(
+  { manager, queue }: LeaseResources,
+  model: string,
+  acquire: Parameters<ModelManager["acquire"]>[1],
+  request: TranscribeRequest,
+): AsyncGenerator<TranscribeEvent, void> {
+  using _place = queue.enter();
+  const lease = await manager.acquire(model, acquire);
+  try {
+    yield* lease.model.transcribe(request);
+    // A model whose caller has left ends its events without an error.
+    request.signal?.throwIfAborted();
+  } catch (error) {
+    lease.release(error);
+    throw error;
+  } finally {
+    lease.release();
+  }
+}

@@ -1,0 +1,33 @@
+// Segments as subtitles: SubRip, and WebVTT (https://www.w3.org/TR/webvtt1/). Pure.
+
+import type { TranscriptSegment } from "../../../../engine/mod.ts";
+
+/** SubRip's form: numbered, and times with a comma. */
+export function subRip(segments: readonly TranscriptSegment[]): string {
+  return segments.map(({ start, end, text }, i) =>
+    `${i + 1}\n${timeOf(start, ",")} --> ${timeOf(end, ",")}\n${oneLine(text)}\n\n`
+  ).join("");
+}
+
+/** WebVTT, in which "-->" and "&" have a meaning. */
+export function webVtt(segments: readonly TranscriptSegment[]): string {
+  const cues = segments.map(({ start, end, text }) => {
+    const escaped = oneLine(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;");
+    return `${timeOf(start, ".")} --> ${timeOf(end, ".")}\n${escaped}\n\n`;
+  });
+  return `WEBVTT\n\n${cues.join("")}`;
+}
+
+/** An empty line would end a subtitle. */
+function oneLine(text: string): string {
+  return text.trim().replaceAll(/\s*[\r\n]+\s*/g, " ");
+}
+
+/** Hours, minutes, seconds and thousandths. */
+function timeOf(seconds: number, mark: "," | "."): string {
+  const all = Math.round(seconds * 1000);
+  const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
+  const clock = [all / 3_600_000, all / 60_000 % 60, all / 1000 % 60].map(two).join(":");
+  return `${clock}${mark}${String(all % 1000).padStart(3, "0")}`;
+}
