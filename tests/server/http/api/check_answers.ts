@@ -42,7 +42,7 @@ export function checkResponse(
   const { answers, error, otherErrors = {} } = operation;
   const schema = response.ok ? answers[type] : otherErrors[response.status] ?? error;
   if (!schema) throw fault(operation, `an answer of ${type} is not described`);
-  if (/^((text|image)\/(html|css|javascript|svg)|application\/(zip|octet-stream))/.test(type)) {
+  if (/^((text|image)\/(html|css|javascript|svg|vtt)|application\/(zip|octet-stream))/.test(type)) {
     return response;
   }
   // Behind white space there may be an error: its status would have come too late.
