@@ -134,6 +134,10 @@ class SpeechModel implements Model {
     return this.logits();
   }
 
+  session(): never {
+    return refuse("begin a session");
+  }
+
   trace(): Disposable {
     return refuse("trace the model");
   }

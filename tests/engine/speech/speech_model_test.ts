@@ -85,7 +85,7 @@ Deno.test("a worker transcribes likewise, and takes no more memory than was esti
 
 Deno.test("what the model does not do is refused", async () => {
   await using model = await loadModel(path, OPTIONS);
-  const messages = [{ role: "user", content: "Hi" }];
+  const messages = [{ role: "user" as const, content: "Hi" }];
   const asked: (() => unknown)[] = [
     () => Array.fromAsync(model.chat({ messages })),
     () => Array.fromAsync(model.generate({ prompt: "Hi" })),
