@@ -17,6 +17,7 @@ import {
   transcribe,
 } from "../speech/mod.ts";
 import {
+  type ChatModel,
   type LoadOptions,
   type MemoryUse,
   MODEL_METHODS,
@@ -28,7 +29,6 @@ import {
   type TranscribeEvent,
   type TranscribeRequest,
 } from "../types/mod.ts";
-import type { Model } from "./model.ts";
 
 /** What the model does not do, as words behind "Cannot". */
 const REFUSALS: Readonly<
@@ -58,7 +58,7 @@ export async function loadSpeechModel(
   gguf: GgufFile,
   devices: ModelDevices,
   options: LoadOptions,
-): Promise<Model> {
+): Promise<SpeechModel> {
   const tokenizer = createTokenizer(gguf.metadata, pollCancellation);
   const special = readSpecialTokens(gguf, tokenizer);
   if (options.adapters?.length || options.projector || options.draft) {
@@ -70,10 +70,10 @@ export async function loadSpeechModel(
   return new SpeechModel(describeModel(gguf), { network, tokenizer, special }, devices, options);
 }
 
-interface SpeechModel extends ModelMethods {}
+export interface SpeechModel extends ModelMethods {}
 
 /** A model that transcribes. Its methods come from the table of all methods. */
-class SpeechModel implements Model {
+export class SpeechModel implements ChatModel {
   readonly warnings: readonly string[];
   readonly operations = [];
   readonly lost: Promise<DeviceFailedError>;
