@@ -144,9 +144,9 @@ export async function loadModel(
   path: string | URL,
   options: LocalLoadOptions = {},
 ): Promise<Model> {
-  const header = viewAsDecoder(await readGguf(path, options.files));
-  if (isSpeech(header)) return await openSpeech(header, options);
-  const { gguf, model, refusal } = await openAndProve(path, options);
+  const gguf = await readModel(path, options);
+  if (isSpeech(gguf)) return await openSpeech(gguf, options);
+  const { model, refusal } = await openAndProve(gguf, options);
   if (!refusal) return model.begin(options.signal);
   await model.close();
   const warnings = [...options.warnings ?? [], describeRefusal(refusal)];
@@ -155,16 +155,23 @@ export async function loadModel(
   return (await open(gguf, onCpu, refusal)).begin(options.signal);
 }
 
-/** A model on its device, on which nothing ran yet but its proof, and why it must not be used there. */
-export async function openAndProve(
+/** The header of a model's file, as a load sees it. Errors: GgufError. */
+export async function readModel(
   path: string | URL,
   options: LocalLoadOptions,
-): Promise<{ gguf: GgufFile; model: LocalModel; refusal?: DeviceRefusal }> {
-  const gguf = viewAsDecoder(await readGguf(path, await filesOf(options)));
+): Promise<GgufFile> {
+  return viewAsDecoder(await readGguf(path, await filesOf(options)));
+}
+
+/** A model on its device, on which nothing ran yet but its proof, and why it must not be used there. */
+export async function openAndProve(
+  gguf: GgufFile,
+  options: LocalLoadOptions,
+): Promise<{ model: LocalModel; refusal?: DeviceRefusal }> {
   const model = await open(gguf, options);
   try {
     const faults = await model.faults();
-    return { gguf, model, ...(faults.length > 0 && { refusal: { device: model.device, faults } }) };
+    return { model, ...(faults.length > 0 && { refusal: { device: model.device, faults } }) };
   } catch (error) {
     await model.close();
     throw error;

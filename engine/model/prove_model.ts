@@ -1,7 +1,7 @@
 // Proves the device of this machine by a model, for people who ask: whatever is kept is found anew.
 
 import type { ProofOptions } from "../tuning/mod.ts";
-import { type LocalLoadOptions, openAndProve } from "./model.ts";
+import { type LocalLoadOptions, openAndProve, readModel } from "./model.ts";
 import type { DeviceRefusal } from "../types/mod.ts";
 
 /** What a device proved by a model. */
@@ -31,7 +31,8 @@ export async function proveModel(
 ): Promise<DeviceVerdict> {
   const started = performance.now();
   const proof = { ...options.proof, anew: true };
-  const { model, refusal } = await openAndProve(path, { ...SIZES, ...options, proof });
+  const asked = { ...SIZES, ...options, proof };
+  const { model, refusal } = await openAndProve(await readModel(path, asked), asked);
   await model.close();
   const { device, isCompared } = model;
   const milliseconds = performance.now() - started;

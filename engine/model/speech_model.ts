@@ -44,6 +44,7 @@ const REFUSALS: Readonly<
   embedWithUsage: "make embeddings",
   run: "look into the model",
   embedImage: "read images",
+  cacheState: "tell what is cached",
 };
 
 function refuse(task: string): never {
