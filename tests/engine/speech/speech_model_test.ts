@@ -117,7 +117,7 @@ Deno.test("a transcription ends when it is aborted, and when the model is closed
   const abort = new AbortController();
   const events = model.transcribe({ audio: SAMPLES, signal: abort.signal });
   const read = async () => {
-    for await (const { type } of events) if (type === "language") abort.abort(new Error("enough"));
+    for await (const { type } of events) if (type === "start") abort.abort(new Error("enough"));
   };
   await assertRejects(read, Error, "enough");
   const closing = model.transcribe({ audio: SAMPLES })[Symbol.asyncIterator]();
