@@ -445,11 +445,9 @@ export class LocalModel implements Model {
     return embedImage(this.#context, image);
   }
 
-  async *transcribe(): AsyncGenerator<never> {
-    await Promise.reject(
-      new RequestError(
-        "Cannot transcribe speech: this model reads text; use one that has the capability transcription",
-      ),
+  transcribe(): AsyncGenerator<never> {
+    throw new RequestError(
+      "Cannot transcribe speech: this model reads text; use one that has the capability transcription",
     );
   }
 

@@ -167,10 +167,8 @@ export class SpeechModel implements ChatModel {
         return Promise.try(() => refuse("tell the tokens of a text"));
     }
     const task = REFUSALS[method];
-    if (MODEL_METHODS[method].gives !== "events") return Promise.try(() => refuse(task));
-    return (async function* () {
-      refuse(task);
-    })();
+    if (MODEL_METHODS[method].gives === "events") refuse(task);
+    return Promise.try(() => refuse(task));
   }
 
   async *#transcribe(

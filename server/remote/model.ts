@@ -142,9 +142,9 @@ export class RemoteModel implements ChatModel {
   }
 
   /** @throws {RequestError} always: sounds are not forwarded */
-  async *transcribe(): AsyncGenerator<never> {
-    await Promise.reject(
-      new RequestError("Cannot transcribe speech: the model runs on another server; ask that one"),
+  transcribe(): AsyncGenerator<never> {
+    throw new RequestError(
+      "Cannot transcribe speech: the model runs on another server; ask that one",
     );
   }
 
