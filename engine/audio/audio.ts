@@ -33,7 +33,11 @@ export const LONGEST_SOUND = 4 * 60 * 60;
  * request's fault, not the model's, so servers answer 400.
  */
 export class AudioError extends RequestError {
-  /** @param state the reason, as words after a colon */
+  /**
+   * The message names the reason.
+   *
+   * @param state the reason, as words after a colon
+   */
   constructor(readonly state: string) {
     super(`Cannot read the sound: ${state}`);
   }

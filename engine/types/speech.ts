@@ -31,8 +31,9 @@ export interface TranscribeRequest {
 
 /** A part of a transcript. */
 export interface TranscriptSegment {
-  /** Seconds from the beginning of the sound. */
+  /** When it begins, in seconds from the beginning of the sound. */
   start: number;
+  /** When it ends. */
   end: number;
   /** Its text, mostly with a space in front. */
   text: string;
