@@ -11,7 +11,7 @@ import {
   operationMakers,
   withParts,
 } from "./makers.ts";
-import type { Described } from "./operands.ts";
+import type { Described } from "./ops/described.ts";
 import type { Buffer, FloatRows, Operation, Pass, Work, WorkCounts } from "./operation.ts";
 
 /** A buffer that stands for memory that will be allocated later. */

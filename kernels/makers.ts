@@ -1,7 +1,7 @@
 // The methods of devices that make operations, as they follow from the operands (operands.ts): a device
 // is a table from the name of an operation to its kernel.
 
-import type { Described } from "./operands.ts";
+import type { Described } from "./ops/described.ts";
 import { operands } from "./operands.ts";
 import type { Operation } from "./operation.ts";
 import type { ExpertPairs } from "./ops/experts.ts";

@@ -80,4 +80,4 @@ export {
   withWorkerFiles,
 } from "./workers/start_worker.ts";
 export { countFreeThreads } from "./workers/system_limits.ts";
-export { attentionWork, NO_WORK, sumWork } from "./work.ts";
+export { attentionWork, NO_WORK, sumWork } from "./ops/work.ts";

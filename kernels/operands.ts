@@ -1,22 +1,12 @@
 // The operations of devices: the operands of each, the activations, caches and states among them that
 // it reads and writes, and how much work it is. Weights and other constants are not listed. From this
 // one declaration follow a device's methods and what it binds (makers.ts). ops/ defines what operands
-// mean, and has the plain references.
+// mean, and has the plain references; the operations of few architectures are declared there too.
 
-import {
-  type ActivateOptions,
-  type Activation,
-  bufferOf,
-  type FloatRows,
-  type QuantizedRows,
-} from "./ops/activation.ts";
+import { type Described, described, FUNCTION_FLOPS, NORM_FLOPS } from "./ops/described.ts";
+import type { ActivateOptions, Activation, FloatRows, QuantizedRows } from "./ops/activation.ts";
 import type { AttentionOptions, AttentionTiling } from "./ops/attention.ts";
-import type {
-  Columns,
-  ElementwiseOperation,
-  ElementwiseOptions,
-  MixOptions,
-} from "./ops/elementwise.ts";
+import { columnOperands } from "./ops/elementwise.ts";
 import type { EmbedOptions, StepRows } from "./ops/embed.ts";
 import type {
   CombineOptions,
@@ -34,73 +24,10 @@ import {
 } from "./ops/kv_cache.ts";
 import type { LinearOptions, Matrix, StackedMatrix } from "./ops/matrix.ts";
 import type { Norm, NormOptions } from "./ops/norm.ts";
-import type {
-  ColumnRange,
-  ConvolutionOptions,
-  DeltaInputs,
-  DeltaShape,
-  DeltaWeights,
-  GatedNormOptions,
-  ScanInputs,
-  ScanShape,
-  ScanWeights,
-  StepSegments,
-} from "./ops/recurrent.ts";
+import { recurrentOperands } from "./ops/recurrent.ts";
 import { headNorms, type RotateOptions, type RotateRowsOptions } from "./ops/rotate.ts";
-import type { Buffer, Operation, Work } from "./operation.ts";
-import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./work.ts";
-
-/** The facts of an operation that do not depend on its binding. */
-export type Described = Omit<Operation, "encode">;
-
-/** An object with the buffer of a value that an operation reads or writes. */
-type Operand = Buffer | Activation | { readonly rows: FloatRows };
-
-/** The work of an operation for each row of a step, and for each sequence. */
-interface RowWork {
-  /** Bytes read. */
-  readonly reads: number;
-  readonly writes: number;
-  readonly flops: number;
-  /** Bytes that are read once for all rows. */
-  readonly weights?: number;
-  /** Bytes of the state of a sequence, which is read and written. */
-  readonly state?: number;
-}
-
-function described(
-  name: string,
-  reads: readonly Operand[],
-  writes: readonly Operand[],
-  work: RowWork | Operation["work"],
-): Described {
-  return {
-    name,
-    reads: reads.map(bufferBehind),
-    writes: writes.map(bufferBehind),
-    output: writes.map(rowsBehind).find((rows) => rows !== undefined),
-    work: typeof work === "function" ? work : byRows(work),
-  };
-}
-
-function byRows({ reads, writes, flops, weights = 0, state = 0 }: RowWork): Operation["work"] {
-  return ({ rows, sequences }): Work => ({
-    bytesRead: weights + rows * reads + sequences * state,
-    bytesWritten: rows * writes + sequences * state,
-    flops: rows * flops,
-  });
-}
-
-function bufferBehind(operand: Operand): Buffer {
-  if ("rows" in operand) return operand.rows.floats;
-  return "columns" in operand ? bufferOf(operand) : operand;
-}
-
-function rowsBehind(operand: Operand): FloatRows | undefined {
-  if ("rows" in operand) return operand.rows;
-  // A buffer of the CPU has floats, too.
-  return "columns" in operand && "floats" in operand ? operand : undefined;
-}
+import type { Buffer, Operation } from "./operation.ts";
+import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./ops/work.ts";
 
 function cachesOf(cache: LayerCache | undefined): Buffer[] {
   return cache ? [cache.keys, ...cache.values ? [cache.values] : []] : [];
@@ -111,19 +38,10 @@ function cachedBytes(shape: HeadShape, { types }: LayerCache): number {
   return (layerCacheBytes(shape, 1, types) + layerCacheBytes(shape, 1, types, "values")) / BLOCK;
 }
 
-/** Columns of a vector. */
-function widthOf({ rows, first = 0, columns = rows.columns - first }: Columns): number {
-  return columns;
-}
-
-/** Floating-point operations per value of a norm: square, sum, scale, weight. */
-const NORM_FLOPS = 4;
-
-/** Floating-point operations of an activation function or a rotated pair, roughly. */
-const FUNCTION_FLOPS = 8;
-
 /** For each operation, a function from its operands to its facts. */
 export const operands = {
+  ...columnOperands,
+  ...recurrentOperands,
   /**
    * x[row] = scale * table[token or position of row], for `rows` rows. By default it also resolves
    * the rows of the step.
@@ -207,22 +125,6 @@ export const operands = {
       reads: valueBytes(x),
       writes: valueBytes(y),
       flops: FUNCTION_FLOPS * y.columns,
-    });
-  },
-  /** A small operation on columns of y in place, for `rows` rows. */
-  elementwise(
-    operation: ElementwiseOperation,
-    y: Columns,
-    { x, count = 1, repeat = 1, broadcast, gate }: ElementwiseOptions = {},
-  ) {
-    const reads = [x, gate].filter((operand) => operand !== undefined);
-    const name = operation.replaceAll("_", " ");
-    const values = count * widthOf(y);
-    const others = x && !broadcast ? values / repeat : 0;
-    return described(name, operation === "copy" ? reads : [...reads, y], [y], {
-      reads: FLOAT * (others + (operation === "copy" ? 0 : values)),
-      writes: FLOAT * values,
-      flops: gate || /gate|cap/.test(operation) ? FUNCTION_FLOPS * values : 2 * values,
     });
   },
   /**
@@ -328,94 +230,6 @@ export const operands = {
       reads: FLOAT * (values + (accumulate ? y.columns : 0)),
       writes: valueBytes(y),
       flops: 2 * values,
-    });
-  },
-  /** Each vector of y is the sum of the vectors of x, with the row's weights, for `rows` rows. */
-  mix(weights: FloatRows, x: Columns, y: Columns, { inputs, outputs }: MixOptions) {
-    const width = widthOf(y);
-    return described("mix", [weights, x, y], [y], {
-      reads: FLOAT * (inputs * outputs + (inputs + outputs) * width),
-      writes: FLOAT * outputs * width,
-      flops: 2 * inputs * outputs * width,
-    });
-  },
-  /** Scales each vector of y to the L2 norm of the row's reference, in place, for `rows` rows. */
-  matchMagnitude(y: Columns, reference: Columns, { count = 1 }: { count?: number } = {}) {
-    const values = count * widthOf(y);
-    return described("match magnitude", [y, reference], [y], {
-      reads: FLOAT * (values + widthOf(reference)),
-      writes: FLOAT * values,
-      flops: NORM_FLOPS * values,
-    });
-  },
-  /**
-   * x = max(0, x - mean - factor * deviation), with mean and deviation of the row, in place, for
-   * `rows` rows.
-   */
-  sparsify(x: FloatRows, _factor: number) {
-    const bytes = valueBytes(x);
-    return described("sparsify", [x], [x], {
-      reads: bytes,
-      writes: bytes,
-      flops: NORM_FLOPS * x.columns,
-    });
-  },
-  /** The causal convolution of columns of x, for `segments` segments of at most `longest` rows. */
-  convolution(
-    x: ColumnRange,
-    y: FloatRows,
-    { rows, segments }: StepSegments,
-    state: Buffer,
-    { width, gates }: ConvolutionOptions,
-  ) {
-    return described("convolution", [x, state, rows, segments], [y, state], {
-      reads: valueBytes(y) * (gates ? 3 : 1),
-      writes: valueBytes(y),
-      flops: 2 * width * y.columns,
-      weights: FLOAT * width * y.columns,
-      state: FLOAT * (width - 1) * y.columns,
-    });
-  },
-  /** The selective scan of Mamba, for `segments` segments. */
-  scan(
-    { x, dt, b, c, z }: ScanInputs,
-    y: FloatRows,
-    { rows, segments }: StepSegments,
-    state: Buffer,
-    _weights: ScanWeights,
-    { channels, heads, groups, states }: ScanShape,
-  ) {
-    const reads = [x, dt, b, c, ...z ? [z] : [], state, rows, segments];
-    return described("selective scan", reads, [y, state], {
-      reads: FLOAT * (channels * (z ? 2 : 1) + heads + 2 * groups * states),
-      writes: FLOAT * channels,
-      flops: 6 * channels * states,
-      state: FLOAT * channels * states,
-    });
-  },
-  /** The gated delta rule, for `segments` segments. */
-  deltaRule(
-    { qkv, alpha, beta }: DeltaInputs,
-    y: FloatRows,
-    { rows, segments }: StepSegments,
-    state: Buffer,
-    _weights: DeltaWeights,
-    { heads, keyHeads, dim }: DeltaShape,
-  ) {
-    const reads = [qkv.rows, alpha, beta, state, rows, segments];
-    return described("gated delta rule", reads, [y, state], {
-      reads: FLOAT * ((2 * keyHeads + heads) * dim + 2 * heads),
-      writes: FLOAT * heads * dim,
-      flops: 7 * heads * dim ** 2,
-      state: FLOAT * heads * dim ** 2,
-    });
-  },
-  /** The norm of each group of x, times the activation of its gate, for `rows` rows. */
-  gatedNorm(x: ColumnRange, y: FloatRows, { gate }: GatedNormOptions) {
-    return described("gated norm", gate ? [x, gate.z] : [x], [y], {
-      reads: valueBytes(y) * (gate ? 2 : 1),
-      writes: valueBytes(y),
-      flops: (NORM_FLOPS + (gate ? FUNCTION_FLOPS : 0)) * y.columns,
     });
   },
 } satisfies Readonly<Record<string, (...operands: never[]) => Described>>;

@@ -21,7 +21,7 @@ import type { Affine, MatrixShape, MatrixWriter, StackedMatrix } from "../ops/ma
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import type { Buffer, Pass } from "../operation.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
-import { NO_WORK } from "../work.ts";
+import { NO_WORK } from "../ops/work.ts";
 import { mostTileRows } from "./attention/bind.ts";
 import { CpuCore } from "./core.ts";
 import { probeDotProduct } from "./dot_product.ts";

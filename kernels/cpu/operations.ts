@@ -8,7 +8,7 @@ import {
   type OperationName,
   type OwnOperands,
 } from "../makers.ts";
-import type { Described } from "../operands.ts";
+import type { Described } from "../ops/described.ts";
 import type { Operation } from "../operation.ts";
 import {
   type ActivateOptions,
@@ -20,8 +20,7 @@ import {
 } from "../ops/activation.ts";
 import { ACTIVATE_ARGUMENTS } from "./activate/kernel.ts";
 import { attention } from "./attention/bind.ts";
-import { elementwise } from "./columns/elementwise.ts";
-import { matchMagnitude, mix, sparsify } from "./columns/mix.ts";
+import { columnKernels } from "./columns/mix.ts";
 import type { CpuCore } from "./core.ts";
 import { embed } from "./embed.ts";
 import { combine, type CpuExpertPairs, route } from "./experts/route.ts";
@@ -50,22 +49,19 @@ const KERNELS: {
     OwnOperands<Name, { matrix: WeightMatrix; pairs: CpuExpertPairs }>
   >;
 } = {
+  ...columnKernels,
   embed,
   norm,
   quantize,
   linear,
   stackedLinear,
   activate,
-  elementwise,
   rotate,
   rotateRows,
   attention,
   route,
   expertLinear,
   combine,
-  mix,
-  matchMagnitude,
-  sparsify,
   convolution,
   scan,
   deltaRule,

@@ -1,6 +1,8 @@
-// Elementwise operations on columns, for what only few architectures have, and their plain
-// reference. What all models have is part of larger operations instead.
+// Operations on columns, for what only few architectures have: their plain references, and the facts
+// of their operands. What all models have is part of larger operations instead.
 
+import { described, FUNCTION_FLOPS, NORM_FLOPS } from "./described.ts";
+import { FLOAT, valueBytes } from "./work.ts";
 import { type FloatRows, gateReference } from "./activation.ts";
 
 /** Each operation by its plain reference for one value: the new y, given y, x and the factor. */
@@ -105,3 +107,58 @@ export function sparsifyReference(x: Float32Array, factor: number): Float32Array
   const threshold = mean + factor * Math.sqrt(squares / (x.length - 1));
   return x.map((value) => Math.max(0, value - threshold));
 }
+
+/** Columns of a vector. */
+function widthOf({ rows, first = 0, columns = rows.columns - first }: Columns): number {
+  return columns;
+}
+
+/** The facts of these operations, from their operands. */
+export const columnOperands = {
+  /** A small operation on columns of y in place, for `rows` rows. */
+  elementwise(
+    operation: ElementwiseOperation,
+    y: Columns,
+    { x, count = 1, repeat = 1, broadcast, gate }: ElementwiseOptions = {},
+  ) {
+    const reads = [x, gate].filter((operand) => operand !== undefined);
+    const name = operation.replaceAll("_", " ");
+    const values = count * widthOf(y);
+    const others = x && !broadcast ? values / repeat : 0;
+    return described(name, operation === "copy" ? reads : [...reads, y], [y], {
+      reads: FLOAT * (others + (operation === "copy" ? 0 : values)),
+      writes: FLOAT * values,
+      flops: gate || /gate|cap/.test(operation) ? FUNCTION_FLOPS * values : 2 * values,
+    });
+  },
+  /** Each vector of y is the sum of the vectors of x, with the row's weights, for `rows` rows. */
+  mix(weights: FloatRows, x: Columns, y: Columns, { inputs, outputs }: MixOptions) {
+    const width = widthOf(y);
+    return described("mix", [weights, x, y], [y], {
+      reads: FLOAT * (inputs * outputs + (inputs + outputs) * width),
+      writes: FLOAT * outputs * width,
+      flops: 2 * inputs * outputs * width,
+    });
+  },
+  /** Scales each vector of y to the L2 norm of the row's reference, in place, for `rows` rows. */
+  matchMagnitude(y: Columns, reference: Columns, { count = 1 }: { count?: number } = {}) {
+    const values = count * widthOf(y);
+    return described("match magnitude", [y, reference], [y], {
+      reads: FLOAT * (values + widthOf(reference)),
+      writes: FLOAT * values,
+      flops: NORM_FLOPS * values,
+    });
+  },
+  /**
+   * x = max(0, x - mean - factor * deviation), with mean and deviation of the row, in place, for
+   * `rows` rows.
+   */
+  sparsify(x: FloatRows, _factor: number) {
+    const bytes = valueBytes(x);
+    return described("sparsify", [x], [x], {
+      reads: bytes,
+      writes: bytes,
+      flops: NORM_FLOPS * x.columns,
+    });
+  },
+};

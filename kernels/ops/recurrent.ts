@@ -1,7 +1,9 @@
 // What the recurrent operations share: the sequences of a step, and inputs that are columns of
 // wider rows. Each operation defines the layout of its state.
 
+import { described, FUNCTION_FLOPS, NORM_FLOPS } from "./described.ts";
 import type { Buffer } from "../operation.ts";
+import { FLOAT, valueBytes } from "./work.ts";
 import type { FloatRows } from "./activation.ts";
 
 /** The sequences of a step. */
@@ -294,3 +296,65 @@ export function gatedNormReference(
   }
   return y;
 }
+
+/** The facts of these operations, from their operands. */
+export const recurrentOperands = {
+  /** The causal convolution of columns of x, for `segments` segments of at most `longest` rows. */
+  convolution(
+    x: ColumnRange,
+    y: FloatRows,
+    { rows, segments }: StepSegments,
+    state: Buffer,
+    { width, gates }: ConvolutionOptions,
+  ) {
+    return described("convolution", [x, state, rows, segments], [y, state], {
+      reads: valueBytes(y) * (gates ? 3 : 1),
+      writes: valueBytes(y),
+      flops: 2 * width * y.columns,
+      weights: FLOAT * width * y.columns,
+      state: FLOAT * (width - 1) * y.columns,
+    });
+  },
+  /** The selective scan of Mamba, for `segments` segments. */
+  scan(
+    { x, dt, b, c, z }: ScanInputs,
+    y: FloatRows,
+    { rows, segments }: StepSegments,
+    state: Buffer,
+    _weights: ScanWeights,
+    { channels, heads, groups, states }: ScanShape,
+  ) {
+    const reads = [x, dt, b, c, ...z ? [z] : [], state, rows, segments];
+    return described("selective scan", reads, [y, state], {
+      reads: FLOAT * (channels * (z ? 2 : 1) + heads + 2 * groups * states),
+      writes: FLOAT * channels,
+      flops: 6 * channels * states,
+      state: FLOAT * channels * states,
+    });
+  },
+  /** The gated delta rule, for `segments` segments. */
+  deltaRule(
+    { qkv, alpha, beta }: DeltaInputs,
+    y: FloatRows,
+    { rows, segments }: StepSegments,
+    state: Buffer,
+    _weights: DeltaWeights,
+    { heads, keyHeads, dim }: DeltaShape,
+  ) {
+    const reads = [qkv.rows, alpha, beta, state, rows, segments];
+    return described("gated delta rule", reads, [y, state], {
+      reads: FLOAT * ((2 * keyHeads + heads) * dim + 2 * heads),
+      writes: FLOAT * heads * dim,
+      flops: 7 * heads * dim ** 2,
+      state: FLOAT * heads * dim ** 2,
+    });
+  },
+  /** The norm of each group of x, times the activation of its gate, for `rows` rows. */
+  gatedNorm(x: ColumnRange, y: FloatRows, { gate }: GatedNormOptions) {
+    return described("gated norm", gate ? [x, gate.z] : [x], [y], {
+      reads: valueBytes(y) * (gate ? 2 : 1),
+      writes: valueBytes(y),
+      flops: (NORM_FLOPS + (gate ? FUNCTION_FLOPS : 0)) * y.columns,
+    });
+  },
+};

@@ -4,7 +4,7 @@
 import pairsSource from "./expert_pairs.wgsl" with { type: "text" };
 import type { Buffer, Pass, Work, WorkCounts } from "../operation.ts";
 import type { ExpertPairs, ExpertPairsOptions, Routing } from "../ops/experts.ts";
-import { FLOAT } from "../work.ts";
+import { FLOAT } from "../ops/work.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { tokenClass, tokenClasses } from "./tile.ts";

@@ -9,7 +9,7 @@ import { cpu } from "../memory.ts";
 import { workModule } from "../modules.ts";
 import { forFours, sumOfLanes } from "../vectors.ts";
 import { f32, f32x4, i32, type Memory, type ModuleBuilder } from "../wasm/mod.ts";
-import { placeOf, widthOf, ZERO } from "./elementwise.ts";
+import { elementwise, placeOf, widthOf, ZERO } from "./elementwise.ts";
 
 const MIX_ARGUMENTS = [
   "weights",
@@ -60,7 +60,7 @@ function addMix(
 }
 
 /** Adds to each vector of y the sum of the vectors of x, with weights of the row. */
-export function mix(
+function mix(
   core: CpuCore,
   weights: FloatRows,
   x: Columns,
@@ -117,7 +117,7 @@ function addMatchMagnitude(module: ModuleBuilder, work: Memory): void {
 }
 
 /** Scales each vector of y to the L2 norm of the row's reference. */
-export function matchMagnitude(
+function matchMagnitude(
   core: CpuCore,
   y: Columns,
   reference: Columns,
@@ -165,7 +165,7 @@ function addSparsify(module: ModuleBuilder, work: Memory): void {
 }
 
 /** x = max(0, x - mean - factor * deviation) of each row. */
-export function sparsify(core: CpuCore, x: FloatRows, factor: number) {
+function sparsify(core: CpuCore, x: FloatRows, factor: number) {
   const kernels = core.kernels("sparsify", () => workModule(addSparsify));
   const words = inOrder(SPARSIFY_ARGUMENTS, {
     x: cpu(x.floats).address,
@@ -175,3 +175,6 @@ export function sparsify(core: CpuCore, x: FloatRows, factor: number) {
   });
   return (rows: number) => core.run([{ kernels, name: "sparsify", arguments: words, items: rows }]);
 }
+
+/** What binds the operations on columns. */
+export const columnKernels = { elementwise, mix, matchMagnitude, sparsify };

@@ -2,11 +2,11 @@
 // Counted from shapes alone: every operand is read or written once, whatever a kernel does, and
 // operations on single values count roughly. Device.time() measures times.
 
-import type { Work, WorkCounts } from "./operation.ts";
-import { type Activation, isQuantized } from "./ops/activation.ts";
-import type { AttentionOptions } from "./ops/attention.ts";
-import { BLOCK, type CacheTypes, layerCacheBytes } from "./ops/kv_cache.ts";
-import type { Matrix } from "./ops/matrix.ts";
+import type { Work, WorkCounts } from "../operation.ts";
+import { type Activation, isQuantized } from "./activation.ts";
+import type { AttentionOptions } from "./attention.ts";
+import { BLOCK, type CacheTypes, layerCacheBytes } from "./kv_cache.ts";
+import type { Matrix } from "./matrix.ts";
 
 export const NO_WORK: Work = { bytesRead: 0, bytesWritten: 0, flops: 0 };
 
