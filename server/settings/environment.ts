@@ -78,7 +78,7 @@ export const SETTINGS = {
     more: "[keys](operations.md#keys)",
   }),
   /** What computes. The device itself reads it. */
-  device: forModels("QUERN_DEVICE", device, `what computes: ${device.is}`, {
+  device: forModels("QUERN_DEVICE", device, `the device: ${device.is}`, {
     default: "auto",
     more: "[devices](#devices)",
   }),
