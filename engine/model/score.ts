@@ -76,8 +76,9 @@ export async function score(
 }
 
 /**
- * A generation whose first event has the scores of its prompt's tokens. Errors at once: those of
- * generate(), RequestError.
+ * A generation whose first event has the scores of its prompt's tokens. It begins when these are known,
+ * and finds what was read for them in the cache. Errors at once: RequestError; before the first event:
+ * those of generate().
  */
 export function generateScored(
   context: GenerateContext & Assembly,
@@ -90,13 +91,13 @@ export function generateScored(
     throw new RequestError(`${attempt}: it has ${suffix ? "a suffix" : "images"}`);
   }
   checkLogprobs(top, "tell how likely the prompt was");
-  const answer = generate(context, request);
   const scoring = score(context, { inputs: [{ text }], top, ...(signal && { signal }) });
   scoring.catch(() => {}); // Whoever reads the events is told.
   const { bosToken } = context.tokenizer;
   return (async function* () {
+    const [scores] = await scoring;
+    const answer = generate(context, request);
     try {
-      const [scores] = await scoring;
       const isAdded = typeof text === "string" && scores![0]?.id === bosToken;
       yield { type: "prompt", scores: scores!, added: isAdded ? 1 : 0 };
       yield* answer;
@@ -157,7 +158,8 @@ async function lookAt(
     if (!Number.isFinite(normalizer)) throw new NotFiniteError("logits");
     for (const sequence of here) tell({ logits, normalizer, sequence, at });
   };
-  await scheduler.evaluate({ branches: tree, output: "logits", take, chunkSize, adapters, signal });
+  const wanted = { output: "logits", take, reuses: true } as const;
+  await scheduler.evaluate({ branches: tree, ...wanted, chunkSize, adapters, signal });
   return tree.reduce((sum, { tokens }) => sum + tokens.length, 0);
 }
 

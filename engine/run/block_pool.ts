@@ -9,7 +9,7 @@ import type { Checkpoints } from "./checkpoints.ts";
 
 /** The listener for cached blocks that no sequence uses. */
 export interface IdleListener {
-  /** A cached block has lost its last reference. */
+  /** A cached block has lost its last reference, and is not among those that go first. */
   idle(block: number): void;
   /** An idle block is evicted: its number is used for other tokens. */
   evicted(block: number): void;
@@ -115,8 +115,10 @@ export class BlockPool {
     for (const block of blocks.toReversed()) {
       if (--this.#owners[block] > 0) continue;
       if (this.#cache.has(block)) {
-        (this.#behind.has(block) ? this.#idleBehind : this.#idle).add(block);
-        this.#listener?.idle(block);
+        const isBehind = this.#behind.has(block);
+        (isBehind ? this.#idleBehind : this.#idle).add(block);
+        // What goes first is worth no copy in the place of what others have kept.
+        if (!isBehind) this.#listener?.idle(block);
       } else {
         this.#behind.delete(block);
         this.#free.push(block);

@@ -39,6 +39,11 @@ export interface Evaluation {
   take?: (row: Float32Array, branch: number, position: number) => void;
   /** Most tokens of a sequence per step; default as many as a step holds. */
   chunkSize?: number | undefined;
+  /**
+   * Whether what is in the prefix cache before the first wanted output need not run, and what runs is
+   * put there; not of a model that reads whole texts. Default false: each token runs.
+   */
+  reuses?: boolean | undefined;
   /** Whether a sequence has to run in one step, because its tokens attend to later ones. */
   whole?: boolean;
   signal?: AbortSignal | undefined;
@@ -83,6 +88,8 @@ const NOTHING_TO_SAMPLE = {
   maxTokens: 0,
   accept: () => false,
   end: () => {},
+  // What it leaves in the cache goes before what conversations have there.
+  background: true,
 };
 
 /** The outputs of each branch: [wanted positions, columns]. Errors: the signal's reason. */
@@ -104,7 +111,8 @@ export async function evaluate(
     holding.delete(one);
   };
   const admit = () => {
-    for (let next = ready.at(-1); next && begin(executor, pool, next); next = ready.at(-1)) {
+    const canBegin = (one: Running) => begin(executor, pool, one, evaluation.reuses ?? false);
+    for (let next = ready.at(-1); next && canBegin(next); next = ready.at(-1)) {
       holding.add(next);
       running.push(ready.pop()!);
       if (next.parent && --next.parent.unbegun === 0) release(next.parent);
@@ -122,6 +130,7 @@ export async function evaluate(
         const ended = running.filter(({ sequence }) => sequence.unfed === 0);
         running = running.filter(({ sequence }) => sequence.unfed > 0);
         for (const one of ended) {
+          if (evaluation.reuses) pool.publish(one.sequence);
           if (one.branches.length === 0) release(one);
           ready.push(...one.branches.toReversed());
         }
@@ -163,17 +172,28 @@ function makeTree({ branches, adapters }: Evaluation): Running[] {
  * others follow only begins if there is enough for the longest of them, too: whatever begins after it
  * gives its memory back, so that all come to their end.
  */
-function begin(executor: StepExecutor, pool: SequencePool, one: Running): boolean {
+function begin(
+  executor: StepExecutor,
+  pool: SequencePool,
+  one: Running,
+  reuses: boolean,
+): boolean {
   const { sequence, parent, height, deepest } = one;
   const { free, idle } = pool.blockCounts;
   const shared = parent?.sequence.submitted ?? 0;
   const wanted = executor.blocksFor(deepest - shared) + height + 1;
   if (height > 0 && (pool.freeSlots <= height || free + idle < wanted)) return false;
-  if (!parent) return pool.take(sequence, sequence.tokens.length);
+  if (!parent) return pool.takeKnown(sequence, reuses ? unwantedTokens(one) : 0);
   if (!pool.fork(parent.sequence, sequence)) return false;
   if (pool.grow(sequence, sequence.tokens.length)) return true;
   pool.release(sequence);
   return false;
+}
+
+/** Tokens at the beginning of a sequence whose outputs nobody wants; at least one is left to run. */
+function unwantedTokens({ sequence: { tokens: { length } }, wanted }: Running): number {
+  if (typeof wanted === "number") return Math.min(wanted, length - 1);
+  return wanted === "none" || wanted === "last" ? length - 1 : 0;
 }
 
 async function step(
@@ -190,7 +210,10 @@ async function step(
     return outputs;
   };
   distribute(await evaluateStep(evaluate, executor.limits.outputs, plan, output), chunks, take);
-  for (const { chunk } of chunks) chunk.sequence.advance(chunk.count);
+  for (const { chunk: { sequence, count } } of chunks) {
+    if (executor.isTapped) sequence.keepPrivate();
+    sequence.advance(count);
+  }
 }
 
 /** The outputs of a step. The step runs several times if it has more outputs than fit (whole images). */

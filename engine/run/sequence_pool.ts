@@ -80,6 +80,25 @@ export class SequencePool {
   }
 
   /**
+   * Gives memory to a sequence that generates nothing, which starts with the blocks of the prefix cache
+   * that hold its first tokens.
+   * @param most tokens that need not run, if they are there
+   * @returns false, with nothing done, if it cannot
+   */
+  takeKnown(sequence: Sequence, most: number): boolean {
+    const { tokens } = sequence;
+    const { hasStates } = this.#memory;
+    const known = this.#executor.isTapped ? [] : this.#cache.match(sequence.keys(0, most));
+    const states = hasStates ? this.#checkpoints.deepest(known) : undefined;
+    const depth = hasStates ? states?.blocks ?? 0 : known.length;
+    const held = this.#take(sequence, tokens.length, known.slice(0, depth));
+    if (!held) return false;
+    if (states) this.#memory.restoreStates(states.row, held.slot);
+    this.#memory.writeHistory(held.slot, tokens.slice(0, sequence.submitted));
+    return true;
+  }
+
+  /**
    * Gives memory to a sequence that will generate. It gets a block more than its tokens need, and starts
    * with the blocks of the prefix cache that hold its first tokens, as far as recurrent states were
    * copied there. These tokens count as submitted. At least one token is left to run, since its logits

@@ -121,3 +121,21 @@ Deno.test("what cannot be scored is refused, with the text at fault", async () =
   const abort = AbortSignal.abort(new Error("no"));
   await assertRejects(() => model.score({ inputs: [{ text: [1, 2] }], signal: abort }));
 });
+
+Deno.test("what earlier requests have read is not run again, and the scores are the same", async () => {
+  await using fresh = await loadModel(tinyPath, { ...tinyLoad, exact: true });
+  const text = Array.from({ length: 90 }, (_, i) => 65 + i * 7 % 25);
+  const inputs = [66, 67, 68].map((token) => ({ text: [...text, token, 70], from: 90 }));
+  const alone = await fresh.score({ inputs });
+  const { conversations: none } = await fresh.cacheState();
+  assertEquals(none, [], "what is scored is no conversation");
+  const [again] = await fresh.score({ inputs: inputs.slice(1, 2) });
+  for (const [i, { logprob }] of again!.entries()) {
+    assert(Math.abs(logprob! - alone[1]![i]!.logprob!) < 1e-5);
+  }
+  // A generation that scores its own prompt reads it once.
+  const { done } = await readAnswer(
+    fresh.generate({ prompt: [65, ...text], promptLogprobs: 0, maxTokens: 1 }),
+  );
+  assertEquals(done!.usage.cachedTokens, 64);
+});

@@ -126,3 +126,106 @@ Deno.test("what fits nowhere is refused; a close and a failure of the GPU end an
   runner.failure = new Error("Cannot use the GPU: device lost");
   assertEquals(await assertRejects(() => check(other, [promptOf(9)])), runner.failure);
 });
+
+/** Evaluates tokens from a position on, with what is in the cache, and says how many rows ran. */
+async function evaluated(
+  { scheduler, runner }: ReturnType<typeof start>,
+  tokens: number[],
+  wanted: number | "last" | "none" | "all",
+): Promise<number> {
+  const before = runner.rowsFed;
+  const got: number[][] = [];
+  await scheduler.evaluate({
+    branches: [{ tokens, wanted }],
+    output: "logits",
+    reuses: true,
+    take: ([next], _, position) => got.push([position, next!]),
+  });
+  const first = { last: tokens.length - 1, none: tokens.length, all: 0 };
+  const from = typeof wanted === "number" ? wanted : first[wanted];
+  assertEquals(
+    got,
+    tokens.slice(from).map((_, i) => [from + i, nextToken(tokens.slice(0, from + i + 1))]),
+  );
+  return runner.rowsFed - before;
+}
+
+Deno.test("what is in the cache before the first wanted output does not run", async () => {
+  const test = start({ blocks: 40 });
+  const prompt = promptOf(100);
+  assertEquals(await evaluated(test, prompt, 80), 100);
+  assertEquals(await evaluated(test, prompt, 80), 100 - 64);
+  assertEquals(await evaluated(test, prompt, 64), 100 - 64);
+  assertEquals(await evaluated(test, prompt, 63), 100 - 32);
+  assertEquals(await evaluated(test, prompt, "last"), 4);
+  assertEquals(await evaluated(test, prompt.slice(0, 96), "none"), 32);
+  assertEquals(await evaluated(test, prompt, "all"), 100);
+  const other = [...prompt.slice(0, 70), ...promptOf(30, 5)];
+  assertEquals(await evaluated(test, other, 90), 100 - 64);
+  // A conversation goes on from there, and an evaluation from a conversation.
+  const run = add(test.scheduler, prompt, 40);
+  assertEquals(await run.ended, "length");
+  assertEquals([run.cachedTokens(), run.tokens], [96, continuation(prompt, 40)]);
+  assertEquals(await evaluated(test, [...prompt, ...run.tokens, 5], "last"), 141 - 128);
+});
+
+Deno.test("evaluations that do not ask for it, and steps under a tap, run every token", async () => {
+  const test = start({ blocks: 40 });
+  const prompt = promptOf(100);
+  await evaluated(test, prompt, "last");
+  const before = test.runner.rowsFed;
+  await check(test.scheduler, [prompt]);
+  assertEquals(test.runner.rowsFed - before, 100);
+  test.runner.isTapped = true;
+  assertEquals(await evaluated(test, prompt, "last"), 100);
+  const [fresh] = [promptOf(100, 2)];
+  assertEquals(await evaluated(test, fresh, "last"), 100);
+  test.runner.isTapped = false;
+  assertEquals(await evaluated(test, fresh, "last"), 100, "what ran under a tap is not kept");
+});
+
+Deno.test("what evaluations leave goes before what conversations have in the cache", async () => {
+  const test = start({ slots: 1, blocks: 8 });
+  const prompt = promptOf(100);
+  await add(test.scheduler, prompt, 1).ended;
+  for (const seed of [2, 3, 4, 5, 6, 7]) await evaluated(test, promptOf(120, seed), "last");
+  const run = add(test.scheduler, prompt, 1);
+  await run.ended;
+  assertEquals(run.cachedTokens(), 96);
+});
+
+Deno.test("a model with states goes on from copies of conversations alone", async () => {
+  const test = start({ blocks: 40, stateCopies: 4 });
+  const prompt = promptOf(100);
+  assertEquals(await evaluated(test, prompt, "last"), 100);
+  assertEquals(await evaluated(test, prompt, "last"), 100);
+  await add(test.scheduler, prompt, 1).ended;
+  assert(await evaluated(test, prompt, "last") < 40);
+});
+
+Deno.test("evaluations with the cache in little memory all come to their end", async () => {
+  const test = start({ slots: 3, blocks: 8, context: 128 });
+  const { scheduler } = test;
+  const runs = Array.from({ length: 8 }, (_, i) => add(scheduler, promptOf(5 + 9 * i, i % 3), 20));
+  const evaluations = [1, 2, 3, 4, 5, 6].map(async (i) => {
+    const trunk = promptOf(20 + 11 * i, i % 3);
+    const branches = [
+      { tokens: trunk, wanted: "none" as const },
+      ...[1, 2, 3].map((seed) => ({
+        tokens: promptOf(9 * seed, seed),
+        after: 0,
+        wanted: "last" as const,
+      })),
+    ];
+    const [, ...outputs] = await scheduler.evaluate({ branches, output: "hidden", reuses: true });
+    assertEquals(
+      outputs.map(([value]) => value),
+      [1, 2, 3].map((seed) => nextToken([...trunk, ...promptOf(9 * seed, seed)])),
+    );
+  });
+  await Promise.all(evaluations);
+  for (const [i, run] of runs.entries()) {
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, continuation(promptOf(5 + 9 * i, i % 3), 20));
+  }
+});
