@@ -12,6 +12,7 @@ import type { QuantizationName } from "./quantize/mod.ts";
 export type FileWork =
   | { kind: "quantize"; from: string; to: string; type: QuantizationName }
   | { kind: "convert"; folder: string; to: string }
+  | { kind: "convert bin"; from: string; to: string }
   | { kind: "join"; from: string; to: string };
 
 export interface FileWorkOptions {
@@ -41,7 +42,7 @@ const waiting: (() => void)[] = [];
 /**
  * Runs the work. A failed or aborted attempt leaves no file.
  *
- * @throws the errors of quantizeModel(), convertSafetensors() and joinShards(); the signal's reason
+ * @throws the errors of quantizeModel(), convertSafetensors(), convertBin() and joinShards(); the signal's reason
  */
 export async function doFileWork(work: FileWork, options: FileWorkOptions): Promise<void> {
   await takePlace(options.signal);

@@ -14,6 +14,7 @@ import {
 } from "../gguf/mod.ts";
 import type { FileWork, FileWorkOrder, FileWorkReport } from "./file_work.ts";
 import { quantizeModel } from "./quantize/mod.ts";
+import { convertBin } from "./whisper_bin/mod.ts";
 import { convertSafetensors } from "./safetensors/mod.ts";
 
 const thread = globalThis as unknown as DedicatedWorkerGlobalScope;
@@ -31,6 +32,7 @@ async function run(work: FileWork, signal: CancelFlag): Promise<void> {
   const onProgress = (done: number, total: number) => report({ kind: "progress", done, total });
   if (work.kind === "quantize") await quantizeModel({ ...work, onProgress, signal });
   else if (work.kind === "convert") await convertSafetensors({ ...work, onProgress, signal });
+  else if (work.kind === "convert bin") await convertBin({ ...work, onProgress, signal });
   else await joinShards({ ...work, onProgress, signal });
 }
 

@@ -1,5 +1,6 @@
 // A model from files that are blobs of the store: GGUF files, whose headers tell weights, projector
-// and adapters apart, or the safetensors of a Hugging Face folder, which are converted.
+// and adapters apart, or the safetensors of a Hugging Face folder or a file of whisper.cpp, which are
+// converted.
 
 import { fileSystem, join } from "../../host/mod.ts";
 import { GgufError, RequestError } from "../errors.ts";
@@ -10,6 +11,7 @@ import { doFileWork } from "./file_work.ts";
 import type { MadeLayer } from "./layers.ts";
 import { paced } from "./types.ts";
 import { withNamedFiles, withTemporaryFile } from "./staging.ts";
+import { BIN_MAGIC } from "./whisper_bin/mod.ts";
 import { type CreateContext, type StoredWeights, storeWeights } from "./weights.ts";
 
 /** Names of files with the digests of their blobs. */
@@ -41,6 +43,8 @@ export async function layersOfFiles(
   if (Object.keys(files).some((name) => name.endsWith(".safetensors"))) {
     return await convert(context, files);
   }
+  const bin = await binFile(context, files);
+  if (bin) return await convertWhisper(context, bin);
   const projectors: MadeLayer[] = [];
   let weights: StoredWeights | undefined;
   for (const name of firstShards(await ggufNames(context, files))) {
@@ -129,6 +133,26 @@ async function convert(context: CreateContext, files: NamedFiles): Promise<FileL
   return { layers: [layer], info };
 }
 
+/** The path of a file of whisper.cpp, if the model is one alone. */
+async function binFile(
+  { store: { blobs } }: CreateContext,
+  files: NamedFiles,
+): Promise<string | undefined> {
+  const [path, ...others] = Object.values(files).map((digest) => blobs.pathOf(digest));
+  return others.length === 0 && await beginningOf(path) === BIN_MAGIC ? path : undefined;
+}
+
+async function convertWhisper(context: CreateContext, from: string): Promise<FileLayers> {
+  const { store: { blobs }, report, signal } = context;
+  report({ status: "converting model" });
+  const { layer, info } = await withTemporaryFile(blobs, async (to) => {
+    const onProgress = paced(report, { status: "converting model" });
+    await doFileWork({ kind: "convert bin", from, to }, { onProgress, signal });
+    return await storeWeights(context, { path: to, isTemporary: true });
+  });
+  return { layers: [layer], info };
+}
+
 /**
  * Checks names and blobs. @throws {RequestError} for names outside of the folder, and blobs that do
  * not exist
@@ -160,16 +184,21 @@ async function ggufNames(
 ): Promise<string[]> {
   const names: string[] = [];
   for (const [name, digest] of Object.entries(files)) {
-    using file = await fileSystem().open(blobs.pathOf(digest));
-    const bytes = new Uint8Array(MAGIC.length);
-    await file.read(bytes);
-    if (new TextDecoder().decode(bytes) === MAGIC) names.push(name);
+    if (await beginningOf(blobs.pathOf(digest)) === MAGIC) names.push(name);
     else if (name.endsWith(".gguf")) throw new RequestError("supplied file was not in GGUF format");
   }
   if (names.length > 0) return names;
   throw new RequestError(
     `unknown type: ${Object.keys(files).join(", ")}: neither GGUF nor safetensors`,
   );
+}
+
+/** The first bytes of a file, as a text. */
+async function beginningOf(path: string): Promise<string> {
+  using file = await fileSystem().open(path);
+  const bytes = new Uint8Array(MAGIC.length);
+  await file.read(bytes);
+  return new TextDecoder().decode(bytes);
 }
 
 /** The names without shards whose first shard is among them. */
