@@ -37,6 +37,9 @@ const POLYNOMIAL = [
 /** Coefficients of erfc(x) exp(x^2) as a polynomial of 1 / (1 + 0.3275911 x), the highest power first. */
 const TAIL = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
 
+/** Tails below are zero. */
+const LEAST_TAIL = 1e-30;
+
 /** 2^23 + 2^22: a float to which it is added is rounded to an integer, which is in the sum's low bits. */
 const ROUNDING = 2 ** 23 + 2 ** 22;
 
@@ -110,7 +113,9 @@ export function activate(f: FunctionBuilder, name: ActivationFunction, x: V128):
       const [first, ...others] = TAIL.map((factor) => constant(f, factor));
       const sum = others.reduce((sum, factor) => f32x4.add(f32x4.mul(sum, t), factor), first);
       const bell = exponential(f, f32x4.mul(f32x4.mul(own, own), constant(f, -0.5)));
-      const tail = f.let(f32x4.mul(f32x4.mul(f32x4.mul(sum, t), bell), constant(f, 0.5)));
+      const exact = f.let(f32x4.mul(f32x4.mul(f32x4.mul(sum, t), bell), constant(f, 0.5)));
+      // Products of denormal numbers, as they are far out, take a hundred times as long.
+      const tail = f.let(v128.and(exact, f32x4.gt(exact, constant(f, LEAST_TAIL))));
       const isBelow = f32x4.lt(own, zero);
       return f32x4.mul(own, v128.bitselect(tail, f32x4.sub(one, tail), isBelow));
     }

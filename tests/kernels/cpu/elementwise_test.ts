@@ -70,6 +70,9 @@ for (const name of NAMES) {
         const slack = name === "gelu_erf" ? 1.5e-7 * Math.abs(value * (gated ? up[i] : 1)) : 1e-30;
         const near = Math.abs(found - wanted) <= 1e-5 * Math.abs(wanted) + slack;
         assert(near || found === wanted, `${name}(${value}): ${found}, not ${wanted}`);
+        // Denormal numbers would slow down the product that reads them a hundred times.
+        const isSlow = found !== 0 && Math.abs(found) < 2 ** -126;
+        assert(name !== "gelu_erf" || !isSlow, `${name}(${value}) is ${found}`);
       });
     }
     floats[X / 4] = NaN;
