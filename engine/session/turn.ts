@@ -2,6 +2,7 @@
 // what happens until then. Both may be used, in any order and more than once.
 
 import type { ChatEvent, ChatMessage, DoneEvent, DoneReason, Usage } from "../types/mod.ts";
+import { parsePartial } from "./partial.ts";
 import type { ValidationIssue } from "./schema.ts";
 import type { CallResult, SessionCall } from "./tools.ts";
 
@@ -101,6 +102,24 @@ export class Turn<Value = undefined>
   /** The text of the answers, piece by piece. */
   async *texts(): AsyncGenerator<string, void> {
     for await (const event of this) if (event.type === "text") yield event.text;
+  }
+
+  /**
+   * The value of a structured answer as far as it is written, whenever more of it is there. Its validator
+   * has not seen it: strings, lists and objects may go on. An answer that is mended begins anew.
+   */
+  async *partials(): AsyncGenerator<unknown, void> {
+    let [text, shown] = ["", ""];
+    for await (const event of this) {
+      if (event.type === "start") [text, shown] = ["", ""];
+      if (event.type !== "text") continue;
+      text += event.text;
+      const value = parsePartial(text);
+      const json = JSON.stringify(value);
+      if (json === undefined || json === shown) continue;
+      shown = json;
+      yield value;
+    }
   }
 
   #wake(): void {

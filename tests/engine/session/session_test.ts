@@ -12,6 +12,7 @@ import {
   tool,
   type ValueOf,
 } from "../../../engine/mod.ts";
+import { parsePartial } from "../../../engine/session/partial.ts";
 import { fakeUsage, saysForever } from "../../server/fake_model.ts";
 import { evenNumbers, type Said, scripted } from "./script.ts";
 
@@ -449,4 +450,39 @@ Deno.test("the types of arguments follow from their schema", () => {
   const plain: Same<ArgumentsOf<Record<string, unknown>>, Record<string, unknown>> = {};
   const validated: Same<ValueOf<ReturnType<typeof evenNumbers>>, { count: number }> = { count: 2 };
   assertEquals([value.kind, plain, validated.count], ["a", {}, 2]);
+});
+
+Deno.test("a structured answer shows while it is written", async () => {
+  const session = new Session(scripted('{"name": "Ada L.", "tags": ["a b", "c"]}'));
+  const turn = session.send("Who?", { schema: { type: "object" } });
+  const seen = await Array.fromAsync(turn.partials());
+  assertEquals(seen, [
+    {},
+    { name: "Ada " },
+    { name: "Ada L." },
+    { name: "Ada L.", tags: ["a "] },
+    { name: "Ada L.", tags: ["a b"] },
+    { name: "Ada L.", tags: ["a b", "c"] },
+  ]);
+});
+
+Deno.test("every beginning of a JSON text has a value that the whole one goes on from", () => {
+  const whole = { 'a"b': [1.5, -2e3, true, null, "x\\y\u00e9\n"], c: { d: [[], {}], e: "" } };
+  const text = JSON.stringify(whole, null, 1);
+  const goesOn = (begun: unknown, end: unknown): boolean =>
+    typeof begun === "object" && begun !== null
+      ? Object.entries(begun).every(([key, value]) =>
+        goesOn(value, (end as Record<string, unknown>)[key])
+      )
+      : typeof begun === "string"
+      ? (end as string).startsWith(begun)
+      : typeof begun === typeof end;
+  for (let length = 1; length <= text.length; length++) {
+    assert(goesOn(parsePartial(text.slice(0, length)), whole), text.slice(0, length));
+  }
+  assertEquals([parsePartial(text), parsePartial(""), parsePartial("tr")], [
+    whole,
+    undefined,
+    undefined,
+  ]);
 });
