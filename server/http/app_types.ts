@@ -9,6 +9,7 @@ import type { Metrics } from "./metrics/metrics.ts";
 import type { AccessVariables, BodyVariables } from "./middleware/variables.ts";
 import type { RunningRequests, WaitingQueue } from "./generation/queue.ts";
 import type { UnreadBudget, UnreadLimits } from "./generation/unread.ts";
+import type { Preload } from "./preload.ts";
 import type { ResponseStore } from "./response_store.ts";
 import type { EventLogLimits, EventLogs } from "./stream/event_log.ts";
 import type { pullModel, pushModel } from "../registry/mod.ts";
@@ -101,6 +102,8 @@ export interface AppOptions {
   responses?: ResponseStore;
   /** Default: over the network. */
   registry?: Registry;
+  /** The models without which the server is not ready. Default: none. */
+  preload?: Pick<Preload, "missing">;
   /** Through which the caller shuts the server down gracefully. */
   drain?: Drain;
 }

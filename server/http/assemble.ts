@@ -23,6 +23,7 @@ import { given } from "../given.ts";
 import { type Log, messageOf } from "../log.ts";
 import type { KeyRing } from "../keys/mod.ts";
 import { isLoopback } from "../network/host.ts";
+import type { Preload } from "./preload.ts";
 import { ResponseStore } from "./response_store.ts";
 import { RemoteModels } from "../remote/mod.ts";
 import { proofOptions, type Settings, tuningFolder } from "../settings/settings.ts";
@@ -60,6 +61,7 @@ export interface PortOptions {
   ownNames: string[];
   drain: Drain;
   lostLogLines: () => number;
+  preload: Preload;
   /** Which of its clients it answers. Requests of this process itself need no key. */
   keys: KeyRing;
   /** Looks at the machine. */

@@ -26,3 +26,4 @@ export type { AppOptions } from "./app_types.ts";
 export { assemble, type AssembleDependencies, type ServerParts } from "./assemble.ts";
 export { type Handler, HttpServer } from "./connection/mod.ts";
 export { Drain } from "./drain.ts";
+export { Preload } from "./preload.ts";

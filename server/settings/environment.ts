@@ -108,6 +108,10 @@ export const SETTINGS = {
     "how long a load may stand still",
     { default: "5m" },
   ),
+  preload: forServer("QUERN_PRELOAD", list, "models to load at the start, and to keep", {
+    default: "",
+    more: "[when it is ready](operations.md#health-and-metrics)",
+  }),
   /** Most models in memory; 0: as many as fit. */
   maxLoaded: forModels("OLLAMA_MAX_LOADED_MODELS", count, "models in memory at a time", {
     default: "0",

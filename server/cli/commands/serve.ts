@@ -1,7 +1,7 @@
 // `quern serve`: store, manager and HTTP application behind a port, until a signal comes.
 
 import type { ModelStore } from "../../../engine/mod.ts";
-import { assemble, Drain, type Handler, HttpServer, isUrgent } from "../../http/mod.ts";
+import { assemble, Drain, type Handler, HttpServer, isUrgent, Preload } from "../../http/mod.ts";
 import { createLog, type Log, messageOf } from "../../log.ts";
 import { LogWriter } from "../../log_writer.ts";
 import { KeyRing } from "../../keys/mod.ts";
@@ -52,6 +52,7 @@ export async function serve(
   const keys = new KeyRing({ ownerKey: settings.apiKey, file: settings.keyFile, warn: log.warn });
   await keys.open();
   const drain = new Drain();
+  const preload = new Preload(settings.preload);
   const server = listen(host, (request) => app.fetch(request), log);
   const { app, manager, store, responses } = assemble({
     dependencies: { ...dependencies, open: reportLoads(open, log) },
@@ -61,6 +62,7 @@ export async function serve(
       boundTo: server.addr.hostname,
       ownNames: machineNames(),
       drain,
+      preload,
       lostLogLines: () => writer.lost,
       keys,
       examine: () => Array.fromAsync(examine(dependencies, localMachine())),
@@ -68,6 +70,7 @@ export async function serve(
   });
   log.info(`models in ${models}`);
   if (opensPage) void openPage(dependencies, pageAddress(server.addr), log);
+  void preload.run(manager, log);
   // Beside the requests, and the wait for an interrupt, which may come at once.
   const cleaning = Promise.all([
     settings.keepUnused ? undefined : cleanUp(store, log),

@@ -32,8 +32,11 @@ export type CloudStatus = BodyOf<typeof statusSchema>;
 
 /** Answer of GET /health. */
 export const healthSchema = record(
-  { status: { enum: ["ok", "shutting down"] }, version: text },
-  { busy_workers: { ...count, description: "How many workers do not answer; missing for none." } },
+  { status: { enum: ["ok", "shutting down", "loading models"] }, version: text },
+  {
+    busy_workers: { ...count, description: "How many workers do not answer; missing for none." },
+    missing: { ...list(text), description: "Models of QUERN_PRELOAD that are not loaded yet." },
+  },
 );
 
 export type Health = BodyOf<typeof healthSchema>;

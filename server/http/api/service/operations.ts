@@ -82,11 +82,11 @@ export const serverOperations: Operation[] = [
   ofServer({
     id: "getReadiness",
     path: "/health/ready",
-    summary: "The same as /health, by the name of a probe of readiness.",
+    summary: "Tell whether the server takes requests and has the models of QUERN_PRELOAD.",
     answers: whole("Health", healthSchema, { status: "ok", version: "0.1.0" }),
     failures: ["busy"],
     otherErrors: {
-      503: named("Health", healthSchema, { status: "shutting down", version: "0.1.0" }),
+      503: named("Health", healthSchema, { status: "loading models", version: "0.1.0" }),
     },
     isOpen: true,
   }),

@@ -30,7 +30,7 @@ export function isUrgent({ method, url }: { method: string; url: string }): bool
 
 /** Routes about the server itself. */
 export function operationsRoutes(
-  { blocks, drain, examine, hasCloud = false, keys, manager, metrics, requests, version }:
+  { blocks, drain, examine, hasCloud = false, keys, manager, metrics, preload, requests, version }:
     AppDependencies,
 ): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
@@ -43,7 +43,11 @@ export function operationsRoutes(
       : json<Health>({ status: "ok", ...state });
   };
   app.get("/health", health);
-  app.get("/health/ready", health);
+  app.get("/health/ready", () => {
+    const missing = preload?.missing ?? [];
+    if (drain.begun || missing.length === 0) return health();
+    return json<Health>({ status: "loading models", version, missing: [...missing] }, 503);
+  });
   // A server that drains must not be killed for it.
   app.get("/health/live", () => json<Health>({ status: "ok", version }));
 

@@ -131,7 +131,9 @@ Deno.test("streams that do not end in time, or at a second interrupt, end with a
       terminal.interrupt();
       if (timeout === "1h") terminal.interrupt();
       const lines = (await response.text()).trimEnd().split("\n");
-      assertEquals(JSON.parse(lines.at(-1)!), { error: "the model was closed" });
+      assertEquals(JSON.parse(lines.at(-1)!), {
+        error: "the server was stopped before the answer was complete: ask again",
+      });
       assertEquals(await exitCode, 0);
     }, { QUERN_SHUTDOWN_TIMEOUT: timeout });
   }
@@ -258,4 +260,25 @@ Deno.test("serve on a port that is taken fails with a message and exit code 1", 
     terminal.errors,
     `Cannot listen on 127.0.0.1:${port}: the address is in use`,
   );
+});
+
+Deno.test("a server with models to load at its start is ready when they are in memory", async () => {
+  const ready = async (url: string) => {
+    const response = await fetch(`${url}/health/ready`);
+    return [response.status, (await response.json()).missing];
+  };
+  await withServer(says("a"), async ({ url, terminal, models }) => {
+    // One of them cannot be loaded: the server is never ready, and says why.
+    await until(() => terminal.errors.includes('Cannot load "other" of QUERN_PRELOAD'));
+    assertEquals(models.length, 1);
+    assertEquals(await ready(url), [503, ["other"]]);
+    const live = await fetch(`${url}/health/live`);
+    assertEquals([live.status, (await live.json()).status], [200, "ok"]);
+  }, { QUERN_PRELOAD: "tiny, other" });
+  await withServer(says("a"), async ({ url, models }) => {
+    await until(() => models.length === 1);
+    let [status] = await ready(url);
+    for (let i = 0; i < 100 && status !== 200; i++) [status] = await ready(url);
+    assertEquals(status, 200);
+  }, { QUERN_PRELOAD: "tiny" });
 });
