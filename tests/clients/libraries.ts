@@ -40,6 +40,8 @@ const rows: [string, string, string[], CheckName[]?][] = [
   // Its plugin tells a schema in the prompt alone.
   ["genkit", "genkit", ["genkit@1.42.0", "genkitx-ollama@1.42.0"], without("schema", "abort")],
   ["cohere-ai", "cohere", ["cohere-ai@8.1.0"], ["chat", "overflow"]],
+  ["voyageai", "voyageai", ["voyageai@0.4.0"], ["chat", "overflow"]],
+  ["@typesafe-ai/sdk", "typesafe", ["@typesafe-ai/sdk@0.6.0"], ["chat", "overflow"]],
   ["mem0ai", "mem0", ["mem0ai@3.3.1", "ollama@0.5.18"], ["chat"]],
 ];
 

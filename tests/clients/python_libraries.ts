@@ -49,6 +49,7 @@ const rows: [string, string, string[], CheckName[]?][] = [
     ["chat", "schema", "overflow"],
   ],
   ["cohere", "cohere_sdk", ["cohere==7.3.1"], ["chat", "overflow"]],
+  ["voyageai", "voyageai_sdk", ["voyageai==0.5.0"], ["chat", "overflow"]],
   ["lm-eval", "lm_eval_sdk", ["lm-eval[api]==0.4.13"], ["chat"]],
   // A server of its own, whose packages take 7 GB.
   ["open-webui", "open_webui_sdk", ["open-webui==0.12.4"], ["chat", "stream"]],

@@ -21,9 +21,9 @@ interface Addressed {
   header(name: string): string | undefined;
 }
 
-/** Paths of llama-server and LM Studio, whose errors are OpenAI's. */
+/** Paths of llama-server, LM Studio and Text Embeddings Inference, whose errors are OpenAI's. */
 const LIKE_OPENAI =
-  /^\/(?:api\/v1\/.*|(?:props|slots|tokenize|detokenize|apply-template|completion|infill|lora-adapters)\/?)$/;
+  /^\/(?:api\/v1\/.*|(?:props|slots|tokenize|detokenize|apply-template|completion|infill|lora-adapters|embed)\/?)$/;
 
 /** The dialect of a request: by its path, and where two vendors share one, by Anthropic's header. */
 export function dialectOf(request: Addressed): Dialect {

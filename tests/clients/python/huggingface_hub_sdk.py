@@ -18,6 +18,9 @@ def user(content):
 def _():
     answer = client.chat_completion(user(box.SUM["question"]), **common)
     box.says(answer.choices[0].message.content, box.SUM["answer"])
+    # As it asks a server of Text Embeddings Inference.
+    vectors = client.feature_extraction("one text", model=f"{box.URL}/embed?model={box.MODEL}")
+    box.equals(len(vectors.shape), 2)
 
 
 @box.check("stream")

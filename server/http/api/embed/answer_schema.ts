@@ -18,6 +18,11 @@ export const legacyEmbedAnswerSchema = record({ embedding: list(number) });
 
 export type LegacyEmbedAnswer = BodyOf<typeof legacyEmbedAnswerSchema>;
 
+/** Answer of POST /embed. */
+export const teiEmbedAnswerSchema = list(list(number));
+
+export type TeiEmbedAnswer = BodyOf<typeof teiEmbedAnswerSchema>;
+
 /** Answer of POST /v1/embeddings. */
 export const openAiEmbedAnswerSchema = record({
   object: { const: "list" },

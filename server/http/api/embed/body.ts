@@ -14,8 +14,19 @@ import { HttpError } from "../../errors.ts";
 import type { LongBody } from "../../stream/json.ts";
 import type { Dialect } from "../dialect.ts";
 import { type Loading, nanoseconds, readOptions } from "../options.ts";
-import type { EmbedAnswer, LegacyEmbedAnswer, OpenAiEmbedAnswer } from "./answer_schema.ts";
-import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
+import type {
+  EmbedAnswer,
+  LegacyEmbedAnswer,
+  OpenAiEmbedAnswer,
+  TeiEmbedAnswer,
+} from "./answer_schema.ts";
+import type {
+  EmbedBody,
+  LegacyEmbedBody,
+  OllamaEmbedBody,
+  OpenAiEmbedBody,
+  TeiEmbedBody,
+} from "./schema.ts";
 
 /** An embedding request, translated. */
 export interface EmbedTranslation extends Loading {
@@ -63,6 +74,23 @@ export function translateLegacyEmbed(body: LegacyEmbedBody): EmbedTranslation {
 }
 
 /**
+ * Translates the body of POST /embed, where texts are not cut unless it says so.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function translateTeiEmbed(body: TeiEmbedBody): EmbedTranslation {
+  const inputs = readTexts(body.inputs);
+  if (inputs.length === 0) throw new HttpError(400, "inputs is missing: give a text", "inputs");
+  const asked = { ...body, truncate: body.truncate ?? false };
+  return { ...translateCommon(asked, body.dimensions), inputs };
+}
+
+/** The answer of POST /embed. */
+export function teiEmbedAnswer({ result }: EmbedOutcome): TeiEmbedAnswer {
+  return result.embeddings.map(toNumbers);
+}
+
+/**
  * Translates the body of POST /v1/embeddings.
  *
  * @throws {HttpError} 400 for what cannot be done
@@ -78,7 +106,9 @@ export function translateOpenAiEmbed(body: OpenAiEmbedBody): EmbedTranslation {
   if (input === undefined || input === null || (Array.isArray(input) && input.length === 0)) {
     throw new HttpError(400, "invalid input");
   }
-  return { ...translateCommon(body, body.dimensions), inputs: readInputs(input) };
+  const asked = { ...body, truncate: body.truncate ?? body.truncation };
+  const dimensions = body.dimensions ?? body.output_dimension;
+  return { ...translateCommon(asked, dimensions), inputs: readInputs(input) };
 }
 
 /**

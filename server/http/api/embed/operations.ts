@@ -7,8 +7,9 @@ import {
   embedAnswerSchema,
   legacyEmbedAnswerSchema,
   openAiEmbedAnswerSchema,
+  teiEmbedAnswerSchema,
 } from "./answer_schema.ts";
-import { embedSchema, legacyEmbedSchema, openAiEmbedSchema } from "./schema.ts";
+import { embedSchema, legacyEmbedSchema, openAiEmbedSchema, teiEmbedSchema } from "./schema.ts";
 
 /** The model of examples: the one in the box. */
 const model = "quern:tiny";
@@ -38,6 +39,19 @@ export const embedOperations: Operation[] = [
     body: named("LegacyEmbedRequest", legacyEmbedSchema, { model, prompt: "one text" }),
     answers: whole("LegacyEmbedAnswer", legacyEmbedAnswerSchema, { embedding: [0.6, -0.8] }),
     failures: ["model", "busy", "remote"],
+  }),
+  openAiPost({
+    id: "teiEmbed",
+    path: "/embed",
+    summary: "Turn texts into vectors, as Text Embeddings Inference does.",
+    parameters: [{
+      name: "model",
+      in: "query",
+      description: "Name of the model. Default: the one that is loaded, or the only one.",
+      schema: { type: "string" },
+    }],
+    body: named("TeiEmbedRequest", teiEmbedSchema, { model, inputs: ["one text", "another"] }),
+    answers: whole("TeiEmbedAnswer", teiEmbedAnswerSchema, [[0.6, -0.8], [0.8, 0.6]]),
   }),
   openAiPost({
     id: "createEmbeddings",

@@ -1,14 +1,21 @@
-// POST /api/embed, /api/embeddings and /v1/embeddings. All three go the same way, from the body to a
-// translation, a result and the answer. They differ in their schemas, translations and answers.
+// POST /api/embed, /api/embeddings, /v1/embeddings, and /embed of Text Embeddings Inference. All go the
+// same way, from the body to a translation, a result and the answer. They differ in their schemas,
+// translations and answers; and a server of the last one has one model, which no body names.
 
 import { type Context, Hono } from "../../../dependencies.ts";
 import type { ModelInfo } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { dialectOf } from "../dialect.ts";
 import { translateRequest } from "../handler.ts";
+import { modelOf } from "../model_name.ts";
 import { readJson } from "../../body/json_body.ts";
 import { loadOrUnload, withModel } from "../../generation/lease.ts";
-import type { EmbedAnswer, LegacyEmbedAnswer, OpenAiEmbedAnswer } from "./answer_schema.ts";
+import type {
+  EmbedAnswer,
+  LegacyEmbedAnswer,
+  OpenAiEmbedAnswer,
+  TeiEmbedAnswer,
+} from "./answer_schema.ts";
 import {
   type EmbedBody,
   embedSchema,
@@ -17,8 +24,9 @@ import {
   type OllamaEmbedBody,
   type OpenAiEmbedBody,
   openAiEmbedSchema,
+  teiEmbedSchema,
 } from "./schema.ts";
-import { createValidator, type Validator } from "../../body/validate.ts";
+import { type CheckedBody, createValidator, type Validator } from "../../body/validate.ts";
 import {
   embedAnswer,
   embedError,
@@ -27,11 +35,13 @@ import {
   legacyEmbedAnswer,
   openAiEmbedAnswer,
   refuseTooMany,
+  teiEmbedAnswer,
   translateEmbed,
   translateLegacyEmbed,
   translateOpenAiEmbed,
+  translateTeiEmbed,
 } from "./body.ts";
-import { type LongBody, longJson } from "../../stream/json.ts";
+import { json, type LongBody, longJson } from "../../stream/json.ts";
 
 /** How one of the endpoints reads and writes. */
 interface Endpoint<T extends EmbedBody, Answer extends object> {
@@ -39,6 +49,9 @@ interface Endpoint<T extends EmbedBody, Answer extends object> {
   translate: (body: T) => EmbedTranslation;
   answer: (outcome: EmbedOutcome, body: T) => LongBody<Answer>;
 }
+
+/** The body of POST /embed. */
+const validateTei = createValidator(teiEmbedSchema);
 
 const embed: Endpoint<OllamaEmbedBody, EmbedAnswer> = {
   validate: createValidator(embedSchema),
@@ -64,6 +77,13 @@ export function embedRoutes(dependencies: AppDependencies): Hono<AppEnvironment>
   app.post("/api/embed", (context) => answer(context, dependencies, embed));
   app.post("/api/embeddings", (context) => answer(context, dependencies, legacy));
   app.post("/v1/embeddings", (context) => answer(context, dependencies, openAi));
+  app.post("/embed", async (context) => {
+    const { body, unknown } = await validateTei.check(await readJson(context));
+    const model = await modelOf(context, dependencies, body.model);
+    const checked = { body: { ...body, model }, unknown };
+    const outcome = await outcomeOf(context, dependencies, checked, translateTeiEmbed);
+    return json<TeiEmbedAnswer>(teiEmbedAnswer(outcome));
+  });
   return app;
 }
 
@@ -72,11 +92,21 @@ async function answer<T extends EmbedBody, Answer extends object>(
   dependencies: AppDependencies,
   endpoint: Endpoint<T, Answer>,
 ): Promise<Response> {
-  const started = performance.now();
   const checked = await endpoint.validate.check(await readJson(context));
+  const outcome = await outcomeOf(context, dependencies, checked, endpoint.translate);
+  return longJson<Answer>(endpoint.answer(outcome, checked.body));
+}
+
+async function outcomeOf<T extends EmbedBody>(
+  context: Context<AppEnvironment>,
+  dependencies: AppDependencies,
+  checked: CheckedBody<T>,
+  translateBody: (body: T) => EmbedTranslation,
+): Promise<EmbedOutcome> {
+  const started = performance.now();
   try {
     const translate = (body: T, info: ModelInfo) => {
-      const translation = endpoint.translate(body);
+      const translation = translateBody(body);
       refuseTooMany(translation, info);
       return translation;
     };
@@ -88,8 +118,7 @@ async function answer<T extends EmbedBody, Answer extends object>(
     );
     const { result, load } = await run(dependencies, model, translation, context.req.raw.signal);
     context.set("promptTokens", result.promptTokens);
-    const total = performance.now() - started;
-    return longJson<Answer>(endpoint.answer({ model, result, total, load }, checked.body));
+    return { model, result, load, total: performance.now() - started };
   } catch (error) {
     throw embedError(error, dialectOf(context.req));
   }

@@ -1,7 +1,7 @@
 // JSON Schemas of the bodies of embedding requests, native and OpenAI's. They fix types only;
 // `input` has error messages of its own, so it is checked where it is read.
 
-import { type BodyOf, closed, keepAlive, text } from "../../body/schema.ts";
+import { type BodyOf, closed, flag, keepAlive, only, text } from "../../body/schema.ts";
 import { options } from "../options.ts";
 import { streamOfOne, unreadInRequests } from "../unread_members.ts";
 
@@ -10,6 +10,9 @@ const inputs = {
   description: "A text, an array of texts, token ids, or an array of those.",
 } as const;
 const dimensions = { type: ["integer", "null"], minimum: 0 } as const;
+
+/** Why nobody can say what a text is for. */
+const prefix = "begin the texts with the words that the model was trained with";
 
 /** Members that all of them share; OpenAI's path takes those of Ollama as well. */
 const common = {
@@ -42,6 +45,26 @@ export const openAiEmbedSchema = closed({
   input: inputs,
   dimensions,
   encoding_format: text,
+  output_dimension: { ...dimensions, description: "What Voyage calls dimensions." },
+  truncation: { ...flag, description: "What Voyage calls truncate." },
+  output_dtype: only(["float"], "vectors are floats"),
+  embedding_type: only(["float"], "vectors are floats; encoding_format says how they are written"),
+  normalized: only([true], "vectors have the length 1"),
+  input_type: only([], prefix),
+  task: only([], prefix),
+  late_chunking: only([], "each text is embedded by itself"),
 });
+
+/** Body of POST /embed. */
+export const teiEmbedSchema = closed({
+  ...common,
+  inputs: texts,
+  dimensions,
+  normalize: only([true], "vectors have the length 1"),
+  truncation_direction: only(["right", "Right"], "the end of a text is left out"),
+  prompt_name: only([], prefix),
+});
+
+export type TeiEmbedBody = BodyOf<typeof teiEmbedSchema>;
 
 export type OpenAiEmbedBody = BodyOf<typeof openAiEmbedSchema>;

@@ -22,7 +22,7 @@ import { sseResponse } from "../../stream/stream.ts";
 import { withConversation, withParameters } from "../defaults.ts";
 import { answer, type Endpoint, type RequestBody, translateRequest } from "../handler.ts";
 import { readLora } from "../lora.ts";
-import { requireModelName } from "../model_name.ts";
+import { modelOf } from "../model_name.ts";
 import { windowOf } from "../models/lists.ts";
 import { translateChat } from "../openai/chat/body.ts";
 import { openAiChatSchema } from "../openai/schema.ts";
@@ -222,31 +222,4 @@ async function adaptersOf({ source }: StoreEntry): Promise<AdapterInfo[]> {
 function boundSplit(member: string, unit: string, length: number): void {
   if (length <= MOST_SPLIT) return;
   throw new HttpError(413, `${member}: over ${MOST_SPLIT} ${unit}: send them in parts`, member);
-}
-
-/**
- * The model of a request: what its body or its query names, else the only one that is loaded, else the
- * only one that there is.
- *
- * @throws {HttpError} 400 if that does not say which one
- */
-async function modelOf(
-  { req, set }: Context<AppEnvironment>,
-  { manager, store }: AppDependencies,
-  named?: Given<string>,
-): Promise<string> {
-  const asked = named || req.query("model");
-  if (asked) {
-    set("model", asked);
-    return requireModelName(asked);
-  }
-  const running = manager.running().map(({ entry }) => entry.name);
-  const names = running.length > 0 ? running : (await store.list()).map(({ name }) => name);
-  const [only] = names;
-  if (names.length === 1) {
-    set("model", only!);
-    return only!;
-  }
-  const state = names.length === 0 ? "there is none" : `there are ${names.slice(0, 5).join(", ")}`;
-  throw new HttpError(400, `model is required, in the body or the query: ${state}`, "model");
 }
