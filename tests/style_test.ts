@@ -11,6 +11,10 @@ const FORBIDDEN: [rule: string, pattern: RegExp][] = [
     "names no folder of the machine it was written on",
     new RegExp("(?<![\\w.}])/(?:work|root)" + "/\\w"),
   ],
+  [
+    "has a doc comment that says what it is, not that it is the same",
+    /\/\*\*\s+(?:\* )?The same\b/,
+  ],
   ["names no package registry", new RegExp("registry\\." + "(?:npmjs|yarnpkg)|" + "jsr\\.io")],
   ["names no server of packages", new RegExp("(?:deb|archive|security)\\." + "(?:debian|ubuntu)")],
 ];
@@ -40,6 +44,7 @@ const CASES: [name: string, path: string, text: string, count: number][] = [
   ["refuses hyphens in a name", "engine/rms-norm.ts", HEADER, 1],
   ["refuses a default export", "engine/a.ts", `${HEADER}export default ${1};\n`, 1],
   ["refuses a path of a machine", "engine/a.ts", `${HEADER}const path = "${"/root"}/x";\n`, 1],
+  ["refuses a doc comment of what is alike", "engine/a.ts", `${HEADER}/**\n * ${"The"} same.`, 1],
   ["accepts a URL with such a path", "engine/a.ts", `${HEADER}// see host.test${"/root"}/x\n`, 0],
   ["refuses a registry", "engine/a.ts", `${HEADER}// ${"registry"}.npmjs.org\n`, 1],
 ];

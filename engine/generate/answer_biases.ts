@@ -122,8 +122,8 @@ function readLogitBias(
 export function onlyTokens(tokens: readonly number[], tokenizer: Tokenizer): TokenConstraint {
   const bits = new Uint32Array(Math.ceil(tokenizer.vocabularySize / 32));
   for (const token of tokens) bits[checkToken(token, tokenizer) >>> 5]! |= 1 << (token & 31);
-  const place = { mask: () => bits, forced: () => [] };
-  return { ...place, fork: () => ({ ...place, accept: (token) => tokens.includes(token) }) };
+  const matcher = { mask: () => bits, forced: () => [] };
+  return { ...matcher, fork: () => ({ ...matcher, accept: (token) => tokens.includes(token) }) };
 }
 
 /** A token. @throws {RequestError} if there is none of this id */

@@ -26,7 +26,7 @@ const SHOWN = 12;
 /** Tokens of a template after the last message that may be others in the next turn. */
 const TEMPLATE_END = 3;
 
-/** What is told of a place that costs a prompt its cache. */
+/** What is told of a position that costs a prompt its cache. */
 const ADVICE =
   "All that follows a change is read again, because each token depends on those before " +
   "it: what changes from prompt to prompt belongs at the end, into the last message.";
@@ -48,7 +48,7 @@ export interface AnsweredPrompt {
 export interface Opening {
   /** Tokens at its beginning that one of them has, too. */
   readonly common: number;
-  /** The same, if the prompt of that text goes on there in another way. */
+  /** These tokens, if the prompt of that text goes on there in another way. */
   readonly partsAt?: number | undefined;
   /** Where it parts from the text of which it repeats the most behind that; undefined if that is little. */
   readonly parting?: Parting | undefined;
@@ -76,16 +76,16 @@ export class TextHistory {
   /** How a prompt stands to what was said so far on the same behalf. */
   opening(prompt: readonly TokenKey[], owner: string): Opening {
     const texts = this.#conversations.filter((one) => one.owner === owner);
-    const places = texts.map(({ tokens }) => commonPrefix(tokens, prompt));
-    const common = Math.max(0, ...places);
-    const { promptLength = 0 } = texts[places.indexOf(common)] ?? {};
+    const positions = texts.map(({ tokens }) => commonPrefix(tokens, prompt));
+    const common = Math.max(0, ...positions);
+    const { promptLength = 0 } = texts[positions.indexOf(common)] ?? {};
     const partsAt = common < promptLength - TEMPLATE_END ? common : undefined;
     const opening = { common, ...(partsAt && { partsAt }) };
     // What another text has at the beginning is not lost.
     if (prompt.length - common < LEAST_LOST) return opening;
     const runs = runsOf(prompt, common);
     const [parting] = texts.map(({ tokens: earlier }, i): Parting => {
-      const at = places[i]!;
+      const at = positions[i]!;
       return { at, earlier, repeated: repeatedAfter(at, earlier, prompt, runs) };
     }).sort((a, b) => b.repeated - a.repeated);
     return parting && parting.repeated >= LEAST_LOST ? { ...opening, parting } : opening;
@@ -143,7 +143,7 @@ export interface ReadPrompt {
   /** Time that reading it took. */
   readonly milliseconds: number;
   readonly tokenizer: Tokenizer;
-  /** The message of a chat in which a place of the prompt's text lies. */
+  /** The message of a chat in which a position of the prompt's text lies. */
   readonly locate?: ((offset: number) => number | undefined) | undefined;
 }
 
@@ -183,7 +183,7 @@ function commonPrefix(a: readonly TokenKey[], b: readonly TokenKey[]): number {
   return length;
 }
 
-/** Where each run of a text begins from a place on, by its hash. */
+/** Where each run of a text begins from a position on, by its hash. */
 function runsOf(text: readonly TokenKey[], from: number): Map<number, number> {
   const runs = new Map<number, number>();
   for (let i = from; i + RUN <= text.length; i++) runs.set(hashOf(text, i), i);
@@ -200,7 +200,7 @@ function hashOf(text: readonly TokenKey[], from: number): number {
 }
 
 /**
- * Tokens of a text behind a place that a prompt has in those of its runs. Only every eighth run of the
+ * Tokens of a text behind a position that a prompt has in those of its runs. Only every eighth run of the
  * text is looked up, which is enough to find what is repeated for twice as long.
  */
 function repeatedAfter(
@@ -212,9 +212,9 @@ function repeatedAfter(
   let repeated = 0;
   let done = at;
   for (let i = at; i + RUN <= earlier.length;) {
-    const place = runs.get(hashOf(earlier, i));
-    const isSame = (index: number) => earlier[index] === prompt[index - i + place!];
-    if (place === undefined || !isSame(i)) {
+    const start = runs.get(hashOf(earlier, i));
+    const isSame = (index: number) => earlier[index] === prompt[index - i + start!];
+    if (start === undefined || !isSame(i)) {
       i += RUN;
       continue;
     }

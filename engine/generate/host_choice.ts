@@ -6,7 +6,7 @@ import { Mirostat, penalized, type ResolvedSampling } from "../../kernels/mod.ts
 import { untilAborted } from "../async.ts";
 import { RequestError } from "../errors.ts";
 import type { Biases, SequenceRequest } from "../run/mod.ts";
-import type { ChoiceOptions, ChoicePlace } from "../types/mod.ts";
+import type { ChoiceContext, ChoiceOptions } from "../types/mod.ts";
 
 /** What the functions of one answer need beside them. */
 export interface HostChoiceOptions extends ChoiceOptions {
@@ -54,10 +54,10 @@ export class HostChoice {
   }
 
   readonly #process: NonNullable<SequenceRequest["process"]> = async (tokens, logits, mask) => {
-    const place = this.#place(tokens, mask);
+    const context = this.#contextOf(tokens, mask);
     let row: Float32Array = logits.slice();
     for (const process of this.#options.logitsProcessors!) {
-      row = await this.#wait(process(row, place)) ?? row;
+      row = await this.#wait(process(row, context)) ?? row;
       checkRow(row, logits.length, mask);
     }
     this.#processed = row;
@@ -69,7 +69,7 @@ export class HostChoice {
     if (mask?.length) {
       for (let id = 0; id < row.length; id++) if (!has(mask, id)) row[id] = -Infinity;
     }
-    const token = await this.#wait(this.#options.sampler!(row, this.#place(tokens, mask)));
+    const token = await this.#wait(this.#options.sampler!(row, this.#contextOf(tokens, mask)));
     if (Number.isInteger(token) && row[token]! > -Infinity) return token;
     throw new RequestError(
       `Cannot sample: the sampler chose ${token}, ` +
@@ -93,7 +93,7 @@ export class HostChoice {
     });
   };
 
-  #place(tokens: readonly number[], mask: Mask): ChoicePlace {
+  #contextOf(tokens: readonly number[], mask: Mask): ChoiceContext {
     const { promptLength } = this.#options;
     return { tokens, promptLength, ...(mask?.length && { mask }) };
   }

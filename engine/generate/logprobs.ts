@@ -100,9 +100,9 @@ export function likeliest(
   for (let token = 0; token < logits.length; token++) {
     if (best.length >= most && !(logits[token]! > logits[best.at(-1) ?? token]!)) continue;
     if (!counts(token)) continue;
-    let place = best.length;
-    while (place > 0 && logits[best[place - 1]!]! < logits[token]!) place--;
-    best.splice(place, 0, token);
+    let rank = best.length;
+    while (rank > 0 && logits[best[rank - 1]!]! < logits[token]!) rank--;
+    best.splice(rank, 0, token);
     if (best.length > most) best.pop();
   }
   return best;

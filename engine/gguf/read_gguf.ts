@@ -57,8 +57,8 @@ function* readSteps(
   const alignment = readAlignment(path, metadata);
   const table = yield* readTensorTable(header, tensorCount);
   const dataOffset = Math.ceil(header.position / alignment) * alignment;
-  const place = { dataOffset, alignment, fileSize: size };
-  const tensors = yield* placeTensors(header, table, place);
+  const layout = { dataOffset, alignment, fileSize: size };
+  const tensors = yield* placeTensors(header, table, layout);
   const shards = [path];
   return { path, shards, version, metadata, tensors, dataOffset, fileSize: size, alignment };
 }

@@ -36,7 +36,7 @@ export interface ScoredTokens {
 }
 
 /** The logits after which a token comes. */
-interface Place {
+interface NextLogits {
   /** [vocabulary] */
   readonly logits: Float32Array;
   /** The logarithm of the sum of their exponentials. */
@@ -58,7 +58,7 @@ export async function score(
   const scores = sequences.map(({ tokens, from }) =>
     tokens.slice(from).map((id): TokenScore => textToken(id, tokenizer))
   );
-  const tell = ({ logits, normalizer, sequence, at }: Place) => {
+  const tell = ({ logits, normalizer, sequence, at }: NextLogits) => {
     const { tokens, from } = sequences[sequence];
     const logit = logits[tokens[at]];
     const alternatives = likeliest(logits, top).map((id) => ({
@@ -144,7 +144,7 @@ function encode(
 async function lookAt(
   { scheduler, chunkSize, adapterScales: adapters }: GenerateContext & Assembly,
   sequences: readonly ScoredTokens[],
-  tell: (place: Place) => void,
+  tell: (next: NextLogits) => void,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const levels = Math.min(MOST_LEVELS, scheduler.evaluationLimits.sequences - 1);

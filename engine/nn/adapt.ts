@@ -153,7 +153,7 @@ function floatsOf(
     return (over.call.operands as OperandsOf<"quantize">)[0];
   }
   const rows = scratch.floats(outputName, limits.rows, x.columns);
-  const own = placeOf(all[index]!);
+  const own = layerOf(all[index]!);
   const [floats, quantize] = groups!.apart(rows);
   all.splice(index, 1, { ...floats, ...own, outputName }, { ...quantize, ...own });
   return rows;
@@ -168,7 +168,7 @@ function lowRows({ over }: StepOperation, rank: number, { scratch, limits }: Ada
 function beside(operation: StepOperation, made: DeferredOperation): StepOperation {
   const { isOverOutputs, rowsOf, over } = operation;
   return {
-    ...placeOf(operation),
+    ...layerOf(operation),
     ...(isOverOutputs && { isOverOutputs }),
     ...(rowsOf && { rowsOf }),
     ...overRows(made, over),
@@ -178,7 +178,7 @@ function beside(operation: StepOperation, made: DeferredOperation): StepOperatio
 }
 
 /** Where an operation is in the model. */
-function placeOf({ layer, block, device }: StepOperation) {
+function layerOf({ layer, block, device }: StepOperation) {
   return {
     ...(layer !== undefined && { layer }),
     ...(block && { block }),

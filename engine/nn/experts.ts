@@ -341,7 +341,7 @@ interface UpConfig {
 
 function loadUp(
   layer: LayerWeights,
-  { experts, hidden, bias, gate: place }: UpConfig,
+  { experts, hidden, bias, gate: gateKind }: UpConfig,
 ): Promise<Matrix> {
   const { weights, config: { width } } = layer;
   const [gate, up, both] = ["gate", "up", "gate_up"].map((part) => `ffn_${part}_exps.weight`);
@@ -349,7 +349,7 @@ function loadUp(
     ...layer.all(tensor, experts * hidden),
     matrices: experts,
   });
-  if (place === "none") return weights.experts(matricesOf(up), width, { bias });
+  if (gateKind === "none") return weights.experts(matricesOf(up), width, { bias });
   if (layer.choose([[both], [gate, up]])[0] !== both) {
     return weights.gatedExperts(matricesOf(gate), matricesOf(up), width, { bias });
   }

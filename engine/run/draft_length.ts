@@ -123,8 +123,8 @@ export class DraftCost {
   }
 
   /**
-   * The same, with the time that a draft model takes for the token: 0 and more; undefined before there was
-   * a step without drafts.
+   * That share with the time that a draft model takes for the token: 0 and more; undefined before
+   * there was a step without drafts.
    */
   get withModel(): number | undefined {
     if (this.#plain === undefined) return undefined;

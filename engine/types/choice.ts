@@ -2,7 +2,7 @@
 // program's own thread, wherever the model is; requests over HTTP have none.
 
 /** Where a token is chosen. */
-export interface ChoicePlace {
+export interface ChoiceContext {
   /** The tokens before it: the prompt's, then the answer's. Not to be changed. */
   readonly tokens: readonly number[];
   /** How many of them are the prompt's. */
@@ -20,14 +20,17 @@ export interface ChoicePlace {
  */
 export type LogitsProcessor = (
   logits: Float32Array,
-  place: ChoicePlace,
+  context: ChoiceContext,
 ) => Float32Array | void | Promise<Float32Array | void>;
 
 /**
  * Chooses the next token from its logits, [vocabulary], after processors, penalties and biases; those of
  * tokens that the format forbids are -Infinity.
  */
-export type TokenSampler = (logits: Float32Array, place: ChoicePlace) => number | Promise<number>;
+export type TokenSampler = (
+  logits: Float32Array,
+  context: ChoiceContext,
+) => number | Promise<number>;
 
 /** Functions that have a say in the choice of each token. With any, nothing is drafted. */
 export interface ChoiceOptions {

@@ -86,7 +86,7 @@ export interface RulesInForce {
   spans?: (readonly [start: number, end: number])[];
 }
 
-/** The tokens that the format of an answer allowed in the place of a token. */
+/** The tokens that the format of an answer allowed where a token came. */
 export interface TokenMask extends RulesInForce {
   /** Number of allowed tokens. */
   allowed: number;
@@ -102,7 +102,7 @@ export interface TokenMask extends RulesInForce {
 
 /** A generated token. */
 export interface TokenLogprob extends TokenProbability {
-  /** The most likely tokens in its place, in descending order. */
+  /** The most likely tokens at its position, in descending order. */
   top: TokenProbability[];
   /** The tokens that the format allowed, if the request asks for this and has a format. */
   mask?: TokenMask;
@@ -118,16 +118,16 @@ export interface TextToken {
   bytes: number[];
 }
 
-/** A token of a text, and how likely it was in its place. */
+/** A token of a text, and how likely it was at its position. */
 export interface TokenScore extends TextToken {
   /**
    * Natural logarithm of the model's own probability, over the whole vocabulary. Missing for the first
    * token of a text, which nothing precedes.
    */
   logprob?: number;
-  /** 1 for the most likely token in this place. */
+  /** 1 for the most likely token at this position. */
   rank?: number;
-  /** The most likely tokens in its place, in descending order, if the request asks for some. */
+  /** The most likely tokens at its position, in descending order, if the request asks for some. */
   top?: (TextToken & { logprob: number })[];
 }
 
@@ -162,7 +162,7 @@ export type GenerateEvent =
   | { type: "text"; tokens: number[] } & TextPiece
   | DoneEvent;
 
-/** How much of a prompt was in the cache, and what was not for one place that differs. */
+/** How much of a prompt was in the cache, and what was not for one position that differs. */
 export interface CacheReport
   extends
     Required<Pick<Usage, "fromMemoryTokens" | "fromDiskTokens">>,
@@ -174,7 +174,7 @@ export interface CacheReport
   commonTokens: number;
   /** Where the prompt parts from an earlier text that it repeats behind that; missing: nowhere. */
   lost?: {
-    /** Tokens behind that place that the earlier text had as well. */
+    /** Tokens behind that position that the earlier text had as well. */
     tokens: number;
     /** About how long it took to read them again. */
     milliseconds: number;

@@ -7,7 +7,7 @@ import type { LoraOptions } from "./lora.ts";
 export type HookPositions = "all" | "last" | readonly number[];
 
 /** Where a function that changes values is called. */
-export interface HookPlace {
+export interface HookContext {
   /** The point, such as "residual.post[3]". */
   readonly point: string;
   /** Missing: of no layer. */
@@ -33,7 +33,7 @@ export interface HookChange {
   /** Values to add: as for `replace`. */
   readonly add?: ArrayLike<number>;
   /** Changes the values in place, or gives others back. */
-  readonly apply?: (values: Float32Array, place: HookPlace) => Float32Array | void;
+  readonly apply?: (values: Float32Array, context: HookContext) => Float32Array | void;
 }
 
 /** What to keep of a run, and what to change. */

@@ -114,13 +114,13 @@ export const SAMPLING_OPTIONS = {
     title: "Mirostat eta",
     help: "How fast Mirostat adapts to the surprise of tokens.",
   },
-  /** The same seed gives the same answer. Default a random one. */
+  /** With one seed the answers are alike. Default a random one. */
   seed: {
     name: "seed",
     type: "integer",
     standard: "a random one",
     title: "Seed",
-    help: "The same seed gives the same answer.",
+    help: "With one seed the answers are alike.",
   },
   /** Above 1, makes tokens that came lately less likely. Default 1. */
   repeatPenalty: {

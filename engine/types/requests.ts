@@ -153,7 +153,7 @@ export interface LimitOptions extends WindowOptions, LoraOptions, RemoteLoadOpti
 /** Facts that an answer reports besides its text. */
 export interface ReportOptions {
   /**
-   * Whether the end of the answer tells how much of the prompt was in the cache, and which place cost
+   * Whether the end of the answer tells how much of the prompt was in the cache, and which position cost
    * it the rest. Default false.
    */
   cacheReport?: boolean;

@@ -16,7 +16,7 @@ export interface TranscribeRequest {
    * is unlikely or repeats itself.
    */
   temperature?: number;
-  /** The same seed draws the same tokens. Default: a random one. */
+  /** With one seed the tokens are alike. Default: a random one. */
   seed?: number;
   /**
    * Whether the model tells times, so that segments are sentences or parts of them. Default true;

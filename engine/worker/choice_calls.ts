@@ -2,7 +2,7 @@
 // worker asks it for each token. The row goes there and back; nothing else of the model waits for it but
 // its step.
 
-import type { ChoiceOptions, ChoicePlace } from "../types/mod.ts";
+import type { ChoiceContext, ChoiceOptions } from "../types/mod.ts";
 
 /** Which of a request's functions are asked. */
 export interface AskedFunctions {
@@ -15,7 +15,7 @@ export interface ChoiceQuestion {
   readonly what: "process" | "sample";
   /** [vocabulary] */
   readonly logits: Float32Array;
-  readonly place: ChoicePlace;
+  readonly context: ChoiceContext;
 }
 
 /** What the client tells: logits, or a token. */
@@ -31,11 +31,11 @@ export function askedFunctions(request: ChoiceOptions): AskedFunctions | undefin
 /** Answers a question by the functions of the request. Errors: theirs. */
 export async function replyTo(
   { logitsProcessors = [], sampler }: ChoiceOptions,
-  { what, logits, place }: ChoiceQuestion,
+  { what, logits, context }: ChoiceQuestion,
 ): Promise<ChoiceReply> {
-  if (what === "sample") return await sampler!(logits, place);
+  if (what === "sample") return await sampler!(logits, context);
   let row = logits;
-  for (const process of logitsProcessors) row = await process(row, place) ?? row;
+  for (const process of logitsProcessors) row = await process(row, context) ?? row;
   return row;
 }
 
@@ -47,11 +47,11 @@ export function askingFunctions(
   return {
     ...(processes && {
       logitsProcessors: [
-        async (logits, place) => await ask({ what: "process", logits, place }) as Float32Array,
+        async (logits, context) => await ask({ what: "process", logits, context }) as Float32Array,
       ],
     }),
     ...(samples && {
-      sampler: async (logits, place) => await ask({ what: "sample", logits, place }) as number,
+      sampler: async (logits, context) => await ask({ what: "sample", logits, context }) as number,
     }),
   };
 }

@@ -146,11 +146,11 @@ export class ModelService {
 
   readonly #warn = (text: string) => this.#send({ kind: "warning", text });
 
-  #blockStoreOf({ memory: place, ...others }: BlockKeeping): BlockStoreOptions {
+  #blockStoreOf({ memory: owner, ...others }: BlockKeeping): BlockStoreOptions {
     const warn = this.#warn;
-    if (!place) return { ...others, warn };
+    if (!owner) return { ...others, warn };
     const send = (message: ToStore) => this.#send({ kind: "blocks", message });
-    this.#mirror = place === "worker" ? new RemoteStore(send) : new MirroredStore(send);
+    this.#mirror = owner === "worker" ? new RemoteStore(send) : new MirroredStore(send);
     return { memory: this.#mirror, ...others, warn };
   }
 

@@ -43,8 +43,8 @@ export function encodeCache(
       const end = Math.min(elements, first + CACHE_GROUP);
       const own = [...values.subarray(position * elements + first, position * elements + end)];
       const scale = scaleOf(type, own);
-      const place = block + BLOCK * cell + 2 * (position % BLOCK * groups + group);
-      view.setFloat16(place, scale, true);
+      const offset = block + BLOCK * cell + 2 * (position % BLOCK * groups + group);
+      view.setFloat16(offset, scale, true);
       const factor = Math.fround(1 / scale);
       own.forEach((value, i) => {
         const code = scale === 0 ? 0 : nearestEven(Math.fround(value * factor));

@@ -13,7 +13,7 @@ import { activationFunction, reduction } from "./snippets.ts";
 const WORKGROUP = 32;
 
 /** The parameters of the vectors that are changed. */
-function placeOf({ rows, first = 0, step = 0, columns = rows.columns - first }: Columns) {
+function layoutOf({ rows, first = 0, step = 0, columns = rows.columns - first }: Columns) {
   return { columns, first, step, stride: rows.stride };
 }
 
@@ -21,7 +21,7 @@ export const columnBinders: Binders<"elementwise" | "mix" | "matchMagnitude" | "
   elementwise(device, operation, y, options = {}) {
     const { count = 1, x, broadcast = false, repeat = 1, gate, factor = 1 } = options;
     const gelu = operation === "gelu_gate" ? activationFunction("gelu") : undefined;
-    const place = placeOf(y);
+    const layout = layoutOf(y);
     return bound(
       device,
       {
@@ -44,7 +44,7 @@ export const columnBinders: Binders<"elementwise" | "mix" | "matchMagnitude" | "
         ...(gate && { gate: gate.rows.floats }),
       },
       {
-        ...place,
+        ...layout,
         x_first: x?.first ?? 0,
         x_step: x?.step ?? 0,
         x_stride: x && !broadcast ? x.rows.stride : 0,
@@ -53,14 +53,14 @@ export const columnBinders: Binders<"elementwise" | "mix" | "matchMagnitude" | "
         gate_first: gate?.first ?? 0,
         gate_stride: gate?.rows.stride ?? 0,
       },
-      (rows) => [Math.ceil(place.columns / WORKGROUP), rows, count],
+      (rows) => [Math.ceil(layout.columns / WORKGROUP), rows, count],
     );
   },
 
   mix(device, weights, x, y, { inputs, outputs, bias = 0 }) {
     // Both may be the same vectors, because x is read first.
     const IN_PLACE = x.rows.floats === y.rows.floats;
-    const place = placeOf(y);
+    const layout = layoutOf(y);
     return bound(
       device,
       {
@@ -74,14 +74,14 @@ export const columnBinders: Binders<"elementwise" | "mix" | "matchMagnitude" | "
         y: y.rows.floats,
       },
       {
-        ...place,
+        ...layout,
         weights_stride: weights.stride,
         x_first: x.first ?? 0,
         x_step: x.step ?? 0,
         x_stride: x.rows.stride,
         bias,
       },
-      (rows) => [Math.ceil(place.columns / WORKGROUP), rows],
+      (rows) => [Math.ceil(layout.columns / WORKGROUP), rows],
     );
   },
 
@@ -92,7 +92,7 @@ export const columnBinders: Binders<"elementwise" | "mix" | "matchMagnitude" | "
       { name: "match magnitude", source: magnitudeSource, constants, snippets: [snippet] },
       { y: y.rows.floats, reference: reference.rows.floats },
       {
-        ...placeOf(y),
+        ...layoutOf(y),
         reference_first: reference.first ?? 0,
         reference_stride: reference.rows.stride,
       },

@@ -170,7 +170,7 @@ export class Gpu implements Disposable {
   }
 
   /**
-   * The same GPU with a memory count of its own. Disposing of it frees what was made through it,
+   * This GPU with a memory count of its own. Disposing of it frees what was made through it,
    * and leaves the GPU open.
    */
   share(): Gpu {

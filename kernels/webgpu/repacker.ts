@@ -110,9 +110,9 @@ function assemble(
       let start = 0;
       planes.forEach((plane, i) => {
         const bytes = fieldBytesOf(plane);
-        const places = { memory, from, start, to: to[i]! };
-        if (isWhole(plane)) arrangeField(f, places, bytes, plane.arrangement!);
-        else copyField(f, places, bytes, plane.bytesPerBlock);
+        const memories = { memory, from, start, to: to[i]! };
+        if (isWhole(plane)) arrangeField(f, memories, bytes, plane.arrangement!);
+        else copyField(f, memories, bytes, plane.bytesPerBlock);
         f.increase(to[i]!, plane.bytesPerBlock);
         start += bytes;
       });
@@ -185,10 +185,10 @@ function arrangeField(
     ];
     for (let distance = width; distance < 8; distance *= 2) pair = exchange(f, pair, distance);
     pair.forEach((vector, i) => {
-      const place = at / 16 + i;
+      const lane = at / 16 + i;
       // The two groups in the middle of each four are swapped.
-      const swapped = place % 4 === 1 ? place + 1 : place % 4 === 2 ? place - 1 : place;
-      f.do(memory.v128.store(to, vector, 16 * (byGroup ? swapped : place)));
+      const swapped = lane % 4 === 1 ? lane + 1 : lane % 4 === 2 ? lane - 1 : lane;
+      f.do(memory.v128.store(to, vector, 16 * (byGroup ? swapped : lane)));
     });
   }
 }

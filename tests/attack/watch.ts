@@ -12,7 +12,7 @@ export interface Sight {
   /** Of all answers of /health. */
   slowest: number;
   /**
-   * The same, less what a server that does nothing took at the same moment, or what those who
+   * The slowest answer less what a server that does nothing took at the same moment, or what those who
    * answer waited for a core, whichever is more.
    */
   beyondMachine: number;

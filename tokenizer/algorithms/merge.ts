@@ -14,13 +14,13 @@ export interface Joins {
 }
 
 /**
- * Rank and place are packed into one number: 24 bits and 29, enough for the longest string of V8.
+ * Rank and offset are packed into one number: 24 bits and 29, enough for the longest string of V8.
  */
 const PLACES = 2 ** 29;
 
 /** The symbols of a text, from single characters to those that cannot be joined further. */
 export class SymbolList {
-  /** End of the symbol that starts at a place; 0 if none starts there any more. */
+  /** End of the symbol that starts at an offset; 0 if none starts there any more. */
   #ends = new Int32Array(64);
   #previous = new Int32Array(64);
   /** Rank of joining a symbol with the next one. */

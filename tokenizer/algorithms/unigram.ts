@@ -72,7 +72,7 @@ export class Unigram implements Algorithm {
     return encoder.encode(piece.replaceAll(SPACE_MARK, " "));
   }
 
-  /** For each place the last token of the best division up to it (-1 if unknown), and its start. */
+  /** For each offset the last token of the best division up to it (-1 if unknown), and its start. */
   #findBest(bytes: Uint8Array): { tokens: Int32Array; starts: Int32Array } {
     const pieces = this.#pieces;
     const scores = this.#scores;
@@ -190,7 +190,7 @@ class Output {
 // describes arrays with XORed edges like these; the packing into 32 bits is that of the Darts-clone
 // library.
 
-/** The replacement of the longest sequence that begins at a place. */
+/** The replacement of the longest sequence that begins at an offset. */
 interface Replacement {
   /** Number of bytes that are replaced; 0 if nothing is. */
   length: number;

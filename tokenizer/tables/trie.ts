@@ -1,4 +1,4 @@
-// A prefix tree, which finds all pieces that begin at a place in one walk. Edges are units: UTF-16
+// A prefix tree, which finds all pieces that begin at an offset in one walk. Edges are units: UTF-16
 // or bytes, as the caller likes. Nodes are numbers, and the edges are in one hash table over typed
 // arrays, because vocabularies have a million nodes and making as many objects would take seconds.
 

@@ -19,7 +19,7 @@ interface Conversation {
   last_prompt: { prompt_tokens: number; cached_tokens: number; lost?: Lost };
 }
 
-/** The place in which a prompt differs from an earlier one. */
+/** The position at which a prompt differs from an earlier one. */
 interface Lost {
   tokens: number;
   seconds: number;

@@ -344,7 +344,7 @@ export class Derivatives {
   }
 
   /**
-   * The same expression one character later in the text: what it knows of earlier text is updated.
+   * An expression one character later in the text: what it knows of earlier text is updated.
    */
   #shift(expression: Expression, character: number): Expression {
     const e = this.#expressions;

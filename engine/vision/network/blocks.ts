@@ -30,8 +30,8 @@ export function learnedPositions(
   return (grid, rows) => {
     const values = new Float32Array(rows * width);
     for (let row = 0; row < grid.patches; row++) {
-      const place = grid.ys[row] * grid.columns + grid.xs[row];
-      values.set(positionOf(isFirst ? place + 1 : place), row * width);
+      const cell = grid.ys[row] * grid.columns + grid.xs[row];
+      values.set(positionOf(isFirst ? cell + 1 : cell), row * width);
     }
     // The patch embedding adds its bias to every row, so it is subtracted here for the class token.
     const position = positionOf(isFirst ? 0 : grid.patches);

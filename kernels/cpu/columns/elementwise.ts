@@ -24,7 +24,7 @@ import {
 export const ZERO = v128.const(new Uint8Array(16));
 
 /** The arguments for columns: the address of the first vector; strides of rows and vectors in bytes. */
-export function placeOf({ rows, first = 0, step = 0 }: Columns) {
+export function layoutOf({ rows, first = 0, step = 0 }: Columns) {
   return { address: cpu(rows.floats).address + 4 * first, stride: 4 * rows.stride, step: 4 * step };
 }
 
@@ -135,10 +135,10 @@ export function elementwise(
     `elementwise ${Object.values(shape)}`,
     () => workModule((module, work) => addElementwise(module, work, shape)),
   );
-  const to = placeOf(y);
+  const to = layoutOf(y);
   const nothing = { address: 0, stride: 0, step: 0 };
-  const from = x ? placeOf(x) : nothing;
-  const factors = gate ? placeOf(gate) : nothing;
+  const from = x ? layoutOf(x) : nothing;
+  const factors = gate ? layoutOf(gate) : nothing;
   const words = inOrder(ELEMENTWISE_ARGUMENTS, {
     x: from.address,
     xStride: broadcast ? 0 : from.stride,

@@ -9,7 +9,7 @@ import { cpu } from "../memory.ts";
 import { workModule } from "../modules.ts";
 import { forFours, sumOfLanes } from "../vectors.ts";
 import { f32, f32x4, i32, type Memory, type ModuleBuilder } from "../wasm/mod.ts";
-import { elementwise, placeOf, widthOf, ZERO } from "./elementwise.ts";
+import { elementwise, layoutOf, widthOf, ZERO } from "./elementwise.ts";
 
 const MIX_ARGUMENTS = [
   "weights",
@@ -71,7 +71,7 @@ function mix(
     `mix ${inputs} ${outputs}`,
     () => workModule((module, work) => addMix(module, work, { inputs, outputs })),
   );
-  const [from, to] = [placeOf(x), placeOf(y)];
+  const [from, to] = [layoutOf(x), layoutOf(y)];
   const words = inOrder(MIX_ARGUMENTS, {
     weights: cpu(weights.floats).address,
     weightStride: 4 * weights.stride,
@@ -124,7 +124,7 @@ function matchMagnitude(
   { count = 1 }: { count?: number } = {},
 ) {
   const kernels = core.kernels("match magnitude", () => workModule(addMatchMagnitude));
-  const [from, to] = [placeOf(reference), placeOf(y)];
+  const [from, to] = [layoutOf(reference), layoutOf(y)];
   const words = inOrder(MAGNITUDE_ARGUMENTS, {
     x: from.address,
     xStride: from.stride,

@@ -48,15 +48,15 @@ export const samplerList = {
  */
 export function withoutOtherSamplers(list: Given<string | string[]>): OllamaOptions {
   if (!list?.length) return {};
-  const places = [...list].map((given) => {
-    const place = NAMES.indexOf(OTHER_NAMES[given] ?? given);
-    if (place < 0) throw refusal(`there is no sampler "${given}": there are ${NAMES.join(", ")}`);
-    return place;
+  const order = [...list].map((given) => {
+    const index = NAMES.indexOf(OTHER_NAMES[given] ?? given);
+    if (index < 0) throw refusal(`there is no sampler "${given}": there are ${NAMES.join(", ")}`);
+    return index;
   });
-  if (places.some((place, index) => index > 0 && place <= places[index - 1]!)) {
+  if (order.some((index, at) => at > 0 && index <= order[at - 1]!)) {
     throw refusal(`their order is fixed: ${NAMES.join(", ")}`);
   }
-  const off = CHAIN.filter((_, place) => !places.includes(place)).map(([, options]) => options);
+  const off = CHAIN.filter((_, index) => !order.includes(index)).map(([, options]) => options);
   return Object.assign({}, ...off);
 }
 

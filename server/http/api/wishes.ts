@@ -31,7 +31,8 @@ export const wishes = {
   session_id: { ...text, description: "Another name of prompt_cache_key." },
   cache_report: {
     ...flag,
-    description: "Have the answer tell how much of its prompt was in the cache, and which place " +
+    description:
+      "Have the answer tell how much of its prompt was in the cache, and which position " +
       "cost it the rest.",
   },
 } as const;

@@ -83,7 +83,7 @@ export interface Validator<Body> {
    */
   (body: unknown): Promise<Body>;
   /**
-   * The same, but for the error of an unknown member, which the caller has to throw. What is wrong with
+   * Checks a body likewise, except that the caller has to throw the error of an unknown member. What is wrong with
    * the members that are known tells more, such as that a tool is of a kind that is not available.
    */
   check(body: unknown): Promise<CheckedBody<Body>>;

@@ -38,7 +38,7 @@ interface Entry {
 }
 
 /** From where a client reads. */
-export type LogPlace =
+export type LogPosition =
   & ({ /** The number of the last event that it has, from 0. */ after: number } | {
     /** How many bytes it has. */
     from: number;
@@ -134,34 +134,34 @@ export class EventLog {
   }
 
   /**
-   * Reads the stream from a place on: what there is, and what is still to come. Each reader gets each
-   * byte behind its place once.
+   * Reads the stream from a position on: what there is, and what is still to come. Each reader gets each
+   * byte behind its position once.
    *
-   * @throws {HttpError} at once, 400 if the place is beyond the end of the stream so far, or before
+   * @throws {HttpError} at once, 400 if the position is beyond the end of the stream so far, or before
    *   what is kept; while it is read, 503 if the reader is so slow that what it wants is dropped
    */
-  read(place: LogPlace): AsyncGenerator<Uint8Array> {
-    const { from, number } = this.#locate(place);
+  read(position: LogPosition): AsyncGenerator<Uint8Array> {
+    const { from, number } = this.#locate(position);
     return this.#follow(from, number);
   }
 
-  /** The place in bytes, and the first event that the client does not have. */
-  #locate(place: LogPlace): { from: number; number: number } {
-    const [asked, most, unit] = "after" in place
-      ? [place.after + 1, this.#events, "events"]
-      : [place.from, this.#size, "bytes"];
+  /** The position in bytes, and the first event that the client does not have. */
+  #locate(position: LogPosition): { from: number; number: number } {
+    const [asked, most, unit] = "after" in position
+      ? [position.after + 1, this.#events, "events"]
+      : [position.from, this.#size, "bytes"];
     if (asked > most) {
       const state = `the stream has ${most} ${unit} so far, and ${asked} are said to have come`;
-      throw new HttpError(400, `${state}: it is another stream`, place.member);
+      throw new HttpError(400, `${state}: it is another stream`, position.member);
     }
     const first = this.#entries[this.#first];
-    const lost = "after" in place ? first?.number ?? this.#events : first?.offset ?? this.#size;
+    const lost = "after" in position ? first?.number ?? this.#events : first?.offset ?? this.#size;
     if (asked < lost) {
       const state = `the first ${lost} ${unit} of the stream are no longer kept, and ${asked} of ` +
         "them have come";
-      throw new HttpError(400, `${state}: ask for the answer as a whole, or anew`, place.member);
+      throw new HttpError(400, `${state}: ask for the answer as a whole, or anew`, position.member);
     }
-    return "after" in place ? { from: 0, number: asked } : { from: asked, number: 0 };
+    return "after" in position ? { from: 0, number: asked } : { from: asked, number: 0 };
   }
 
   async *#follow(from: number, number: number): AsyncGenerator<Uint8Array> {

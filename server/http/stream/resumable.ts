@@ -3,7 +3,7 @@
 // there, their numbers from 0, by which browsers and libraries say where they were (Last-Event-ID; WHATWG
 // HTML, section 9.2). Knows no API.
 
-import type { EventLog, EventLogs, LogPlace } from "./event_log.ts";
+import type { EventLog, EventLogs, LogPosition } from "./event_log.ts";
 
 /** A piece of a stream that has an event in it; what has none is a comment. */
 const EVENT = /^(?:event|data):/m;
@@ -20,12 +20,12 @@ export function resumable(response: Response, log: EventLog, logs: EventLogs): R
 }
 
 /**
- * A response with what is in a log from a place on, and what is still to come.
+ * A response with what is in a log from a position on, and what is still to come.
  *
- * @throws {HttpError} 400 if it does not have that place
+ * @throws {HttpError} 400 if it does not have that position
  */
-export function replay(log: EventLog, place: LogPlace, headers: Headers): Response {
-  const pieces = log.read(place);
+export function replay(log: EventLog, position: LogPosition, headers: Headers): Response {
+  const pieces = log.read(position);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await pieces.next();

@@ -173,9 +173,9 @@ const markdown = new Marked({
 /** Where a link of a page leads here; undefined if it leads to a file that the server does not have. */
 function targetOf(href: string): string | undefined {
   if (/^(?:https?:|#)/.test(href)) return href;
-  const [, name, place = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+  const [, name, anchor = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
   if (!name) return undefined;
-  return (name === LIST ? PATH : `${PATH}/${name}`) + place;
+  return (name === LIST ? PATH : `${PATH}/${name}`) + anchor;
 }
 
 /** The anchor of a heading, as GitHub makes it. */

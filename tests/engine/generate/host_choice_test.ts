@@ -8,7 +8,7 @@ import {
   openModelInWorker,
   RequestError,
 } from "../../../engine/mod.ts";
-import type { ChoicePlace, GenerateRequest, LogitsProcessor } from "../../../engine/mod.ts";
+import type { ChoiceContext, GenerateRequest, LogitsProcessor } from "../../../engine/mod.ts";
 import { readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 
@@ -49,13 +49,13 @@ Deno.test("a processor that changes nothing changes no answer, whatever the samp
 });
 
 Deno.test("processors see the model's own row and the tokens before, one after the other", async () => {
-  const seen: (ChoicePlace & { logits: Float32Array; length: number })[] = [];
+  const seen: (ChoiceContext & { logits: Float32Array; length: number })[] = [];
   const tokens = await tokensOf({
     maxTokens: 3,
     logitBias: [["e", 5]],
     logitsProcessors: [
-      (logits, place) => {
-        seen.push({ ...place, logits: logits.slice(), length: place.tokens.length });
+      (logits, context) => {
+        seen.push({ ...context, logits: logits.slice(), length: context.tokens.length });
         return logits.map((logit) => logit + 1);
       },
       (logits) => {

@@ -65,7 +65,7 @@ class Settling {
   }
 
   /**
-   * The same stack without a pending key or item.
+   * A stack without a pending key or item.
    * @param level number of objects and arrays above it
    * @param canEnd whether nothing is above it, except for a number that may have ended
    */

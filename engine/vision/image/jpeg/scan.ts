@@ -212,7 +212,7 @@ export const refineAc: BlockDecoder = (reader, state, band, coefficients, offset
       state.emptyBlocks = readRun(reader, zeros);
       break;
     }
-    // A size of zero means sixteen zeros, of which the last is at the place of the value.
+    // A size of zero means sixteen zeros, of which the last is where the value is.
     const value = size === 0 ? 0 : (reader.bits(1) === 1 ? 1 : -1) << band.bit;
     at = refineUntil(reader, band, coefficients, offset, at, zeros);
     if (at <= band.last && value !== 0) coefficients[offset + ZIGZAG[at]] = value;
@@ -266,13 +266,13 @@ function present(table: HuffmanTable | undefined): HuffmanTable {
 
 /** The path through a block along its diagonals, up and down in turn. */
 function makeZigzag(): Uint8Array {
-  const places = Array.from({ length: BLOCK_LENGTH }, (_, place) => place);
-  const keyOf = (place: number) => {
-    const [row, column] = [place >> 3, place & 7];
+  const indices = Array.from({ length: BLOCK_LENGTH }, (_, index) => index);
+  const keyOf = (index: number) => {
+    const [row, column] = [index >> 3, index & 7];
     const diagonal = row + column;
     return diagonal * 8 + (diagonal % 2 === 0 ? column : row);
   };
-  return Uint8Array.from(places.sort((a, b) => keyOf(a) - keyOf(b)));
+  return Uint8Array.from(indices.sort((a, b) => keyOf(a) - keyOf(b)));
 }
 
 // One scan of a JPEG file: its components, the part of their coefficients that it has, and the

@@ -128,7 +128,7 @@ const promptLogprobs = {
       type: "object",
       additionalProperties: record({
         logprob: { ...number, description: "The natural logarithm of its probability." },
-        rank: { ...count, description: "1 for the likeliest token in this place." },
+        rank: { ...count, description: "1 for the likeliest token at this position." },
         decoded_token: { ...text, description: "Its text." },
       }),
     } as const,

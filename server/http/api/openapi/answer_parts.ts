@@ -118,7 +118,7 @@ export const cacheReport = record({
 }, {
   lost: {
     ...record({
-      tokens: { ...count, description: "Tokens behind the place that both texts have." },
+      tokens: { ...count, description: "Tokens behind the position that both texts have." },
       seconds: { ...number, description: "About how long it took to read them again." },
       token: { ...count, description: "Number of the first token that differs, from 0." },
       before: { ...text, description: "The text before it." },
@@ -128,7 +128,8 @@ export const cacheReport = record({
     }, {
       message: { ...count, description: "Which of `messages` it lies in, counted from 0." },
     }),
-    description: "Where the prompt parts from an earlier text that it repeats behind that place.",
+    description:
+      "Where the prompt parts from an earlier text that it repeats behind that position.",
   },
 });
 

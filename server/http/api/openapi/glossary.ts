@@ -161,7 +161,7 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
 
   // Answers of OpenAI's and Anthropic's APIs.
   id: "Its id.",
-  index: "Its place, counted from 0.",
+  index: "Its index, counted from 0.",
   created: "When it was made, in seconds since 1970.",
   completed_at: "When it was whole, in seconds since 1970.",
   choices: "The answers: one.",
@@ -193,10 +193,10 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   output: "What the model made: messages, thinking and calls; of a tool, its result.",
   item: "The item.",
   item_id: "Id of the item that it belongs to.",
-  output_index: "Place of the item in the output, counted from 0.",
-  content_index: "Place of the part in the content, counted from 0.",
-  summary_index: "Place of the part in the summary, counted from 0.",
-  sequence_number: "Place of the event in the stream, counted from 0.",
+  output_index: "Index of the item in the output, counted from 0.",
+  content_index: "Index of the part in the content, counted from 0.",
+  summary_index: "Index of the part in the summary, counted from 0.",
+  sequence_number: "Index of the event in the stream, counted from 0.",
   part: "The part.",
   content_block: "The block that begins.",
   partial_json: "The next piece of the arguments.",

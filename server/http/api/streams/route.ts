@@ -7,7 +7,7 @@ import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { readJson } from "../../body/json_body.ts";
 import { createValidator } from "../../body/validate.ts";
 import { HttpError } from "../../errors.ts";
-import type { LogPlace } from "../../stream/event_log.ts";
+import type { LogPosition } from "../../stream/event_log.ts";
 import { json } from "../../stream/json.ts";
 import { replay } from "../../stream/resumable.ts";
 import { EVENT_STREAM } from "../../stream/stream.ts";
@@ -34,8 +34,8 @@ export function streamRoutes({ logs }: AppDependencies): Hono<AppEnvironment> {
         "conv_id",
       );
     }
-    const place = placeOf(from, context.req.header(ID));
-    return replay(log, place, new Headers(EVENT_STREAM));
+    const position = positionOf(from, context.req.header(ID));
+    return replay(log, position, new Headers(EVENT_STREAM));
   });
 
   app.delete("/v1/stream", (context) => {
@@ -77,7 +77,7 @@ function named(conversation: string | undefined): string {
  *
  * @throws {HttpError} 400 for what is no number
  */
-function placeOf(from: string | undefined, lastId: string | undefined): LogPlace {
+function positionOf(from: string | undefined, lastId: string | undefined): LogPosition {
   if (lastId) return { after: numberOf(lastId, ID, "the id of the last event"), member: ID };
   return { from: from ? numberOf(from, "from", "how many bytes have come") : 0, member: "from" };
 }

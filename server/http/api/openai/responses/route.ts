@@ -7,7 +7,7 @@ import type { AppDependencies, AppEnvironment } from "../../../app_types.ts";
 import { readJson } from "../../../body/json_body.ts";
 import { isUnderWay, KeptResponses } from "./kept_responses.ts";
 import { ResponseStore } from "../../../response_store.ts";
-import type { EventLog, LogPlace } from "../../../stream/event_log.ts";
+import type { EventLog, LogPosition } from "../../../stream/event_log.ts";
 import { replay } from "../../../stream/resumable.ts";
 import { EVENT_STREAM, sseResponse } from "../../../stream/stream.ts";
 import { countTokens } from "../../count.ts";
@@ -124,7 +124,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     const { stream = "", starting_after: after } = context.req.query();
     const log = dependencies.logs.find(logOf(context, id));
     if (/^(?:true|1)$/i.test(stream)) {
-      if (log) return replay(log, placeOf(after), new Headers(EVENT_STREAM));
+      if (log) return replay(log, positionOf(after), new Headers(EVENT_STREAM));
       await keptFor(context).find(id);
       throw refusal(
         `stream: no events are kept of response '${id}': only those of answers with ` +
@@ -184,8 +184,8 @@ async function stateOf(log: EventLog): Promise<WholeResponse> {
   return response;
 }
 
-/** The place after an event, by its sequence number. Errors: HttpError 400 for what is no number. */
-function placeOf(after: string | undefined): LogPlace {
+/** The position after an event, by its sequence number. Errors: HttpError 400 for what is no number. */
+function positionOf(after: string | undefined): LogPosition {
   if (after === undefined || after === "") return { from: 0 };
   if (/^\d{1,15}$/.test(after)) return { after: Number(after), member: "starting_after" };
   throw refusal(
