@@ -5,6 +5,7 @@
 // tokens of prompts, those that were read, and the seconds until the answer was there.
 
 import { parseArgs } from "node:util";
+import { print } from "./report.ts";
 
 const { values, positionals: [url, model] } = parseArgs({
   args: Deno.args,
@@ -181,10 +182,10 @@ await claude("compaction", claudeSystem, [
 const rows = [...tallies].map(([kind, { requests, tokens, read, seconds }]) =>
   [kind, requests, tokens, read, seconds.toFixed(1)].join(" | ")
 );
-console.log(["requests of | number | tokens | read | seconds", ...rows].join("\n"));
+print(["requests of | number | tokens | read | seconds", ...rows].join("\n"));
 const sum = (of: (tally: Tally) => number) =>
   [...tallies.values()].reduce((all, one) => all + of(one), 0);
-console.log(
+print(
   `all | ${sum((one) => one.requests)} | ${sum((one) => one.tokens)} | ` +
     `${sum((one) => one.read)} | ${sum((one) => one.seconds).toFixed(1)}`,
 );

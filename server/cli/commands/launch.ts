@@ -82,8 +82,11 @@ async function start(
 
 /** The model that was named, the only one, or the one that is chosen at the terminal. */
 async function chooseModel(api: Api, terminal: Terminal, named?: string): Promise<string> {
-  if (named !== undefined) return named;
   const { models } = await api.json("/api/tags");
+  if (named !== undefined) {
+    // As it is listed, with its tag: Codex pulls a model that it does not find in the list.
+    return models.find(({ name }) => name === `${named}:latest`)?.name ?? named;
+  }
   const names = models.filter(({ capabilities }) => capabilities.includes("completion"))
     .map(({ name }) => name);
   if (names.length === 0) {
@@ -170,6 +173,9 @@ function answerOf(contextLength: number): number {
   return Math.floor(contextLength / 4);
 }
 
+/** Fewest tokens that Claude Code takes as the window in which it compacts. */
+const LEAST_COMPACT_WINDOW = 100_000;
+
 /** Stands where a tool wants a key and the server asks for none. */
 const ANY_KEY = "none";
 
@@ -198,7 +204,10 @@ export const TOOLS: readonly Tool[] = [
       CLAUDE_CODE_DISABLE_1M_CONTEXT: "1",
       ...(contextLength !== undefined && {
         CLAUDE_CODE_MAX_CONTEXT_TOKENS: `${contextLength}`,
-        CLAUDE_CODE_AUTO_COMPACT_WINDOW: `${contextLength}`,
+        // Of less it says that it takes the least, which would go before the window above.
+        ...(contextLength >= LEAST_COMPACT_WINDOW && {
+          CLAUDE_CODE_AUTO_COMPACT_WINDOW: `${contextLength}`,
+        }),
         CLAUDE_CODE_MAX_OUTPUT_TOKENS: `${answerOf(contextLength)}`,
       }),
     }),

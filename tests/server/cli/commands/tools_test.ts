@@ -32,7 +32,7 @@ Deno.test("launch starts a tool with the server's address, its key and the model
   const { spawned, spawn } = fakeSpawn(3);
   const { code, terminal } = await runCommand(
     ["launch", "claude", "--model", "qwen3:8b", "--", "--print", "Hi"],
-    { "POST /api/show": show(40_960) },
+    { "GET /api/tags": tags("qwen3:8b"), "POST /api/show": show(40_960) },
     { spawn, environment: { QUERN_API_KEY: "secret", OLLAMA_HOST: "0.0.0.0:8080" } },
   );
   assertEquals([code, terminal.errors, terminal.listeners], [3, "", 0]);
@@ -43,13 +43,16 @@ Deno.test("launch starts a tool with the server's address, its key and the model
   assertEquals(variables.ANTHROPIC_DEFAULT_HAIKU_MODEL, "qwen3:8b");
   assertEquals(variables.CLAUDE_CODE_SUBAGENT_MODEL, "qwen3:8b");
   assertEquals(variables.CLAUDE_CODE_TOTAL_TOKENS_REMINDER, "off");
-  assertEquals(variables.CLAUDE_CODE_AUTO_COMPACT_WINDOW, "40960");
+  // Claude Code takes no window to compact in below 100,000 tokens.
+  assertEquals(variables.CLAUDE_CODE_MAX_CONTEXT_TOKENS, "40960");
+  assertEquals(variables.CLAUDE_CODE_AUTO_COMPACT_WINDOW, undefined);
 });
 
 Deno.test("launch tells a tool the window that a request gets, not the trained one", async () => {
   const routes = {
+    "GET /api/tags": tags("other:latest", "qwen3:8b"),
     "POST /api/show": show(131_072),
-    "GET /v1/models/qwen3%3A8b": () => Response.json({ meta: { n_ctx: 32_768 } }),
+    "GET /v1/models/qwen3%3A8b": () => Response.json({ meta: { n_ctx: 100_000 } }),
   };
   const { spawned, spawn } = fakeSpawn();
   for (const tool of ["claude", "codex"]) {
@@ -62,13 +65,13 @@ Deno.test("launch tells a tool the window that a request gets, not the trained o
       variables.CLAUDE_CODE_AUTO_COMPACT_WINDOW,
       variables.CLAUDE_CODE_MAX_OUTPUT_TOKENS,
     ],
-    ["32768", "32768", "8192"],
+    ["100000", "100000", "25000"],
   );
   assertEquals(spawned[1]!.args.slice(0, 4), [
     "--config",
-    "model_context_window=32768",
+    "model_context_window=100000",
     "--config",
-    "model_auto_compact_token_limit=26214",
+    "model_auto_compact_token_limit=80000",
   ]);
 });
 
@@ -109,7 +112,7 @@ Deno.test("launch --print starts nothing and prints what a shell understands", a
   const { spawned, spawn } = fakeSpawn();
   const { terminal } = await runCommand(
     ["launch", "codex", "--model", "m", "--print", "--", "exec", "it's"],
-    { "POST /api/show": show(65_536) },
+    { "GET /api/tags": tags("other:latest", "m:latest"), "POST /api/show": show(65_536) },
     { spawn, environment: { QUERN_API_KEY: "k" } },
   );
   assertEquals(spawned, []);
@@ -119,16 +122,19 @@ Deno.test("launch --print starts nothing and prints what a shell understands", a
     terminal.output,
     /model_providers\.quern\.base_url="http:\/\/127\.0\.0\.1:11434\/v1"'/,
   );
-  assertMatch(terminal.output, / exec 'it'\\''s'\n$/);
+  // With its tag, as it is listed.
+  assertMatch(terminal.output, / --model m:latest exec 'it'\\''s'\n$/);
 });
 
 Deno.test("launch says what is missing: the program, the model, a tool of that name", async () => {
   const missing = await runCommand(["launch", "aider", "--model", "m"], {
+    "GET /api/tags": tags("m"),
     "POST /api/show": show(65_536),
   }, { spawn: () => Promise.reject(new Deno.errors.NotFound()) });
   assertStringIncludes(missing.terminal.errors, "Cannot launch Aider: there is no program aider");
   assertStringIncludes(missing.terminal.errors, "install it with `pip install aider-install");
   const unknown = await runCommand(["launch", "qwen", "--model", "nope"], {
+    "GET /api/tags": tags(),
     "POST /api/show": () => refusal(404, "model 'nope' not found"),
   });
   assertStringIncludes(unknown.terminal.errors, "'nope' not found; get it with `quern pull nope`");
