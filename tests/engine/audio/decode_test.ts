@@ -3,6 +3,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { AudioError, decodeSound } from "../../../engine/audio/mod.ts";
+import { randomFloats } from "../../numbers.ts";
 import { flacFile, type Subframe, wavFile, wavOf } from "./sound_files.ts";
 
 const WAV_CASES: [name: string, format: number, bits: number, data: number[], values: number[]][] =
@@ -164,4 +165,21 @@ Deno.test("decoding is cancelled", async () => {
   const reason = new Error("enough");
   const signal = AbortSignal.abort(reason);
   await assertRejects(() => decodeSound(WAV, { signal }), Error, "enough");
+});
+
+Deno.test("200 damaged files are read or refused, and nothing hangs", async () => {
+  const random = randomFloats(2_000, 11);
+  const pick = (i: number, most: number) => Math.floor((random[i] + 1) / 2 * most) % most;
+  for (let i = 0; i < 200; i++) {
+    const damaged = Uint8Array.from(i % 2 ? FLAC : WAV);
+    for (let k = 0; k < 8; k++) {
+      // Mostly in the header, where sizes are.
+      const at = pick(10 * i + k, k % 2 ? damaged.length : 60);
+      damaged[at] = pick(10 * i + k + 1, 256);
+    }
+    const end = i % 5 ? damaged.length : pick(10 * i + 9, damaged.length);
+    await decodeSound(damaged.subarray(0, end), { longest: 60 }).catch((error) => {
+      if (!(error instanceof AudioError)) throw error;
+    });
+  }
 });
