@@ -14,6 +14,6 @@ export { type LanguageId, Languages } from "./languages.ts";
 export type { CountedLanguage, Lengths } from "./members.ts";
 export type { PatternNode } from "./pattern_node.ts";
 export { parsePattern } from "./pattern_parser.ts";
+export type { PlainTexts } from "./plain_texts.ts";
 export type { StringAutomaton } from "./string_automaton.ts";
-export type { PlainTexts } from "./string_states.ts";
 export { expectOutOfWork, OutOfWork, unlessOutOfWork, Work } from "./work.ts";

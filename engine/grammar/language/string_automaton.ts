@@ -2,7 +2,8 @@
 // answers by the states of its schema, which all automata share.
 
 import type { Expression } from "./expression_store.ts";
-import type { PlainTexts, StringStates } from "./string_states.ts";
+import type { PlainTexts } from "./plain_texts.ts";
+import type { StringStates } from "./string_states.ts";
 
 /** An automaton over the bytes of texts of one language, in one canonical spelling. */
 export class StringAutomaton {

@@ -3,10 +3,10 @@
 // different languages are one state. Every state except 0 can reach acceptance: a text whose
 // shortest end takes too long to find is not continued.
 
-import { classesBetween, EVERY_CLASS, wholeClasses } from "./character_set.ts";
+import { EVERY_CLASS } from "./character_set.ts";
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
-import { type Expression, Flag, Kind } from "./expression_store.ts";
+import { type Expression, Flag } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import {
   FIRST_LEAD,
@@ -21,6 +21,7 @@ import {
   spell,
   type Writing,
 } from "./json_escapes.ts";
+import { PlainTextFinder, type PlainTexts, transitionsOf } from "./plain_texts.ts";
 import { segmentOf } from "./segments.ts";
 
 /** Most states, besides those on the way to known ends: 64 MiB of table. */
@@ -38,20 +39,6 @@ const FILL_STEPS = 1;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Most states that plain characters may lead to for their texts to be known. */
-const MAX_CLOSURE = 8;
-
-/** The plain texts that may come: all of some classes of characters, up to a length. */
-export interface PlainTexts {
-  readonly classes: number;
-  /** Most characters that may come. */
-  readonly most: number;
-  /** Most characters that any of them lacks to its nearest end; Infinity: unknown. */
-  readonly missing: number;
-  /** Whether all of their characters lead back to the state. */
-  readonly isLoop: boolean;
-}
-
 /** Tables that all automata of a schema share, for one way of writing. */
 export class StringStates {
   readonly #tools: LanguageTools;
@@ -64,13 +51,17 @@ export class StringStates {
   readonly #byPartial = new Map<string | number, number>();
   /** By state: the classes of characters that lead back to it. */
   readonly #loops: (number | undefined)[] = [];
-  /** By state; null if they are not all of some classes. */
-  readonly #plainTexts: (PlainTexts | null | undefined)[] = [];
+  readonly #plainTexts: PlainTextFinder;
 
   constructor(tools: LanguageTools, writing: Writing) {
     this.#tools = tools;
     this.#writing = writing;
     this.#rows.row(0).fill(0);
+    this.#plainTexts = new PlainTextFinder(tools, {
+      languageOf: (state) => this.#languages[state]!,
+      boundary: (language) => this.#boundary(language),
+      shortest: (state) => this.shortest(state),
+    });
   }
 
   /** The state before the first byte of a text. @throws {LanguageError} if a shortest one takes too long to find */
@@ -136,7 +127,9 @@ export class StringStates {
     const language = this.#languages[state]!;
     const partial = this.#partials[state];
     // Surrogates lead nowhere, and every other character can be written.
-    const targets = language >= 0 ? this.#transitionsOf(language).targets : partial?.targets ?? [];
+    const targets = language >= 0
+      ? transitionsOf(this.#tools, language).targets
+      : partial?.targets ?? [];
     this.#tools.derivatives.work.spend(SEGMENT_STEPS * targets.length);
     const isEscape = partial?.length === 0;
     const reached = [...new Set(targets)].flatMap((target) =>
@@ -152,7 +145,7 @@ export class StringStates {
 
   #findLoops(language: number): number {
     if (language < 0) return 0;
-    const { targets, classes } = this.#transitionsOf(language);
+    const { targets, classes } = transitionsOf(this.#tools, language);
     const { work } = this.#tools.derivatives;
     work.spend(targets.length * SCAN_STEPS);
     if (!targets.includes(language)) return 0;
@@ -163,92 +156,9 @@ export class StringStates {
     return loops;
   }
 
-  /**
-   * The plain texts that may come in a state, if they are all those of some classes of characters
-   * up to a number of characters. Undefined if that is not so, or not seen among the next few
-   * states. Errors: OutOfWork.
-   */
+  /** {@linkcode PlainTextFinder.of} */
   plainTexts(state: number): PlainTexts | undefined {
-    let found = this.#plainTexts[state];
-    if (found === undefined) {
-      found = this.#repeated(this.#languages[state]!) ?? this.#findPlainTexts(state) ?? null;
-      this.#plainTexts[state] = found;
-    }
-    return found ?? undefined;
-  }
-
-  /** The plain texts of characters that may be repeated so often, if nothing else may come. */
-  #repeated(language: number): PlainTexts | undefined {
-    const { store, sets } = this.#tools.expressions;
-    if (language < 0 || store.kinds[language] !== Kind.Repeat) return undefined;
-    const body = store.first[language]!;
-    const most = store.third[language]!;
-    if (store.kinds[body] !== Kind.Set || most < 0) return undefined;
-    const classes = wholeClasses(sets[store.first[body]!]!);
-    if (classes === undefined) return undefined;
-    return { classes, most, missing: Infinity, isLoop: false };
-  }
-
-  /**
-   * The plain texts of a state from which characters of some classes lead to a few states, where
-   * again these may come and no others.
-   */
-  #findPlainTexts(start: number): PlainTexts | undefined {
-    const tried: number[] = [];
-    const reached = new Set([start]);
-    let all: number | undefined;
-    for (const state of reached) {
-      const step = this.#plainStep(state);
-      all ??= step?.classes;
-      if (!step || step.classes === 0 || step.classes !== all) return undefined;
-      tried.push(state);
-      for (const next of step.targets) reached.add(next);
-      if (reached.size > MAX_CLOSURE) {
-        // What leads to many states is not tried again from each of them.
-        for (const one of tried) this.#plainTexts[one] ??= null;
-        return undefined;
-      }
-    }
-    const missing = Math.max(...[...reached].map((state) => this.shortest(state)));
-    const found = { classes: all!, most: Infinity, missing, isLoop: reached.size === 1 };
-    for (const state of reached) this.#plainTexts[state] = found;
-    return found;
-  }
-
-  /** The classes of plain characters that may come next, if they are whole, and where they lead. */
-  #plainStep(state: number) {
-    const language = this.#languages[state]!;
-    if (language < 0) return undefined;
-    const { targets, classes } = this.#transitionsOf(language);
-    const reached = new Set<number>();
-    let some = 0;
-    let none = 0;
-    for (let at = 0; at < targets.length; at++) {
-      const own = classes(at);
-      if (own === 0) continue;
-      const next = targets[at] === language ? state : this.#boundary(targets[at]!);
-      if (next === 0) none |= own;
-      else {
-        some |= own;
-        reached.add(next);
-      }
-      if ((some & none) !== 0) return undefined;
-    }
-    return { classes: some, targets: reached };
-  }
-
-  /** The languages after one more character, and the classes of the characters that lead to each. */
-  #transitionsOf(language: Expression) {
-    const { derivatives } = this.#tools;
-    const { starts, targets } = inTime(
-      () => derivatives.transitions(language),
-      () => ({ starts: [], targets: [] }),
-    );
-    const classes = (at: number) => {
-      derivatives.work.spend(SEGMENT_STEPS);
-      return classesBetween(starts[at]!, (starts[at + 1] ?? 0x110000) - 1);
-    };
-    return { targets, classes };
+    return this.#plainTexts.of(state);
   }
 
   /** Whether the text may end in `state`. */
