@@ -132,6 +132,7 @@ export type {
   CallContext,
   CallResult,
   CapturedPoint,
+  CaptureEvent,
   ChatEvent,
   ChatMessage,
   ChatModel,

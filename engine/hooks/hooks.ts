@@ -20,6 +20,9 @@ import { type Point, POINTS, Points } from "./points.ts";
 /** Most bytes of values that a run keeps. */
 const MOST_BYTES = 2 ** 31;
 
+/** Takes the values of a point of one step, before the next operation runs. @param index of the point */
+export type CaptureSink = (index: number, captured: CapturedPoint) => Promise<void>;
+
 type Change = Omit<HookChange, "point"> & { readonly target: Point; readonly includes: Includes };
 type Includes = (position: number) => boolean;
 type Visit = (row: StepRow, values: Float32Array) => void;
@@ -36,14 +39,29 @@ export class Hooks implements Disposable {
   /** Keys and values of all positions, by what writes them. */
   readonly #keys = new Map<StepOperation, Rows>();
   readonly #sinks = new Map<StepOperation, Float32Array>();
+  /** What writes keys of which those of earlier positions are needed, for patterns. */
+  readonly #lasting: ReadonlySet<StepOperation>;
+  readonly #promptLength: number;
+  readonly #give: CaptureSink | undefined;
   readonly #tap: Disposable;
   /** The sequence, as soon as there is one. */
   sequence: Sequence | undefined;
 
-  /** @param prompt from whose end negative positions count. Errors: RequestError */
-  constructor(observer: StepObserver, options: HookOptions, prompt: readonly PromptItem[]) {
+  /**
+   * @param prompt from whose end negative positions count
+   * @param give takes the values of each step, of which none are kept then
+   * @throws {RequestError} for what the model does not have, and for more values than are kept
+   */
+  constructor(
+    observer: StepObserver,
+    options: HookOptions,
+    prompt: readonly PromptItem[],
+    give?: CaptureSink,
+  ) {
     const points = new Points(observer.network);
     const promptLength = tokensOf(prompt).length;
+    this.#promptLength = promptLength;
+    this.#give = give;
     const selected = new Map(
       (options.capture ?? []).flatMap((text) => points.select(text))
         .map((point) => [point.label, point] as const),
@@ -62,7 +80,12 @@ export class Hooks implements Disposable {
       if (site.kind === "gain") this.#before.set(site.since, new Map());
       else if (site.kind === "attention") this.#keys.set(site.keys, new Map());
     }
-    this.#checkSize(promptLength);
+    this.#lasting = new Set(
+      sites.flatMap((site) =>
+        site.kind === "attention" && site.part === "pattern" ? [site.keys] : []
+      ),
+    );
+    if (!give) this.#checkSize(promptLength);
     checkImages(this.#captures.map(({ point }) => point), prompt);
     const keys = new Set(this.#keys.keys());
     const selectedOperations = new Set([
@@ -93,6 +116,19 @@ export class Hooks implements Disposable {
     );
   }
 
+  /** The points of a prompt, with the shapes and positions of their values. */
+  get shapes(): Omit<CapturedPoint, "values">[] {
+    const all = Array.from({ length: this.#promptLength }, (_, position) => position);
+    const positions = all.filter(this.#includes);
+    return this.#captures.map(({ point: { label, name, shape } }) => ({
+      point: label,
+      positions,
+      shape: name === "attention.pattern"
+        ? [shape[0]!, positions.length, this.#promptLength]
+        : [positions.length, ...shape],
+    }));
+  }
+
   /** What was kept so far, in the order in which points were named. */
   get captured(): CapturedPoint[] {
     return this.#captures.map(({ point, rows }) => assemble(point, rows));
@@ -121,6 +157,7 @@ export class Hooks implements Disposable {
     if (keys) {
       const read = await tools.readKeys();
       const keyRows = read.length / rows.length;
+      if (this.#give && !this.#lasting.has(operation)) keys.clear();
       each(read, keyRows, ({ position }, values) => keys.set(position, values.slice()));
     }
     let isChanged = false;
@@ -137,18 +174,22 @@ export class Hooks implements Disposable {
         gain.forEach((value, i) => row[i] = before[i]! + value);
       });
     }
-    for (const { point, rows: kept } of this.#captures) {
+    for (const [index, { point, rows: kept }] of this.#captures.entries()) {
       const { site } = point;
       if (site.at !== operation) continue;
       if (site.kind === "attention") {
         await this.#captureAttention(point, site, kept, tools, each);
-        continue;
+      } else {
+        each(values, columns, ({ position }, row) => {
+          if (!this.#includes(position)) return;
+          const before = site.kind === "gain" && this.#before.get(site.since)!.get(position);
+          kept.set(position, before ? row.map((value, i) => value - before[i]!) : row.slice());
+        });
       }
-      each(values, columns, ({ position }, row) => {
-        if (!this.#includes(position)) return;
-        const before = site.kind === "gain" && this.#before.get(site.since)!.get(position);
-        kept.set(position, before ? row.map((value, i) => value - before[i]!) : row.slice());
-      });
+      if (!this.#give || kept.size === 0) continue;
+      const captured = assemble(point, kept);
+      kept.clear();
+      await this.#give(index, captured);
     }
     const before = this.#before.get(operation);
     if (before) {

@@ -38,6 +38,7 @@ import {
 } from "./image_requests.ts";
 import type {
   CacheState,
+  CaptureEvent,
   ChatEvent,
   ChatModel,
   ChatRequest,
@@ -78,7 +79,7 @@ import { decide } from "./decide.ts";
 import { embed } from "./embed.ts";
 import { rank, type RankContext } from "./rank.ts";
 import { generateScored, score } from "./score.ts";
-import { runWithHooks } from "./run.ts";
+import { captureEvents, runWithHooks } from "./run.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
 export interface Model extends ChatModel, SessionModel {
@@ -439,6 +440,10 @@ export class LocalModel implements Model {
 
   run(request: RunRequest): Promise<RunResult> {
     return Promise.try(() => runWithHooks(this.#contextOf(request), request));
+  }
+
+  capture(request: RunRequest): AsyncIterable<CaptureEvent> {
+    return captureEvents(this.#contextOf(request), request);
   }
 
   embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {

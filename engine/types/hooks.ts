@@ -73,3 +73,23 @@ export interface RunResult {
   /** The points, in the order in which they were named. The memory belongs to the caller. */
   captured: CapturedPoint[];
 }
+
+/** What a capture gives: first what there will be, then the values of each step. */
+export type CaptureEvent =
+  | {
+    type: "begin";
+    /** The tokens of the prompt. */
+    tokens: number[];
+    /** The points, in the order in which they were named, with the shapes of all their values. */
+    points: Omit<CapturedPoint, "values">[];
+  }
+  | {
+    type: "values";
+    /** Index of the point. */
+    index: number;
+    /**
+     * Its values at some positions. Of patterns, `shape` has the keys up to the last of these positions;
+     * the weights of those after them are zero.
+     */
+    captured: CapturedPoint;
+  };

@@ -5,7 +5,7 @@ import type { DeviceFault } from "../tuning/mod.ts";
 import type { CacheState } from "./cache.ts";
 import type { DecideRequest, DecideResult, RankRequest, RankResult } from "./decisions.ts";
 import type { ChatEvent, GenerateEvent, TextToken, TokenScore } from "./events.ts";
-import type { RunRequest, RunResult } from "./hooks.ts";
+import type { CaptureEvent, RunRequest, RunResult } from "./hooks.ts";
 import type { TranscribeEvent, TranscribeRequest } from "./speech.ts";
 import type {
   ChatRequest,
@@ -173,6 +173,11 @@ export interface ChatModel extends AsyncDisposable {
    * RequestError for points that the model does not have.
    */
   run(request: RunRequest): Promise<RunResult>;
+  /**
+   * Runs a prompt once, as run() does, and gives the values of points as steps compute them, so that
+   * none are kept. Errors: those of run().
+   */
+  capture(request: RunRequest): AsyncIterable<CaptureEvent>;
   /** The embeddings of an image. Errors: RequestError if the model reads no images, ImageError. */
   embedImage(image: Uint8Array | string): Promise<ImageEmbedding>;
   /**

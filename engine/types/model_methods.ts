@@ -41,6 +41,7 @@ export const MODEL_METHODS: { readonly [M in ModelMethod]: CallOf<M> } = {
   detokenize: { takes: "value", gives: "value" },
   embedWithUsage: { takes: "request", gives: "value" },
   run: { takes: "request", gives: "value" },
+  capture: { takes: "request", gives: "events" },
   embedImage: { takes: "value", gives: "value" },
   transcribe: { takes: "request", gives: "events" },
 };

@@ -13,6 +13,7 @@ import { WorkerBusyError } from "../errors.ts";
 import {
   type ArgumentOf,
   askModel,
+  type CapturedPoint,
   type ChatModel,
   type ChoiceOptions,
   type LoadOptions,
@@ -259,11 +260,15 @@ async function* run(
 }
 
 /**
- * The memory of an embedding's vectors. Many texts have megabytes of it, so it is moved, not
- * copied.
+ * The memory of an embedding's vectors, or of captured values. There may be megabytes of it, so it is
+ * moved, not copied.
  */
 function buffersOf(event: unknown): ArrayBuffer[] {
-  if (typeof event !== "object" || event === null || !("embeddings" in event)) return [];
+  if (typeof event !== "object" || event === null) return [];
+  if ("captured" in event && "index" in event) {
+    return [(event as { captured: CapturedPoint }).captured.values.buffer as ArrayBuffer];
+  }
+  if (!("embeddings" in event)) return [];
   const { embeddings } = event as { embeddings: Float32Array | Float32Array[] };
   const vectors = Array.isArray(embeddings) ? embeddings : [embeddings];
   return [...new Set(vectors.map(({ buffer }) => buffer as ArrayBuffer))];

@@ -132,6 +132,11 @@ export class RemoteModel implements ChatModel {
     return Promise.reject(new RequestError(`Cannot look into the model: ${where}`));
   }
 
+  /** @throws {RequestError} always: other servers do not show what a model computes */
+  async *capture(): AsyncGenerator<never> {
+    yield await this.run();
+  }
+
   /** @throws {RequestError} always: no dialect tells what a model reads of an image */
   embedImage(): Promise<never> {
     return Promise.reject(

@@ -4,6 +4,7 @@
 import { ModelClosedError, RequestError, UnsupportedModelError } from "../../engine/errors.ts";
 import type {
   CacheState,
+  CaptureEvent,
   ChatEvent,
   ChatModel,
   ChatRequest,
@@ -236,6 +237,13 @@ export class FakeModel implements ChatModel {
       tokens: [72],
       captured: [{ ...point, values: Float32Array.of(0.5, -1) }],
     });
+  }
+
+  async *capture(): AsyncGenerator<CaptureEvent> {
+    const { tokens, captured } = await this.run();
+    const points = captured.map(({ values: _, ...point }) => point);
+    yield { type: "begin", tokens, points };
+    for (const [index, one] of captured.entries()) yield { type: "values", index, captured: one };
   }
 
   embedImage(): Promise<ImageEmbedding> {

@@ -1,21 +1,39 @@
-// Arrays of f32 and i64 as one file, which is made while it is sent: .npz, as numpy.load() reads it (a
+// Arrays of f32 and i64 as one file, which is made while it is sent, from memory or a spool: .npz, as numpy.load() reads it (a
 // zip of .npy: numpy.lib.format, and APPNOTE.TXT of PKWARE, entries stored), and .safetensors
 // (huggingface.co/docs/safetensors, an unsigned 64-bit length, JSON, and the bytes).
 
 import { crc32 } from "../../../../engine/mod.ts";
 
-/** An array by its name. Integers become 64-bit ones. */
+/** An array by its name. */
 export interface NamedArray {
   readonly name: string;
   readonly shape: readonly number[];
-  readonly values: Float32Array | readonly number[];
+  readonly dtype: "F32" | "I64";
+  /** Bytes of its values. */
+  readonly size: number;
+  /** Its values, little-endian, piece by piece; from the beginning at each call. */
+  bytes(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+/** An array in memory. Integers become 64-bit ones. */
+export function arrayOf(
+  name: string,
+  shape: readonly number[],
+  values: Float32Array | readonly number[],
+): NamedArray {
+  const isFloat = values instanceof Float32Array;
+  const bytes = isFloat
+    ? new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+    : new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
+  const dtype = isFloat ? "F32" : "I64";
+  return { name, shape, dtype, size: bytes.length, bytes: () => [bytes] };
 }
 
 /** A format of files. */
 export interface ArrayFile {
   readonly contentType: string;
   /** The parts of a file, in order. */
-  parts(arrays: readonly NamedArray[]): Iterable<Uint8Array>;
+  parts(arrays: readonly NamedArray[]): AsyncIterable<Uint8Array>;
 }
 
 /** The formats by name. */
@@ -24,23 +42,14 @@ export const ARRAY_FILES: Readonly<Record<"npz" | "safetensors", ArrayFile>> = {
   safetensors: { contentType: "application/octet-stream", parts: safetensors },
 };
 
-function bytesOf({ values }: NamedArray): Uint8Array {
-  if (values instanceof Float32Array) {
-    return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-  }
-  return new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
-}
-
 const utf8 = new TextEncoder();
 
-function* safetensors(arrays: readonly NamedArray[]): Generator<Uint8Array> {
+async function* safetensors(arrays: readonly NamedArray[]): AsyncGenerator<Uint8Array> {
   let end = 0;
-  const entries = arrays.map((array) => {
+  const entries = arrays.map(({ name, dtype, shape, size }) => {
     const begin = end;
-    const isFloat = array.values instanceof Float32Array;
-    end += array.values.length * (isFloat ? 4 : 8);
-    const dtype = isFloat ? "F32" : "I64";
-    return [array.name, { dtype, shape: array.shape, data_offsets: [begin, end] }];
+    end += size;
+    return [name, { dtype, shape, data_offsets: [begin, end] }];
   });
   const text = JSON.stringify(Object.fromEntries(entries));
   const header = utf8.encode(text.padEnd(Math.ceil(text.length / 8) * 8)); // Readers map the values.
@@ -48,12 +57,12 @@ function* safetensors(arrays: readonly NamedArray[]): Generator<Uint8Array> {
   new DataView(length.buffer).setBigUint64(0, BigInt(header.length), true);
   yield length;
   yield header;
-  for (const array of arrays) yield bytesOf(array);
+  for (const array of arrays) yield* array.bytes();
 }
 
 /** The header of a .npy of version 1.0: its end is at a multiple of 64. */
-function npyHeader({ shape, values }: NamedArray): Uint8Array {
-  const kind = values instanceof Float32Array ? "<f4" : "<i8";
+function npyHeader({ shape, dtype }: NamedArray): Uint8Array {
+  const kind = dtype === "F32" ? "<f4" : "<i8";
   const sizes = shape.map((size) => `${size},`).join(" ");
   const text = `{'descr': '${kind}', 'fortran_order': False, 'shape': (${sizes}), }`;
   const length = Math.ceil((10 + text.length + 1) / 64) * 64 - 10;
@@ -66,14 +75,16 @@ function npyHeader({ shape, values }: NamedArray): Uint8Array {
 /** Sizes and offsets beyond 32 bits need zip's longer records, which readers have since 2001. */
 const ZIP64 = 0xffffffff;
 
-function* npz(arrays: readonly NamedArray[]): Generator<Uint8Array> {
+async function* npz(arrays: readonly NamedArray[]): AsyncGenerator<Uint8Array> {
   const directory: Uint8Array[] = [];
   let offset = 0;
   for (const array of arrays) {
     const name = utf8.encode(`${array.name}.npy`);
-    const content = [npyHeader(array), bytesOf(array)];
-    const size = content.reduce((sum, { length }) => sum + length, 0);
-    const crc = content.reduce((before, bytes) => crc32(bytes, before), 0);
+    const header = npyHeader(array);
+    const size = header.length + array.size;
+    // The sum stands before the values, which are read twice.
+    let crc = crc32(header);
+    for await (const bytes of array.bytes()) crc = crc32(bytes, crc);
     const local = record(0x04034b50, [["2", 45], ["2", 0x800], ["2", 0], ["2", 0], ["2", 0x21]], {
       crc,
       name,
@@ -83,7 +94,8 @@ function* npz(arrays: readonly NamedArray[]): Generator<Uint8Array> {
     const rest: Field[] = [["2", 0], ["2", 0], ["2", 0], ["4", 0], ["4", ZIP64]];
     directory.push(record(0x02014b50, fixed, { crc, name, extra: [size, size, offset], rest }));
     yield local;
-    yield* content;
+    yield header;
+    yield* array.bytes();
     offset += local.length + size;
   }
   const size = directory.reduce((sum, { length }) => sum + length, 0);

@@ -133,3 +133,66 @@ Deno.test("wrong bodies are refused by the member at fault", async () => {
     assertStringIncludes((await response.json()).error, message);
   }
 });
+
+Deno.test("files of a long prompt are written in steps, and equal what the library keeps", async () => {
+  await using local = await loadModel(BOX_MODEL.path, { ...tinyLoad, contextLength: 1024 });
+  const { prefillChunk = 512 } = tinyLoad;
+  const prompt = Array.from({ length: prefillChunk + 88 }, (_, i) => 40 + i * 7 % 200);
+  const points = ["residual.post[*]", "attention.pattern[1]", "attention.keys[0]", "mlp.out[2]"];
+  for (const positions of [undefined, [0, 3, prompt.length - 1]] as const) {
+    const expected = await local.run({
+      prompt,
+      capture: points,
+      ...positions && { positions },
+    });
+    const response = await post({
+      prompt,
+      points,
+      positions: positions ?? null,
+      format: "safetensors",
+    });
+    assertEquals(response.status, 200);
+    const bytes = await response.bytes();
+    const length = Number(new DataView(bytes.buffer).getBigUint64(0, true));
+    const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
+    for (const { point, shape, values } of expected.captured) {
+      const { data_offsets: [from, to], shape: told } = header[point];
+      assertEquals(told, shape);
+      const own = new Float32Array(bytes.slice(8 + length + from, 8 + length + to).buffer);
+      assertEquals(own.findIndex((value, i) => value !== values[i]), -1, point);
+      assertEquals(own.length, values.length);
+    }
+  }
+});
+
+Deno.test("a capture gives shapes first, and then no more than a step's values at a time", async () => {
+  await using local = await loadModel(BOX_MODEL.path, {
+    ...tinyLoad,
+    contextLength: 1024,
+    prefillChunk: 32,
+  });
+  const prompt = Array.from({ length: 100 }, (_, i) => 40 + i * 7 % 200);
+  const capture = ["residual.post[*]", "attention.pattern[0]"];
+  const { captured, tokens } = await local.run({ prompt, capture });
+  let largest = 0;
+  const sums = captured.map(() => 0);
+  for await (const event of local.capture({ prompt, capture })) {
+    if (event.type === "begin") {
+      assertEquals(event.tokens, tokens);
+      assertEquals(event.points, captured.map(({ values: _, ...point }) => point));
+      continue;
+    }
+    largest = Math.max(largest, event.captured.positions.length);
+    sums[event.index]! += event.captured.values.reduce((sum, value) => sum + value, 0);
+  }
+  assert(largest < 100, `${largest}`);
+  for (const [i, { values }] of captured.entries()) {
+    const sum = values.reduce((sum, value) => sum + value, 0);
+    assert(Math.abs(sums[i]! - sum) <= 1e-3 * Math.max(1, Math.abs(sum)));
+  }
+  // Whoever stops ends the run, and the model goes on.
+  for await (const _ of local.capture({ prompt, capture })) break;
+  let count = 0;
+  for await (const _ of local.capture({ prompt, capture })) if (count++ === 2) break;
+  assertEquals((await local.run({ prompt, capture })).captured.length, captured.length);
+});
