@@ -43,6 +43,7 @@ const REFUSALS: Readonly<
   score: "score texts",
   embedWithUsage: "make embeddings",
   run: "look into the model",
+  capture: "look into the model",
   embedImage: "read images",
   cacheState: "tell what is cached",
 };
