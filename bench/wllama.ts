@@ -4,19 +4,21 @@
 import { npmPackageFolder } from "./npm_package.ts";
 import type { PeerEngine, PeerOptions } from "./peer.ts";
 
-const WLLAMA = "npm:@wllama/wllama@3.8.1";
-const PUPPETEER = "npm:puppeteer-core@25.14.0";
+/** The package. */
+export const WLLAMA = "npm:@wllama/wllama@3.8.1";
+/** What drives the browser. */
+export const PUPPETEER = "npm:puppeteer-core@25.14.0";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /** The headers that isolate a page, which it needs to share memory between threads. */
-const ISOLATED = {
+export const ISOLATED = {
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Embedder-Policy": "require-corp",
 };
 
 /** The times of a completion in milliseconds, without those of its messages. */
-interface Timings {
+export interface Timings {
   prompt_n: number;
   prompt_ms: number;
   predicted_ms: number;
@@ -74,7 +76,8 @@ export async function openWllama(
 
 // The code that runs in the page is text, because types of browsers are not available here.
 
-const LOAD = `async (options) => {
+/** A function that loads a model with the options. */
+export const LOAD = `async (options) => {
   if (!crossOriginIsolated) throw new Error("The page cannot share memory");
   const { Wllama } = await import("/index.js");
   const wllama = new Wllama({ default: "/wllama.wasm" }, { suppressNativeLog: true });
@@ -85,10 +88,12 @@ const LOAD = `async (options) => {
   return "wllama " + Wllama.getLibllamaVersion() + ", " + navigator.userAgent.match(/Chrome\\/\\d+/)[0];
 }`;
 
-const COMPLETE = `async (request) => (await globalThis.wllama.createCompletion(request)).timings`;
+/** A function that completes a text and gives the times. */
+export const COMPLETE =
+  `async (request) => (await globalThis.wllama.createCompletion(request)).timings`;
 
 /** The expression that calls a function of the page. */
-function call(source: string, argument: unknown): string {
+export function call(source: string, argument: unknown): string {
   return `(${source})(${JSON.stringify(argument)})`;
 }
 
@@ -113,7 +118,8 @@ async function serveFiles(model: string): Promise<Deno.HttpServer<Deno.NetAddr>>
   });
 }
 
-function findChromium(): string {
+/** The path of a Chromium. Errors: Error if there is none. */
+export function findChromium(): string {
   const named = Deno.env.get("QUERN_CHROMIUM");
   for (const path of named ? [named] : CHROMIUM) {
     try {
