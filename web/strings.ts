@@ -120,6 +120,15 @@ export const text = {
     exportMarkdown: "Export as Markdown",
     exportJson: "Export as JSON",
   },
+  tab: {
+    title: "In this tab",
+    hint: "The model is fetched from the server, kept by this browser, and answers here.",
+    run: "Run in this tab",
+    leave: "Leave the tab",
+    loading: (percent: number) => `Loading: ${percent} %`,
+    runs: (device: string) => `Answers come from this tab: ${device}`,
+    named: (model: string) => `${model}, in this tab`,
+  },
   picker: { loaded: "loaded", notLoaded: "not in memory" },
   facts: {
     speed: (rate: string) => `${rate} tokens/s`,

@@ -14,6 +14,7 @@ import { judgeFrames } from "./views/frames.ts";
 import { judgeKeyboard } from "./views/keyboard.ts";
 import { judgeMachine, judgeModels, judgeTokens } from "./views/models.ts";
 import { judgeSchemas } from "./views/schemas.ts";
+import { judgeTab, provideLibrary } from "./views/tab.ts";
 
 // Functions given to the page run there, with a browser's globals, of which this program has no types.
 // deno-lint-ignore no-explicit-any
@@ -27,6 +28,7 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn(test) {
+    await provideLibrary();
     await using server = await serve();
     await using front = proxy(server.url, SCRIPT);
     const browser = await launch(chromium!);
@@ -40,6 +42,7 @@ Deno.test({
       await judgeChat(judgment);
       await judgeTokens(judgment);
       await judgeModels(judgment);
+      await judgeTab(judgment);
       await judgeMachine(judgment);
       await judgeExplorer(judgment);
       await judgeAccess(judgment);

@@ -102,6 +102,7 @@ export interface ShownModel {
   details: ModelDetails;
   capabilities: string[];
   model_info?: Record<string, unknown>;
+  files?: { kind: string; digest: string; size: number }[];
 }
 
 /** How far a pull or a creation is. */

@@ -6,6 +6,8 @@ import { isAbort, messageOf, stream } from "../api/client.ts";
 import { parseExact } from "../api/exact_json.ts";
 import { chosenModel, loadedOf, models, refreshLoaded } from "../api/models.ts";
 import type { AnswerRecord, TokenLogprob, ToolCall } from "../api/types.ts";
+import { text } from "../strings.ts";
+import { chatInTab, isInTab } from "../tab/tab.ts";
 import { current, update } from "./store.ts";
 import {
   type AnswerFacts,
@@ -91,6 +93,7 @@ export function stop(id: string = current.value.id): void {
 
 async function answer(conversation: Conversation): Promise<void> {
   const model = chosenModel.value?.name ?? "";
+  const isHere = isInTab(model);
   const abort = new AbortController();
   const id = newId();
   const started = performance.now();
@@ -100,7 +103,7 @@ async function answer(conversation: Conversation): Promise<void> {
     thinking: "",
     toolCalls: [],
     logprobs: [],
-    phase: loadedOf(model) ? "reading" : "loading",
+    phase: isHere || loadedOf(model) ? "reading" : "loading",
     ahead: 0,
     stop: () => abort.abort(),
   };
@@ -110,7 +113,11 @@ async function answer(conversation: Conversation): Promise<void> {
   live.value = { ...live.value, [conversation.id]: state };
   try {
     const body = requestOf(conversation, model);
-    for await (const record of stream<AnswerRecord>("/api/chat", { body, signal: abort.signal })) {
+    const { signal } = abort;
+    const records = isHere
+      ? chatInTab(body, signal)
+      : stream<AnswerRecord>("/api/chat", { body, signal });
+    for await (const record of records) {
       if (record.done) last = record;
       state = withRecord(state, record);
       if (state.phase === "writing") firstToken ??= (performance.now() - started) / 1000;
@@ -130,7 +137,10 @@ async function answer(conversation: Conversation): Promise<void> {
     ...(state.toolCalls.length > 0 && { toolCalls: state.toolCalls }),
     ...(state.logprobs.length > 0 && { logprobs: state.logprobs }),
     ...(error && { error }),
-    facts: { ...factsOf(model, last, firstToken), ...droppedOf(conversation, last) },
+    facts: {
+      ...factsOf(isHere ? text.tab.named(model) : model, last, firstToken),
+      ...droppedOf(conversation, last),
+    },
   };
   finish(conversation, node);
   void refreshLoaded();

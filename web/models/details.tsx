@@ -5,6 +5,7 @@ import { ask, messageOf } from "../api/client.ts";
 import { show } from "../api/models.ts";
 import type { Model, ShownModel } from "../api/types.ts";
 import { text } from "../strings.ts";
+import { RunInTab } from "../tab/run_in_tab.tsx";
 import { CopyButton, Field, Notice } from "../ui/controls.tsx";
 import { formatBytes, formatCount } from "../ui/format.ts";
 
@@ -37,6 +38,7 @@ function Unfolded({ model }: { model: Model }) {
   return (
     <div class="stack details">
       <MemoryPlan model={model} />
+      <RunInTab model={model} />
       {fault && <Notice kind="error">{fault}</Notice>}
       {shown && (
         <>

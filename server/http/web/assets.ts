@@ -48,6 +48,8 @@ export async function assetResponse(
     etag: asset.etag,
     vary: "accept, accept-encoding",
     "x-content-type-options": "nosniff",
+    // The page's threads have to be isolated as it is.
+    "cross-origin-embedder-policy": "require-corp",
   };
   if (request.headers.get("if-none-match")?.includes(asset.etag)) {
     return new Response(null, { status: 304, headers: known });

@@ -1,6 +1,6 @@
 // GET /: the text by which clients of Ollama know that a server runs, word for word; to a browser, the
 // page. GET /docs, the explorer of the API; GET /docs/guide, the documentation; and GET /web/{name},
-// the files of these pages.
+// the files of these pages; GET /web/library/{name}, those of the library for pages, where they are built.
 
 import { type Context, Hono, Marked, type Tokens } from "../../dependencies.ts";
 import type { AppEnvironment } from "../app_types.ts";
@@ -13,7 +13,8 @@ import { assetResponse, readAsset } from "./assets.ts";
 const DOCUMENT_HEADERS = {
   "content-security-policy": [
     "default-src 'none'",
-    "script-src 'self'",
+    // WebAssembly is for models that run in the page.
+    "script-src 'self' 'wasm-unsafe-eval'",
     "style-src 'self'",
     "img-src 'self' data: blob:",
     "connect-src 'self'",
@@ -22,7 +23,9 @@ const DOCUMENT_HEADERS = {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; "),
+  // Both together give the page memory that its threads share.
   "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
   "permissions-policy": "camera=(), microphone=(), geolocation=()",
   "referrer-policy": "no-referrer",
 };
@@ -54,6 +57,11 @@ export function webRoutes(): Hono<AppEnvironment> {
     });
   }
 
+  app.get("/web/library/:name", async (context) => {
+    const response = await libraryFile(context.req.param("name"));
+    return response ?? context.notFound();
+  });
+
   app.get("/web/:name", async (context) => {
     const name = context.req.param("name");
     const response = name.endsWith(".html")
@@ -62,6 +70,28 @@ export function webRoutes(): Hono<AppEnvironment> {
     return response ?? context.notFound();
   });
   return app;
+}
+
+/** The npm package, as `deno task build:npm` makes it. */
+const LIBRARY = new URL("../../../dist/npm/", import.meta.url);
+
+/** A file of the library for pages; undefined where there is none. */
+async function libraryFile(name: string): Promise<Response | undefined> {
+  if (!/^[\w-]{1,64}\.js$/.test(name)) return undefined;
+  try {
+    const content = await Deno.readFile(new URL(name, LIBRARY));
+    return new Response(content, {
+      headers: {
+        "cache-control": "no-cache",
+        "content-type": "text/javascript; charset=utf-8",
+        "cross-origin-embedder-policy": "require-corp",
+        "x-content-type-options": "nosniff",
+      },
+    });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }
 
 async function documentResponse(
