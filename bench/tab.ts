@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import { loadModel } from "../mod.ts";
 import { npmPackageFolder } from "./npm_package.ts";
-import { median } from "./report.ts";
+import { median, print } from "./report.ts";
 import {
   call,
   COMPLETE,
@@ -17,6 +17,8 @@ import {
   type Timings,
   WLLAMA,
 } from "./wllama.ts";
+
+const say = (...words: string[]) => print(words.join(" "));
 
 const PACKAGE = new URL("../dist/npm/", import.meta.url);
 const TYPES: Record<string, string> = { js: "text/javascript", wasm: "application/wasm" };
@@ -120,7 +122,7 @@ if (runs("load")) {
     const { browser, page } = await openTab();
     const options = { url: "/quern/quern-tiny.gguf", threads, contextLength: CONTEXT };
     const { milliseconds, device } = await page.evaluate(call(OPEN, options));
-    if (pair === 0) console.log(device);
+    if (pair === 0) say(device);
     times.tiny.push(milliseconds);
     times.answer.push(milliseconds + await page.evaluate(`(${ANSWER})()`));
     if (model) {
@@ -131,9 +133,9 @@ if (runs("load")) {
     await browser.close();
   }
   const seconds = (list: number[]) => (median(list) / 1000).toFixed(2);
-  console.log(`quern:tiny is loaded after ${seconds(times.tiny)} s`);
-  console.log(`and has answered under a schema after ${seconds(times.answer)} s`);
-  if (model) console.log(`${model} is fetched, kept and loaded in ${seconds(times.model)} s`);
+  say(`quern:tiny is loaded after ${seconds(times.tiny)} s`);
+  say(`and has answered under a schema after ${seconds(times.answer)} s`);
+  if (model) say(`${model} is fetched, kept and loaded in ${seconds(times.model)} s`);
 }
 
 if (runs("speed") && model) {
@@ -162,7 +164,7 @@ if (runs("speed") && model) {
       cache_prompt: false,
     }));
     const other = tokens! / timings.predicted_ms * 1000;
-    console.log(
+    say(
       pair < 0 ? "warm" : `pair ${pair + 1}`,
       ...[deno, tab, other].map((n) => n.toFixed(1)),
     );
@@ -172,10 +174,10 @@ if (runs("speed") && model) {
     speeds.wllama.push(other);
   }
   const [deno, tab, other] = [speeds.deno, speeds.tab, speeds.wllama].map((list) => median(list));
-  console.log(
+  say(
     `Deno ${deno!.toFixed(1)}, tab ${tab!.toFixed(1)}, ${name} ${other!.toFixed(1)} tokens/s`,
   );
-  console.log(
+  say(
     `tab / Deno ${(tab! / deno!).toFixed(2)}, tab / wllama ${(tab! / other!).toFixed(2)}`,
   );
   await loaded.close();
@@ -197,10 +199,10 @@ if (runs("memory") && model) {
     heap,
   ]
     .map((bytes) => (bytes / 1e6).toFixed(0));
-  console.log(
+  say(
     `a file of ${size} MB: the tab's process grows by ${grown} MB, at most by ${peak} MB;`,
   );
-  console.log(`the browser counts ${measured} MB of JavaScript and WebAssembly`);
+  say(`the browser counts ${measured} MB of JavaScript and WebAssembly`);
   await browser.close();
 }
 

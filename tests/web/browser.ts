@@ -114,7 +114,7 @@ export interface Script {
 export function proxy(upstream: string, script: Script): Served {
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const { pathname, search } = new URL(request.url);
-    const body = request.method === "GET" ? undefined : await request.text();
+    const body = ["GET", "HEAD"].includes(request.method) ? undefined : await request.text();
     const question = pathname === "/api/chat" && JSON.parse(body!).messages?.at(-1)?.content;
     const scripted = typeof question === "string" ? script[question] : undefined;
     if (scripted) return new Response(answer(scripted).pipeThrough(new TextEncoderStream()));
