@@ -288,7 +288,7 @@ export function answer<Piece>(
       tokens: sequence ? [...sequence.keys(0, sequence.tokens.length)] : keys,
       promptLength: keys.length,
       opening,
-      title: title ?? tokenizer.decode(textTokens(tokensOf(prompt)).slice(0, TITLE_TOKENS)),
+      title: title ?? beginningOf(prompt, tokenizer),
       session: request.session,
       owner,
       report,
@@ -386,6 +386,12 @@ function mirostatOf(
     tau: mirostatTau ?? tau.default,
     eta: mirostatEta ?? eta.default,
   });
+}
+
+/** The text by which people know a prompt; none where the vocabulary has no text. */
+function beginningOf(prompt: readonly PromptItem[], tokenizer: Tokenizer): string {
+  if (!tokenizer.hasText) return "";
+  return tokenizer.decode(textTokens(tokensOf(prompt)).slice(0, TITLE_TOKENS));
 }
 
 /** Whether the answer is the beginning of a text, because the prompt is at most a BOS. */

@@ -51,13 +51,16 @@ export async function convertSafetensors(options: ConvertOptions): Promise<void>
   // Before the weights are opened: what the engine cannot run is refused by its numbers.
   const complete = await describe(folder, config);
   using model = await StoredModel.open(folder);
-  const { architecture, metadata, stored, size, nameOf, layoutOf, more } = complete(model);
+  const { architecture, metadata, stored, size, nameOf, layoutOf, dimensions, more } = complete(
+    model,
+  );
   const total = stored.reduce((sum, { byteLength }) => sum + byteLength, 0);
   let done = 0;
 
   const context: TensorContext = {
     model,
     layoutOf,
+    dimensions,
     onSlice(bytes) {
       signal?.throwIfAborted();
       onProgress?.(done += bytes, total);
@@ -104,6 +107,8 @@ interface Description {
   nameOf(name: string): string | undefined;
   /** How a tensor's values differ in GGUF. Errors: ConversionError. */
   layoutOf(tensor: StoredTensor, name: string): TensorLayout;
+  /** Most dimensions of a tensor: 3 where there are convolutions. */
+  readonly dimensions: 2 | 3;
   /** Tensors that only GGUF has. */
   readonly more: readonly WritableTensor[];
 }
@@ -131,6 +136,7 @@ const describeDecoder: Describe = (folder, config) => {
         headLength: headLengthOf(architecture, sizes, tensor, name),
         addend: architecture.addsOneToNorms && name.endsWith("norm.weight") ? 1 : 0,
       }),
+      dimensions: 2,
       more: factors ? [vector("rope_freqs.weight", factors)] : [],
     };
   });
@@ -148,6 +154,7 @@ const describeWhisper: Describe = async (folder, config) => {
       size,
       nameOf: whisperName,
       layoutOf: () => ({ headLength: 0, addend: 0 }),
+      dimensions: 3,
       more: zeroBiases(stored),
     };
   };
@@ -208,6 +215,7 @@ function vector(name: string, values: Float32Array): WritableTensor {
 interface TensorContext {
   readonly model: StoredModel;
   readonly layoutOf: Description["layoutOf"];
+  readonly dimensions: Description["dimensions"];
   /** Called with the number of bytes of each slice. An error from it ends the work. */
   onSlice(bytes: number): void;
 }
@@ -232,7 +240,7 @@ function convertTensor(
   const fault = (state: string) =>
     new ConversionError(tensor.file, `tensor "${tensor.name}"`, state);
   if (!isFloatType(type)) throw fault(`${type} is not supported, only F32, F16 and BF16`);
-  if (shape.includes(0) || shape.length < 1 || shape.length > 3) {
+  if (shape.includes(0) || shape.length < 1 || shape.length > context.dimensions) {
     throw fault(`a shape of [${shape.join(", ")}] is neither a vector nor a matrix`);
   }
   const isVector = shape.length === 1;
