@@ -69,6 +69,14 @@ export const serverOperations: Operation[] = [
     isOpen: true,
   }),
   ofServer({
+    id: "getLibraryFile",
+    path: "/web/library/{name}",
+    summary: "A file of the library that runs a model in the page, where it was built.",
+    answers: { "text/javascript": named("LibraryScript", { type: "string" }, "") },
+    failures: ["file"],
+    isOpen: true,
+  }),
+  ofServer({
     id: "getHealth",
     path: "/health",
     summary: "Tell whether the server takes requests; 503 while it shuts down.",

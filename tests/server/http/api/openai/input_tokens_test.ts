@@ -38,7 +38,6 @@ Deno.test("input_tokens refuses what a response refuses, in the same words", asy
       { input: "Hi", temprature: 1 },
       { input: 1 },
       { input: "Hi", model: "nope" },
-      { input: "Hi", background: true },
       { input: "Hi", previous_response_id: "resp_nope" },
       { input: [{ type: "item_reference", id: "msg_nope" }] },
     ];

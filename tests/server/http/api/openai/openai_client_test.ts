@@ -111,7 +111,7 @@ Deno.test("the openai client continues, retrieves, lists and deletes responses",
   await assertRejects(
     async () => await client.responses.retrieve(second.id, { stream: true }),
     BadRequestError,
-    "stream: only an answer that is being made",
+    "stream: no events are kept of response",
   );
   await Deno.remove(folder, { recursive: true });
 });

@@ -236,12 +236,7 @@ export const otherFaults: Fault[] = [
   [responses, { model, input, conversation: {} }, 'conversation lacks "id"', "conversation"],
   [responses, { model, input, conversation: 7 }, "conversation must be", "conversation"],
   [responses, { model, input, prompt: { id: "p" } }, "prompts are not stored", "prompt"],
-  [
-    responses,
-    { model, input, background: true },
-    "background: answers are made while the client waits",
-    "background",
-  ],
+  [responses, { model, input, background: "yes" }, "background must be", "background"],
   [responses, { model, input, tools: [{ type: "custom" }] }, 'tools[0] lacks "name"', "tools"],
   [
     responses,
@@ -285,5 +280,10 @@ export const otherFaults: Fault[] = [
     "reasoning.effort",
   ],
   [responses, { model, input, truncation: "some" }, "truncation must be one of auto, disabled"],
-  [responses, { model, input, top_logprobs: 2 }, "logprobs: not available yet", "top_logprobs"],
+  [
+    responses,
+    { model, input, top_logprobs: 21 },
+    "top_logprobs must be between 0 and 20",
+    "top_logprobs",
+  ],
 ];
