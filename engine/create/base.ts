@@ -12,6 +12,7 @@ import {
   type StoreEntry,
 } from "../store/mod.ts";
 import { remoteConfig } from "./config.ts";
+import { layersOfControlVectors } from "./control_vectors.ts";
 import { type FileLayers, layerOfDraft, layersOfAdapters, layersOfFiles } from "./files.ts";
 import type { MadeLayer } from "./layers.ts";
 import type { CreateRequest, Pull } from "./types.ts";
@@ -35,26 +36,37 @@ export async function baseOf(
   request: CreateRequest,
   pull: Pull | undefined,
 ): Promise<Base> {
-  const { from, files = {}, adapters = {}, draft, draftFiles = {} } = request;
+  const { from, files = {}, adapters = {}, draft, draftFiles = {}, controlVectors } = request;
   const base = from ? await baseOfModel(context, from, request, pull) : undefined;
   if (base?.config.remote_host) {
-    const isBare = isEmpty(files) && isEmpty(adapters) && isEmpty(draftFiles) && !draft;
+    const isBare = [files, adapters, draftFiles, controlVectors ?? []].every(isEmpty) && !draft;
     if (isBare && !request.quantize) return base;
     throw new RequestError(
-      `"${from}" runs on another server: files, adapters, drafts and quantize have no effect there`,
+      `"${from}" runs on another server: files, adapters, control vectors, drafts and quantize ` +
+        "have no effect there",
     );
   }
   const added = base && isEmpty(files) ? { layers: [] } : await layersOfFiles(context, files);
   const config = describe(base, added);
   const adapted = await layersOfAdapters(context, adapters, config.model_family);
-  const layers = [...base?.layers ?? [], ...added.layers, ...adapted];
+  let layers = [...base?.layers ?? [], ...added.layers, ...adapted];
   const drafting = await draftLayer(context, request, pull);
-  if (!drafting) return { layers, config };
-  await checkDraft(context, layers, drafting);
+  if (drafting) {
+    await checkDraft(context, layers, drafting);
+    layers = [...without(layers, MEDIA.draft), drafting];
+  }
+  if (!controlVectors) return { layers, config };
+  const { control_scales: _, ...rest } = config;
+  const scales = controlVectors.map(({ scale = 1 }) => scale);
+  const steering = await layersOfControlVectors(context, controlVectors, layers);
   return {
-    layers: [...layers.filter(({ mediaType }) => mediaType !== MEDIA.draft), drafting],
-    config,
+    layers: [...without(layers, MEDIA.controlVector), ...steering],
+    config: { ...rest as ModelConfig, ...(scales.length > 0 && { control_scales: scales }) },
   };
+}
+
+function without(layers: readonly MadeLayer[], kind: string): MadeLayer[] {
+  return layers.filter(({ mediaType }) => mediaType !== kind);
 }
 
 /** The description of the model, which is that of the base or of the files. */

@@ -157,7 +157,10 @@ async function convertWhisper(context: CreateContext, from: string): Promise<Fil
  * Checks names and blobs. @throws {RequestError} for names outside of the folder, and blobs that do
  * not exist
  */
-async function checkFiles({ store: { blobs } }: CreateContext, files: NamedFiles): Promise<void> {
+export async function checkFiles(
+  { store: { blobs } }: CreateContext,
+  files: NamedFiles,
+): Promise<void> {
   for (const [name, digest] of Object.entries(files)) {
     if (!isRelative(name)) throw new RequestError(`file path must be relative: ${name}`);
     if (!isFilePath(name)) throw new RequestError(`file path that no file can have: ${name}`);
@@ -241,7 +244,8 @@ function isProjector(gguf: GgufFile): boolean {
   return type === "mmproj" || type === "projector" || architecture === "clip" || isEncoder;
 }
 
-async function layerOf(
+/** A layer of the blob with this digest. */
+export async function layerOf(
   { store: { blobs } }: CreateContext,
   mediaType: string,
   text: string,

@@ -7,6 +7,7 @@ export {
   formatParameters,
   type Modelfile,
   type ModelMessage,
+  type NamedControlVector,
   parseModelfile,
 } from "./modelfile.ts";
 export { isParameterValue, type Parameters } from "./parameters.ts";

@@ -5,12 +5,20 @@
 import { EngineError, RequestError } from "../errors.ts";
 import type { StoreEntry } from "../store/mod.ts";
 import { readVersion } from "./config.ts";
-import { type Parameters, readParameter } from "./parameters.ts";
+import { type Parameters, readNumber, readParameter } from "./parameters.ts";
 
 /** A message with which a model's conversations begin. */
 export interface ModelMessage {
   readonly role: string;
   readonly content: string;
+}
+
+/** A control vector of a Modelfile. */
+export interface NamedControlVector {
+  /** Path of a file, or name of one of the server's vectors. */
+  readonly name: string;
+  /** Factor of its directions. */
+  readonly scale: number;
 }
 
 /** A parsed Modelfile. */
@@ -19,6 +27,7 @@ export interface Modelfile {
   readonly from: readonly string[];
   /** Paths of LoRA adapters. */
   readonly adapters: readonly string[];
+  readonly controlVectors: readonly NamedControlVector[];
   readonly parameters: Parameters;
   readonly messages: readonly ModelMessage[];
   readonly license: readonly string[];
@@ -37,7 +46,7 @@ export interface Modelfile {
 interface Instruction {
   readonly line: number;
   readonly keyword: string;
-  /** The name of a PARAMETER, or the role of a MESSAGE. */
+  /** The name of a PARAMETER, the role of a MESSAGE, or the vector of a CONTROL. */
   readonly subject: string;
   readonly value: string;
 }
@@ -45,6 +54,7 @@ interface Instruction {
 type Unfinished = { -readonly [Key in keyof Modelfile]: Modelfile[Key] } & {
   from: string[];
   adapters: string[];
+  controlVectors: NamedControlVector[];
   parameters: Record<string, unknown>;
   messages: ModelMessage[];
   license: string[];
@@ -55,6 +65,7 @@ const ROLES = ["system", "user", "assistant"];
 const APPLY: Record<string, (model: Unfinished, instruction: Instruction) => void> = {
   from: (model, { value }) => model.from.push(value),
   adapter: (model, { value }) => model.adapters.push(value),
+  control: addControlVector,
   parameter: addParameter,
   template: (model, { value }) => model.template = value,
   system: (model, { value }) => model.system = value,
@@ -67,8 +78,12 @@ const APPLY: Record<string, (model: Unfinished, instruction: Instruction) => voi
 };
 
 const KEYWORDS = Object.keys(APPLY).map((keyword) => keyword.toUpperCase()).join(", ");
-/** Instructions whose first word is not part of the value. */
-const WITH_SUBJECT = ["parameter", "message"];
+/** Instructions whose first word is not part of the value, and how it is split off. */
+const SPLIT: Record<string, (rest: string) => [subject: string, value: string]> = {
+  parameter: splitWord,
+  message: splitWord,
+  control: splitScale,
+};
 
 /**
  * Parses a Modelfile.
@@ -78,7 +93,14 @@ const WITH_SUBJECT = ["parameter", "message"];
  */
 export function parseModelfile(source: string | Uint8Array): Modelfile {
   const text = typeof source === "string" ? source : decode(source);
-  const model: Unfinished = { from: [], adapters: [], parameters: {}, messages: [], license: [] };
+  const model: Unfinished = {
+    from: [],
+    adapters: [],
+    controlVectors: [],
+    parameters: {},
+    messages: [],
+    license: [],
+  };
   for (const instruction of readInstructions(text)) {
     try {
       APPLY[instruction.keyword]!(model, instruction);
@@ -96,6 +118,15 @@ function addParameter({ parameters }: Unfinished, { subject, value }: Instructio
   parameters[subject] = Array.isArray(read) && Array.isArray(earlier)
     ? [...earlier, ...read]
     : read;
+}
+
+function addControlVector({ controlVectors }: Unfinished, { subject, value }: Instruction): void {
+  const scale = readNumber(value);
+  if (scale === undefined) {
+    const advice = "a path with spaces has to be in quotes";
+    throw new RequestError(`the scale of CONTROL must be a number, not "${value}"; ${advice}`);
+  }
+  controlVectors.push({ name: subject, scale });
 }
 
 function addMessage({ messages }: Unfinished, { subject, value }: Instruction): void {
@@ -116,8 +147,7 @@ function* readInstructions(text: string): Generator<Instruction> {
     if (!Object.hasOwn(APPLY, keyword.toLowerCase())) {
       throw fault(`unknown instruction "${keyword}", not one of ${KEYWORDS}`, line);
     }
-    const hasSubject = WITH_SUBJECT.includes(keyword.toLowerCase());
-    const [subject, first] = hasSubject ? splitWord(rest) : ["", rest];
+    const [subject, first] = SPLIT[keyword.toLowerCase()]?.(rest) ?? ["", rest];
     if (first === "") throw fault(`${keyword.toUpperCase()} lacks its value`, line);
 
     let value = first;
@@ -138,6 +168,13 @@ function linesOf(text: string): string[] {
 function splitWord(text: string): [word: string, rest: string] {
   const [, word = "", rest = ""] = /^(\S*)\s*([^]*)$/.exec(text)!;
   return [word, rest];
+}
+
+/** The vector of a CONTROL, which may be in quotes, and its scale, which is 1 if it is left out. */
+function splitScale(text: string): [name: string, scale: string] {
+  const [quotes] = /^("""[^]+?"""|"[^"]+"|\$"(?:[^"\\]|\\.)+")(?!\S)/.exec(text) ?? [];
+  const [name, scale] = quotes ? [unquoted(quotes), text.slice(quotes.length)] : splitWord(text);
+  return [name, scale.trim() || (name && "1")];
 }
 
 function quotesOf(value: string): string {
@@ -188,6 +225,7 @@ function fault(state: string, line?: number): RequestError {
 /** A model's Modelfile. Parameters of other programs, which no Modelfile can set, are comments. */
 export function formatModelfile({ name, source, defaults }: StoreEntry): string {
   const { template, system, parameters, messages, license, renderer, parser, requires } = defaults;
+  const { controlVectors = [] } = defaults;
   const [from, adapters] = source.kind === "remote"
     ? [[source.model], []]
     : [[source.path, ...(source.projector ? [source.projector] : [])], source.adapters];
@@ -198,6 +236,7 @@ export function formatModelfile({ name, source, defaults }: StoreEntry): string 
     "",
     ...from.map((origin) => `FROM ${quoted(origin)}`),
     ...adapters.map((path) => `ADAPTER ${quoted(path)}`),
+    ...controlVectors.map(({ path, scale }) => `CONTROL ${quoted(path, asControl)} ${scale}`),
     ...instruction("DRAFT", source.kind === "files" ? source.draft : undefined),
     ...instruction("TEMPLATE", template),
     ...instruction("SYSTEM", system),
@@ -242,15 +281,23 @@ function parameterInstruction(name: string, value: unknown): string {
 }
 
 /** A text in quotes, if it would be parsed differently without. */
-function quoted(text: string): string {
+function quoted(text: string, read = asSystem): string {
   const ways = [text, ...text.includes('"') ? [] : [`"${text}"`], `"""${text}"""`];
-  return ways.find((way) => readsAs(way, text)) ?? `$${JSON.stringify(text)}`;
+  return ways.find((way) => readsAs(way, text, read)) ?? `$${JSON.stringify(text)}`;
 }
 
-function readsAs(way: string, text: string): boolean {
+function readsAs(way: string, text: string, read: (way: string) => string | undefined): boolean {
   try {
-    return parseModelfile(`FROM x\nSYSTEM ${way}\nLICENSE x`).system === text;
+    return read(way) === text;
   } catch {
     return false;
   }
+}
+
+function asSystem(way: string): string | undefined {
+  return parseModelfile(`FROM x\nSYSTEM ${way}\nLICENSE x`).system;
+}
+
+function asControl(way: string): string | undefined {
+  return parseModelfile(`FROM x\nCONTROL ${way} 1\nLICENSE x`).controlVectors[0]?.name;
 }

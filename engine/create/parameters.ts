@@ -69,10 +69,16 @@ export function mergeParameters(base: Parameters, others: Parameters): Record<st
   return merged;
 }
 
+/** The number that a text is, as Go writes them; undefined if it is none. */
+export function readNumber(text: string): number | undefined {
+  const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+  return Number.isFinite(value) ? value : undefined;
+}
+
 function readKind(kind: Kind, text: string): unknown {
   switch (kind) {
     case "number":
-      return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
+      return readNumber(text);
     case "integer":
       return /^[+-]?\d+$/.test(text) && Number.isSafeInteger(Number(text))
         ? Number(text)

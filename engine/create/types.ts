@@ -14,6 +14,8 @@ export interface CreateRequest {
   readonly files?: Readonly<Record<string, string>>;
   /** LoRA adapters in GGUF, in the same form. */
   readonly adapters?: Readonly<Record<string, string>>;
+  /** Control vectors of its answers. Default: those of the base; an empty list is none. */
+  readonly controlVectors?: readonly RequestedControlVector[];
   /** Name of its draft model; unknown ones are pulled. */
   readonly draft?: string;
   /** The GGUF file of its draft model, as `files` names them: one, without `draft`. */
@@ -33,6 +35,16 @@ export interface CreateRequest {
   readonly parser?: string;
   /** Values that override those of the file in the model's description. */
   readonly info?: Readonly<Record<string, unknown>>;
+}
+
+/** A control vector of a new model. */
+export interface RequestedControlVector {
+  /** Name of one of the server's vectors, or with a digest the relative path of a file. */
+  readonly name: string;
+  /** Digest of the file's blob. */
+  readonly digest?: string;
+  /** Factor of its directions. Default 1. */
+  readonly scale?: number;
 }
 
 /** A report of progress. Sizes are in bytes. */

@@ -1,10 +1,11 @@
 // Control vectors on this machine: files NAME.gguf in a folder beside those of the models, which are
 // written whole or not at all.
 
-import { fileSystem, join } from "../../host/mod.ts";
+import { type FileInfo, fileSystem, join } from "../../host/mod.ts";
 import { RequestError } from "../errors.ts";
 import { type ControlVector, readControlVector, writeControlVector } from "../hooks/mod.ts";
 import { BoundedCache } from "./bounded_cache.ts";
+import { StoreError } from "./errors.ts";
 import { entriesOf, isFile, removeIfThere, stampOf, statIfThere, writing } from "./file_system.ts";
 
 const SUFFIX = ".gguf";
@@ -15,14 +16,15 @@ const MOST_KEPT = 64 * 2 ** 20;
 /** A vector and its file. */
 export interface StoredControlVector extends ControlVector {
   readonly name: string;
+  readonly path: string;
   readonly modified: Date;
 }
 
 /** The control vectors of a folder. */
 export class ControlVectors {
   readonly #folder: string;
-  /** By name, and what tells its file from another one. */
-  readonly #kept = new BoundedCache<StoredControlVector>(MOST_KEPT);
+  /** By path, and what tells its file from another one. */
+  readonly #kept = new BoundedCache<ControlVector>(MOST_KEPT);
 
   /** Makes it without accessing any file. */
   constructor(folder: string) {
@@ -48,13 +50,23 @@ export class ControlVectors {
     const path = this.#pathOf(name);
     const facts = await statIfThere(path);
     if (!facts) throw new RequestError(`Cannot find the control vector "${name}": there is none`);
-    const key = `${name} ${stampOf(facts)}`;
+    return { ...await this.#read(path, facts), name, path, modified: facts.mtime ?? new Date(0) };
+  }
+
+  /** The vector of a file anywhere. Errors: StoreError if it is not there; GgufError. */
+  async read(path: string): Promise<ControlVector> {
+    const facts = await statIfThere(path);
+    if (facts) return await this.#read(path, facts);
+    throw new StoreError(`Cannot read the control vector "${path}": there is no such file`);
+  }
+
+  async #read(path: string, facts: FileInfo): Promise<ControlVector> {
+    const key = `${path} ${stampOf(facts)}`;
     const kept = this.#kept.get(key);
     if (kept) return kept;
     const vector = await readControlVector(path);
-    const found = { ...vector, name, modified: facts.mtime ?? new Date(0) };
-    this.#kept.set(key, found, facts.size);
-    return found;
+    this.#kept.set(key, vector, facts.size);
+    return vector;
   }
 
   /** Adds a vector, or replaces the one of that name. Errors: RequestError, StoreError. */

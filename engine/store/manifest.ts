@@ -44,6 +44,8 @@ export const MEDIA = {
   draft: `${IMAGE}draft`,
   tensor: `${IMAGE}tensor`,
   json: `${IMAGE}json`,
+  /** A control vector. Ours: Ollama keeps such layers and does not use them. */
+  controlVector: "application/vnd.quern.image.control_vector",
 } as const;
 
 /** A blob as a manifest names it. */

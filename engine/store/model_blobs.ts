@@ -43,7 +43,10 @@ export async function readModelBlobs(blobs: BlobStore, manifest: Manifest): Prom
   };
   const config = await readJson<ModelConfig>(read, manifest.config);
   const source = sourceOf(blobs, manifest, config);
-  const defaults = await readDefaults(read, manifest, config);
+  const defaults = {
+    ...await readDefaults(read, manifest, config),
+    ...controlVectorsOf(blobs, manifest, config),
+  };
   return { manifest, config, source, defaults, bytes };
 }
 
@@ -94,6 +97,27 @@ function sourceOf(blobs: BlobStore, { layers }: Manifest, config: ModelConfig): 
     ...(projector && { projector }),
     ...(draft && { draft }),
     adapters: pathsOf(MEDIA.adapter),
+  };
+}
+
+/** The control vectors with their scales. @throws {StoreError} if these are no numbers for them */
+function controlVectorsOf(
+  blobs: BlobStore,
+  { layers }: Manifest,
+  { control_scales: scales }: ModelConfig,
+): Pick<ModelDefaults, "controlVectors"> {
+  const vectors = layers.filter(({ mediaType }) => mediaType === MEDIA.controlVector);
+  if (vectors.length === 0) return {};
+  const given: unknown = scales ?? vectors.map(() => 1);
+  if (!Array.isArray(given) || given.length !== vectors.length || !given.every(Number.isFinite)) {
+    const state = `control_scales of its config are not ${vectors.length} numbers`;
+    throw new StoreError(`Cannot read the model: ${state}`);
+  }
+  return {
+    controlVectors: vectors.map(({ digest }, i) => ({
+      path: blobs.pathOf(digest),
+      scale: given[i],
+    })),
   };
 }
 

@@ -42,6 +42,8 @@ export interface ModelConfig {
    * the one in the file.
    */
   template_source?: "modelfile";
+  /** Scales of the layers that are control vectors, in their order. Ours; default: 1 each. */
+  control_scales?: number[];
   /** Fields of other programs. */
   [other: string]: unknown;
 }
@@ -58,6 +60,8 @@ export interface ModelDefaults {
   parameters: Record<string, unknown>;
   /** Messages before every conversation. */
   messages: readonly { role: string; content: string }[];
+  /** Control vectors of answers; missing if there are none. */
+  controlVectors?: readonly { path: string; scale: number }[];
   /** Texts of licenses. */
   license: readonly string[];
   /** Ollama's function that formats prompts, instead of the template. */

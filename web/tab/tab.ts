@@ -55,7 +55,9 @@ let running: { model: TabModel; shown: ShownModel } | undefined;
 /** Whether the server has the library for pages, and the files of a model. */
 export async function canRunInTab(model: Model): Promise<boolean> {
   const { files = [] } = await show(model);
-  if (!files.some(({ kind }) => kind === "model")) return false;
+  const kinds = files.map(({ kind }) => kind);
+  // Nothing steers answers in the tab: they would be others than the server's.
+  if (!kinds.includes("model") || kinds.includes("control_vector")) return false;
   return (await fetch(LIBRARY, { method: "HEAD" })).ok;
 }
 

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { type Modelfile, parseModelfile } from "../../../engine/mod.ts";
+import { type Modelfile, type NamedControlVector, parseModelfile } from "../../../engine/mod.ts";
 import { type Api, ApiError, connect, refusalOf } from "../client/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";
@@ -31,7 +31,8 @@ export function create(
     const modelfile = parseModelfile(source);
     // Paths are relative to the Modelfile, wherever the command is called.
     const folder = file === STANDARD_INPUT ? Deno.cwd() : dirname(resolve(file));
-    const { from, files, adapters, draft, draftFiles } = await resolveSources(modelfile, folder);
+    const sources = await resolveSources(modelfile, folder);
+    const { from, files, adapters, controlVectors, draft, draftFiles } = sources;
 
     await using api = await connect(dependencies);
     using progress = showProgress(terminal, environment);
@@ -42,6 +43,7 @@ export function create(
       from,
       files: await upload(files),
       adapters: await upload(adapters),
+      control_vectors: await uploadControlVectors(controlVectors, upload),
       quantize,
       ...contentsOf(modelfile),
       draft,
@@ -71,13 +73,33 @@ async function readModelfile(path: string): Promise<Uint8Array> {
  * The parts of the model besides its weights. Those that the Modelfile does not name are left out.
  */
 function contentsOf(modelfile: Modelfile): Record<string, unknown> {
-  const { from: _from, adapters: _adapters, parameters, messages, license, ...texts } = modelfile;
+  const {
+    from: _from,
+    adapters: _adapters,
+    controlVectors: _controlVectors,
+    parameters,
+    messages,
+    license,
+    ...texts
+  } = modelfile;
   return {
     ...texts,
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...(messages.length > 0 && { messages }),
     ...(license.length > 0 && { license }),
   };
+}
+
+/** The control vectors of the request, once their files are uploaded; undefined if there are none. */
+async function uploadControlVectors(
+  vectors: Sources["controlVectors"],
+  upload: (files: readonly LocalFile[]) => Promise<Record<string, string> | undefined>,
+): Promise<{ name: string; digest?: string; scale: number }[] | undefined> {
+  if (vectors.length === 0) return undefined;
+  const digests = await upload(vectors.flatMap(({ file }) => file ?? [])) ?? {};
+  return vectors.map(({ name, file, scale }) =>
+    file ? { name: file.name, digest: digests[file.name]!, scale } : { name, scale }
+  );
 }
 
 // Sends files to the server's blobs: hashed first, so that what it has already is not sent again.
@@ -178,8 +200,8 @@ async function openCounted(
   });
 }
 
-// What the FROM, ADAPTER and DRAFT lines of a Modelfile mean on this machine: files, folders, blobs that the
-// server has, or the name of a model.
+// What the FROM, ADAPTER, CONTROL and DRAFT lines of a Modelfile mean on this machine: files, folders,
+// blobs that the server has, or the name of a model or a control vector.
 
 /** A file of a new model: one of this machine, or one that the server has by its digest. */
 export interface LocalFile {
@@ -194,6 +216,8 @@ export interface Sources {
   readonly from?: string;
   readonly files: readonly LocalFile[];
   readonly adapters: readonly LocalFile[];
+  /** Control vectors: files, or without one those that the server has by name. */
+  readonly controlVectors: readonly (NamedControlVector & { readonly file?: LocalFile })[];
   /** Name of its draft model. */
   readonly draft?: string;
   /** The file of its draft model. */
@@ -233,6 +257,11 @@ export async function resolveSources(modelfile: Modelfile, folder: string): Prom
     if (found.length === 0) throw missing("ADAPTER", text, folder);
     adapters.push(...found);
   }
+  const vectorFiles = await Promise.all(
+    modelfile.controlVectors.map(({ name }) => findControlVector(name, folder)),
+  );
+  // Two lines may name files of the same name.
+  const unique = withUniqueNames(vectorFiles.flatMap((file) => file ?? []));
   const [from] = names;
   const { draft } = modelfile;
   const draftFiles = draft === undefined ? [] : await findFiles(draft, folder);
@@ -242,9 +271,19 @@ export async function resolveSources(modelfile: Modelfile, folder: string): Prom
     ...(from !== undefined && { from }),
     files: withUniqueNames(files),
     adapters: withUniqueNames(adapters),
+    controlVectors: modelfile.controlVectors.map((vector, i) =>
+      vectorFiles[i] ? { ...vector, file: unique.shift()! } : vector
+    ),
     ...(isName && { draft }),
     draftFiles,
   };
+}
+
+/** The file of a control vector; undefined for a name of the server's. */
+async function findControlVector(text: string, folder: string): Promise<LocalFile | undefined> {
+  const [file, ...others] = await findFiles(text, folder);
+  if (others.length > 0 || !file && PATH.test(text)) throw missing("CONTROL", text, folder);
+  return file;
 }
 
 /** The files that a text names; none if there is no such file, or it is a folder without weights. */

@@ -27,7 +27,7 @@ import { inBackground, type LastingEncoder, logOfConversation, stopped } from ".
 import { requireModelName } from "./model_name.ts";
 import { standingOf } from "./sessions.ts";
 import type { Loading, OllamaOptions } from "./options.ts";
-import { changesOf, type SteeringWish } from "./steering.ts";
+import { changesOf, ownChangesOf, type SteeringWish } from "./steering.ts";
 import { enforceThinkingBudget } from "./thinking.ts";
 
 /** The members that the bodies of all requests to models have. */
@@ -56,7 +56,7 @@ export interface Translation extends Loading {
   hidesThinking?: boolean;
   /** Whether what the model thinks is a part of its text. */
   inlinesThinking?: boolean;
-  /** Directions to add inside the model, by the names of their vectors. */
+  /** Directions to add inside the model, by the names of their vectors. Missing: the model's own. */
   controlVectors?: SteeringWish;
   /** The member that asks for a format, for errors of the format. */
   formatMember?: string;
@@ -335,15 +335,19 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
   return log ? resumable(response, log, dependencies.logs) : response;
 }
 
-/** The tasks, with the vectors that are named, and the model's adapters if none are. Errors: HttpError. */
+/** The tasks, with the vectors and adapters that are named, or the model's. Errors: HttpError. */
 async function changed(
   tasks: Task[],
   { entry, translation: { controlVectors } }: TranslatedRequest<Translation>,
   { store, loraDefaults }: AppDependencies,
 ): Promise<Task[]> {
   const lora = loraDefaults.get(entry.name);
-  if (tasks.length === 0 || !controlVectors && !lora) return tasks;
-  const hooks = controlVectors && { changes: await changesOf(controlVectors, store) };
+  if (tasks.length === 0) return tasks;
+  const changes = controlVectors
+    ? await changesOf(controlVectors, store)
+    : await ownChangesOf(entry, store);
+  if (changes.length === 0 && !lora) return tasks;
+  const hooks = changes.length > 0 && { changes };
   return tasks.map((task) =>
     ({
       ...task,

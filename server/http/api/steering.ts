@@ -1,6 +1,13 @@
-// The option control_vectors of requests, and its way to the hooks of the engine.
+// The option control_vectors of requests, and its way, and that of a model's own, to the hooks of the
+// engine.
 
-import { type HookChange, type ModelStore, RequestError, steer } from "../../../engine/mod.ts";
+import {
+  type HookChange,
+  type ModelStore,
+  RequestError,
+  steer,
+  type StoreEntry,
+} from "../../../engine/mod.ts";
 import { type BodyOf, closed, list, number } from "../body/schema.ts";
 import { HttpError } from "../errors.ts";
 
@@ -24,7 +31,9 @@ export const steeringMembers = {
         description: 'Which to steer: "all" (default), "last" of the prompt, or a list.',
       },
     }, "name")),
-    description: "Directions that are added inside the model, for this answer alone.",
+    description:
+      "Directions that are added inside the model, for this answer alone. Default: the model's own; " +
+      "an empty list is none.",
   },
 } as const;
 
@@ -61,4 +70,15 @@ export async function changesOf(
     }
   }
   return changes;
+}
+
+/** The changes of a model's own vectors, for requests that name none. */
+export async function ownChangesOf(
+  { defaults: { controlVectors: vectors = [] } }: Pick<StoreEntry, "defaults">,
+  { controlVectors }: Pick<ModelStore, "controlVectors">,
+): Promise<HookChange[]> {
+  const changes = vectors.map(async ({ path, scale }) =>
+    steer(await controlVectors.read(path), { scale })
+  );
+  return (await Promise.all(changes)).flat();
 }

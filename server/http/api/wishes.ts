@@ -90,7 +90,7 @@ export function readWishes(
       ...told,
       ...(asked && { formatMember: asked.param }),
       ...(session && { session }),
-      ...(body.control_vectors?.length && { controlVectors: body.control_vectors }),
+      ...(body.control_vectors && { controlVectors: body.control_vectors }),
     },
   };
 }

@@ -14,6 +14,7 @@ import {
   type WritableMetadata,
   writeGguf,
 } from "../../../engine/gguf/mod.ts";
+import { writeControlVector } from "../../../engine/hooks/mod.ts";
 import { MEDIA, type ModelStore, StoreError } from "../../../engine/store/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { safetensorsBytes, transformersTensors, writeFolder } from "./hugging_face_folder.ts";
@@ -255,5 +256,28 @@ Deno.test("a draft model with other tokens is refused when the model is made", a
     () => make(store, { model: "large", from: "small", draftFiles }),
     RequestError,
     "the draft model does not fit: it has 4000 tokens, and the model has 300; a draft model has to be",
+  );
+});
+
+Deno.test("an embedding model refuses control vectors, since nothing steers what it gives", async () => {
+  const { store } = await createStore();
+  const path = `${folder}/bert.gguf`;
+  await writeGguf(path, {
+    "general.architecture": "bert",
+    "bert.block_count": { uint32: 1 },
+    "bert.context_length": { uint32: 8 },
+    "bert.embedding_length": { uint32: 4 },
+    "bert.pooling_type": { uint32: 1 },
+  }, []);
+  const files = { "bert.gguf": await upload(store, path) };
+  await make(store, { model: "bert", files });
+  const vector = `${folder}/vector.gguf`;
+  const directions = new Map([[1, new Float32Array(4)]]);
+  await writeControlVector(vector, { architecture: "bert", directions });
+  const controlVectors = [{ name: "v.gguf", digest: await upload(store, vector) }];
+  await assertRejects(
+    () => make(store, { model: "x", from: "bert", controlVectors }),
+    RequestError,
+    "the model gives no answers to steer",
   );
 });

@@ -10,7 +10,7 @@ import { RequestError } from "../../../engine/errors.ts";
 import type { ModelDefaults, ModelSource, StoreEntry } from "../../../engine/store/mod.ts";
 import { fakeInfo } from "../../server/fake_model.ts";
 
-const nothing = { adapters: [], parameters: {}, messages: [], license: [] };
+const nothing = { adapters: [], controlVectors: [], parameters: {}, messages: [], license: [] };
 
 function entryOf(defaults: Partial<ModelDefaults>, source?: ModelSource): StoreEntry {
   return {
@@ -55,6 +55,7 @@ DRAFT gemma3:270m
   assertEquals(model, {
     from: ["gemma3:1b", "./mmproj.gguf"],
     adapters: ["./lora.gguf"],
+    controlVectors: [],
     parameters: {
       temperature: 0.01,
       num_ctx: 4096,
@@ -122,6 +123,11 @@ const faults: [source: string, sentence: string][] = [
   ["FROM x\nMESSAGE user", "line 2: MESSAGE lacks its value"],
   ["FROM x\nREQUIRES new", "line 2: requires must be a valid semver (e.g. 0.14.0)"],
   ["FROM x\nDRAFT", "line 2: DRAFT lacks its value"],
+  ["FROM x\nCONTROL", "line 2: CONTROL lacks its value"],
+  ["FROM x\nCONTROL a.gguf much", 'line 2: the scale of CONTROL must be a number, not "much"'],
+  ["FROM x\nCONTROL my a.gguf 1", 'not "a.gguf 1"; a path with spaces has to be in quotes'],
+  ["FROM x\nCONTROL a.gguf 1e999", 'must be a number, not "1e999"'],
+  ['FROM x\nCONTROL "a b.gguf 1', 'must be a number, not "b.gguf 1"'],
   ['FROM x\n\nSYSTEM """This is not closed.""\n\n', "line 3: the quotes that open here"],
   ['FROM x\nSYSTEM "', "line 2: the quotes that open here are never closed"],
 ];
@@ -149,6 +155,25 @@ Deno.test("parseModelfile() decodes bytes by their byte order mark, as UTF-8 wit
     assertEquals(parseModelfile(bytes), { from: ["x"], ...nothing, system: "grüß 😀" });
   }
   assertThrows(() => parseModelfile(Uint8Array.of(70, 255)), RequestError, "no text in UTF-8");
+});
+
+Deno.test("parseModelfile() reads control vectors, whose scale is 1 if it is left out", () => {
+  const lines = [
+    "glad",
+    "./happy.gguf 0.8",
+    'a.gguf "-2"',
+    '"/my files/a.gguf"  -1e-1 ',
+    '$"a\\tb" 2',
+  ];
+  const text = ["FROM x", ...lines.map((line) => `control ${line}`)].join("\n");
+  assertThrows(() => parseModelfile(text.replace("-2", "two")), RequestError, 'not "two"');
+  assertEquals(parseModelfile(text).controlVectors, [
+    { name: "glad", scale: 1 },
+    { name: "./happy.gguf", scale: 0.8 },
+    { name: "a.gguf", scale: -2 },
+    { name: "/my files/a.gguf", scale: -0.1 },
+    { name: "a\tb", scale: 2 },
+  ]);
 });
 
 Deno.test("formatModelfile() writes what `ollama show --modelfile` writes", () => {
@@ -266,12 +291,17 @@ Deno.test("what formatModelfile() writes, parseModelfile() reads back, whatever 
       adapters: [text, `/lora ${text}`],
       draft: text,
     };
-    assertEquals(parseModelfile(formatModelfile(entryOf(defaults, source))), {
-      from: [`/a folder/${text}`, "/two  spaces "],
-      adapters: [text, `/lora ${text}`],
-      draft: text,
-      ...defaults,
-    });
+    const controlVectors = [{ path: text, scale: -0.5 }, { path: `/a ${text}`, scale: 1e-7 }];
+    assertEquals(
+      parseModelfile(formatModelfile(entryOf({ ...defaults, controlVectors }, source))),
+      {
+        from: [`/a folder/${text}`, "/two  spaces "],
+        adapters: [text, `/lora ${text}`],
+        controlVectors: controlVectors.map(({ path, scale }) => ({ name: path, scale })),
+        draft: text,
+        ...defaults,
+      },
+    );
   }
 });
 

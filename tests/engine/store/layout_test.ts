@@ -244,3 +244,27 @@ Deno.test("a store that cannot be written is listed, and says what hinders a cha
     assertStringIncludes(skipped!, "The store was not cleaned up: ");
   });
 });
+
+Deno.test("the layers of control vectors have the scales of the config, 1 each without", async () => {
+  const blobs: Blob[] = [
+    [MEDIA.model, "weights"],
+    [MEDIA.controlVector, "one"],
+    [MEDIA.controlVector, "two"],
+  ];
+  const find = async (scales: string) => {
+    const config = CONFIG.replace("{", `{${scales}`);
+    const { files } = await modelFiles("registry.ollama.ai/library/steered/latest", config, blobs);
+    let found: number[] | undefined;
+    await withFiles(files, async ({ createStore }) => {
+      const { defaults } = await createStore().find("steered");
+      found = defaults.controlVectors?.map(({ scale }) => scale);
+    });
+    return found;
+  };
+  assertEquals(await find('"control_scales":[0.5,-2],'), [0.5, -2]);
+  assertEquals(await find(""), [1, 1]);
+  for (const scales of ["[1]", "2", '["1",2]']) {
+    const reading = () => find(`"control_scales":${scales},`);
+    await assertRejects(reading, StoreError, "control_scales of its config are not 2 numbers");
+  }
+});

@@ -151,7 +151,7 @@ export const showAnswerSchema = record({
   files: {
     ...list(record({
       kind: {
-        enum: ["model", "projector", "draft", "adapter"],
+        enum: ["model", "projector", "draft", "adapter", "control_vector"],
         description: "What the load takes it for.",
       },
       digest: { ...text, description: "By which GET /api/blobs/{digest} gives the file." },

@@ -54,6 +54,11 @@ function toCreateRequest(body: CreateBody, model: string): CreateRequest {
     from: body.from,
     files: body.files,
     adapters: body.adapters,
+    controlVectors: body.control_vectors?.map(({ name, digest, scale }) => ({
+      name,
+      ...filled({ digest }),
+      ...(scale != null && { scale }),
+    })),
     draft: body.draft,
     draftFiles: body.draft_files,
     quantize: body.quantize || body.quantization,

@@ -1,7 +1,7 @@
 // JSON Schemas of the native request bodies about keeping models. They fix types only; null is "not
 // given".
 
-import { type BodyOf, closed, flag, list, only, text, values } from "../../body/schema.ts";
+import { type BodyOf, closed, flag, list, number, only, text, values } from "../../body/schema.ts";
 import { options } from "../options.ts";
 import { streamOfOne } from "../unread_members.ts";
 
@@ -28,6 +28,19 @@ export const createSchema = closed({
   from: text,
   files: digests,
   adapters: digests,
+  control_vectors: {
+    ...list(closed({
+      name: {
+        type: "string",
+        description: "One of /api/control_vectors, or with a digest the name of a file.",
+      },
+      digest: { ...text, description: "Digest of the file's blob." },
+      scale: { ...number, description: "Factor; negative ones steer the other way. Default 1." },
+    }, "name")),
+    description:
+      "Control vectors of answers whose request names none. Default: those of `from`; an empty list " +
+      "is none.",
+  },
   draft: { ...text, description: "Name of the model's draft model." },
   draft_files: digests,
   quantize: text,

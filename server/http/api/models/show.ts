@@ -112,7 +112,7 @@ type ShownFiles = NonNullable<OllamaShow["files"]>;
 /** The files of a model; none if it is on another server, or was not brought into the store. */
 async function listFiles(
   store: AppDependencies["store"],
-  { source }: StoreEntry,
+  { source, defaults: { controlVectors = [] } }: StoreEntry,
 ): Promise<ShownFiles> {
   if (source.kind === "remote") return [];
   const { path, projector, draft, adapters } = source;
@@ -121,6 +121,7 @@ async function listFiles(
     ["projector", projector],
     ["draft", draft],
     ...adapters.map((path) => ["adapter", path] as ["adapter", string]),
+    ...controlVectors.map(({ path }) => ["control_vector", path] as ["control_vector", string]),
   ];
   const files: ShownFiles = [];
   for (const [kind, path] of paths) {

@@ -102,6 +102,31 @@ Deno.test("create uploads the files of a Modelfile, relative to it, unless the s
   assert(!run.terminal.errors.includes("uploading proj.gguf"));
 });
 
+Deno.test("create uploads the files of control vectors, and names those of the server", async () => {
+  const files = {
+    Modelfile: "FROM x\nCONTROL ./happy.gguf 0.8\nCONTROL glad\nCONTROL other/happy.gguf -1",
+    "happy.gguf": "happy",
+    "other/happy.gguf": "other",
+  };
+  const run = await create(files, ["-f", "FOLDER/Modelfile"]);
+  assertEquals(lastBody(run), {
+    model: "mine",
+    from: "x",
+    control_vectors: [
+      { name: "happy.gguf", digest: digestOf("happy"), scale: 0.8 },
+      { name: "glad", scale: 1 },
+      { name: "1-happy.gguf", digest: digestOf("other"), scale: -1 },
+    ],
+    stream: true,
+  });
+  const missing = await create({ Modelfile: "FROM x\nCONTROL ./sad.gguf" }, [
+    "-f",
+    "FOLDER/Modelfile",
+  ]);
+  assertEquals(missing.code, 1);
+  assertStringIncludes(missing.terminal.errors, "CONTROL names ./sad.gguf, but ");
+});
+
 Deno.test("create takes a folder of safetensors file by file, without what is no part of a model", async () => {
   const files = {
     Modelfile: "FROM hf",

@@ -1,6 +1,7 @@
-// Control vectors over HTTP: made, listed, used in every API, and removed.
+// Control vectors over HTTP: made, listed, used in every API, part of a model, and removed.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type ControlVector, writeControlVector } from "../../../../engine/mod.ts";
 import { createBoxApp, handlerWay } from "../../tiny_app.ts";
 
 const way = handlerWay(await createBoxApp());
@@ -93,4 +94,117 @@ Deno.test("what is wrong with a vector is said", async () => {
   const gone = await ask("/api/control_vectors", { name: "none" }, "DELETE");
   assertEquals(gone.status, 400);
   assertStringIncludes(gone.body.error, "there is none");
+});
+
+/** Uploads a vector's file; its digest. */
+async function upload(vector: ControlVector): Promise<string> {
+  const path = await Deno.makeTempFile();
+  try {
+    await writeControlVector(path, vector);
+    const bytes = await Deno.readFile(path);
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    const digest = `sha256:${hash.toHex()}`;
+    const { status } = await way.fetch(`${way.url}/api/blobs/${digest}`, {
+      method: "POST",
+      body: bytes,
+    });
+    assert(status === 201 || status === 200, `${status}`);
+    return digest;
+  } finally {
+    await Deno.remove(path);
+  }
+}
+
+/** A vector that pushes each number of a layer, by turns up and down. */
+function vectorOf({ layer = 3, width = 256, architecture = "" }): ControlVector {
+  const values = Float32Array.from({ length: width }, (_, i) => i % 3 - 1);
+  return { architecture, directions: new Map([[layer, values]]) };
+}
+
+async function chat(model: string, control_vectors?: object[]): Promise<string> {
+  const { status, body } = await ask("/api/chat", {
+    model,
+    messages: [{ role: "user", content: "What is the weather in Rome?" }],
+    stream: false,
+    options: { temperature: 0, num_predict: 12 },
+    control_vectors,
+  });
+  assertEquals(status, 200, JSON.stringify(body));
+  return body.message.content;
+}
+
+async function create(body: object) {
+  return await ask("/api/create", { from: model, stream: false, ...body });
+}
+
+Deno.test("a model has control vectors, unless a request names its own", async () => {
+  await ask("/api/control_vectors", { name: "kept", model, pairs });
+  const digest = await upload(vectorOf({}));
+  const control_vectors = [{ name: "kept", scale: 4 }, { name: "up.gguf", digest, scale: -0.5 }];
+  assertEquals(await create({ model: "steered", control_vectors }), {
+    status: 200,
+    body: { status: "success" },
+  });
+  const plain = await chat(model);
+  const kept = await chat(model, [{ name: "kept", scale: 8 }]);
+  assertEquals(await chat("steered", []), plain);
+  assertEquals(await chat("steered", [{ name: "kept", scale: 8 }]), kept);
+
+  // With one vector alone, the answer is that of a request that names it.
+  await create({ model: "one", control_vectors: [{ name: "kept", scale: 8 }] });
+  await ask("/api/control_vectors", { name: "kept" }, "DELETE");
+  assert(kept !== plain);
+  assertEquals(await chat("one"), kept);
+
+  await ask("/api/copy", { source: "one", destination: "copied" });
+  await create({ model: "child", from: "copied", system: "" });
+  assertEquals(await chat("copied"), kept);
+  assertEquals(await chat("child"), kept);
+  await create({ model: "freed", from: "copied", control_vectors: [] });
+  assertEquals(await chat("freed"), plain);
+});
+
+Deno.test("the vectors of a model are shown, and its Modelfile says them", async () => {
+  const digest = await upload(vectorOf({}));
+  const vector = { name: "up.gguf", digest };
+  await create({ model: "shown", control_vectors: [{ ...vector, scale: -0.5 }, vector] });
+  const { body } = await ask("/api/show", { model: "shown" });
+  const lines = body.modelfile.split("\n").filter((line: string) => line.startsWith("CONTROL "));
+  const file = digest.replace(":", "-");
+  assertEquals(lines.length, 2);
+  assert(lines[0].endsWith(`${file} -0.5`) && lines[1].endsWith(`${file} 1`), lines.join());
+  const kinds = body.files.map(({ kind }: { kind: string }) => kind);
+  assertEquals(kinds, ["model", "control_vector", "control_vector"]);
+});
+
+Deno.test("a model refuses vectors that do not fit it, by their names", async () => {
+  const wide = await upload(vectorOf({ width: 64 }));
+  const deep = await upload(vectorOf({ layer: 6 }));
+  const foreign = await upload(vectorOf({ architecture: "gemma3" }));
+  const cases: [body: object, message: string][] = [
+    [{ name: "w.gguf", digest: wide }, '"w.gguf": its directions have 64 numbers, and the model'],
+    [{ name: "d.gguf", digest: deep }, '"d.gguf": it has a direction for layer 6'],
+    [{ name: "f.gguf", digest: foreign }, '"f.gguf": it is for models of architecture "gemma3"'],
+    [{ name: "none" }, 'Cannot find the control vector "none": there is none'],
+    [{ name: "a.gguf", digest: `sha256:${"0".repeat(64)}` }, 'blob not found for "a.gguf"'],
+    [{ name: "a.gguf", digest: "md5:1" }, "invalid digest format"],
+    [{ name: "a", scale: "much" }, "control_vectors[0].scale must be of type number"],
+    [{ name: "a", layers: [1, 2] }, "layers"],
+  ];
+  for (const [vector, message] of cases) {
+    const { status, body } = await create({ model: "x", control_vectors: [vector] });
+    assertEquals(status, 400, message);
+    assertStringIncludes(body.error, message);
+  }
+  const { body } = await ask("/api/show", { model });
+  const { digest } = body.files[0];
+  const own = await create({ model: "x", control_vectors: [{ name: "m.gguf", digest }] });
+  assertStringIncludes(own.body.error ?? "", "m.gguf");
+  const remote = await create({
+    model: "x",
+    from: "big",
+    remote_host: "http://127.0.0.1:1",
+    control_vectors: [{ name: "kept" }],
+  });
+  assertStringIncludes(remote.body.error, "control vectors, drafts and quantize have no effect");
 });
