@@ -5,7 +5,7 @@
 // with no other file, package or network at hand.
 
 import { Buffer } from "node:buffer";
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   compileArguments,
   DAWN_PACKAGE,
@@ -56,7 +56,9 @@ Deno.test("an executable has the flags of V8 that its own architecture has, and 
     assertEquals(hasVectors, target.startsWith("x86_64"));
   }
   assert(compileArguments("quern").includes(`--v8-flags=${v8Flags(Deno.build.arch)}`));
-  for (const path of INCLUDED) Deno.statSync(new URL(path, PROJECT_ROOT));
+  // What is built before the executable is, its test looks for within.
+  const sources = INCLUDED.filter((path) => !path.startsWith("dist/"));
+  for (const path of sources) Deno.statSync(new URL(path, PROJECT_ROOT));
 });
 
 Deno.test("an executable holds Dawn only if asked, and then the package that Dawn is loaded from", () => {
@@ -79,7 +81,7 @@ Deno.test({
   fn: async () => {
     const folder = await Deno.makeTempDir();
     try {
-      const report = await compile(`${folder}/quern`);
+      const report = await compile(`${folder}/quern`, await copyCheckout(folder));
       for (const name of ["hono/", "ajv/", "commander/"]) {
         assertStringIncludes(report, name);
       }
@@ -90,7 +92,7 @@ Deno.test({
       // The printed list folds large folders: the file itself tells whether a source is in it.
       const executable = await readBytes(`${folder}/quern`);
       const workers = [
-        "worker/worker",
+        "worker/model_worker",
         "create/file_worker",
         "memory/estimate_worker",
         "vision/reader/prepare_worker",
@@ -121,7 +123,7 @@ Deno.test({
       // Deno takes a runtime of its own kind of file alone.
       const target = "aarch64-unknown-linux-gnu";
       const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", "--no-check", "server/cli/setup/compile.ts", target],
+        args: ["task", "compile", target],
         cwd: checkout,
         env: { DENORT_BIN: runtime ?? Deno.execPath(), NO_COLOR: "1" },
       }).output();
@@ -144,7 +146,7 @@ interface Program {
   env: Record<string, string>;
 }
 
-/** A copy of what an executable is made of. */
+/** A copy of what an executable is made of, as a container has it, with the library for the page built. */
 async function copyCheckout(folder: string): Promise<string> {
   const checkout = `${folder}/checkout`;
   await Deno.mkdir(checkout);
@@ -156,12 +158,24 @@ async function copyCheckout(folder: string): Promise<string> {
     "engine",
     "host",
     "kernels",
+    "library",
     "server",
     "tokenizer",
+    "web",
   ];
   const sources = parts.map((name) => new URL(name, PROJECT_ROOT).pathname);
   const copy = new Deno.Command("cp", { args: ["-r", ...sources, checkout] });
   assert((await copy.output()).success);
+  // All of tests/ that .dockerignore lets in.
+  await Deno.mkdir(`${checkout}/tests`);
+  await Deno.copyFile(new URL("tests/deno.lock", PROJECT_ROOT), `${checkout}/tests/deno.lock`);
+  const build = new Deno.Command(Deno.execPath(), {
+    args: ["task", "build:tab"],
+    cwd: checkout,
+    env: { NO_COLOR: "1" },
+  });
+  const { success, stderr } = await build.output();
+  assert(success, new TextDecoder().decode(stderr));
   return checkout;
 }
 
@@ -262,6 +276,12 @@ Deno.test({
       assert(done && message.content.length > 10, JSON.stringify(message));
       const guide = await fetch(`http://${settings.OLLAMA_HOST}/docs/guide/getting-started`);
       assertStringIncludes(await guide.text(), "Getting started</h1>");
+      // What the page loads to run a model in the tab.
+      const library = `http://${settings.OLLAMA_HOST}/web/library`;
+      assertEquals(await (await fetch(library)).json(), { built: true });
+      for (const name of ["index.js", "model_worker.js", "cpu_worker.js"]) {
+        assertMatch(await (await fetch(`${library}/${name}`)).text(), /^(?:import|export)\b/);
+      }
       // Quantizing has a worker of its own.
       await writeTinyLlama(`${home}/tiny.gguf`);
       await Deno.writeTextFile(`${home}/Modelfile`, "FROM ./tiny.gguf\n");

@@ -124,6 +124,8 @@ export const text = {
     title: "In this tab",
     hint: "The model is fetched from the server, kept by this browser, and answers here.",
     run: "Run in this tab",
+    unbuilt:
+      "Models can run in this tab, too, once “deno task build:tab” has built the library for it.",
     leave: "Leave the tab",
     loading: (percent: number) => `Loading: ${percent} %`,
     runs: (device: string) => `Answers come from this tab: ${device}`,

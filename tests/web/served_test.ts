@@ -94,6 +94,23 @@ Deno.test("files are sent as Brotli, gzip or plain, may be kept, and are known b
   assertEquals((await get("/", { "if-none-match": etag })).status, 304);
 });
 
+Deno.test("the server tells whether it has the library for pages, and gives its files", async () => {
+  const get = openPage({ keys: ringOf("secret") });
+  const { built } = await (await get("/web/library")).json();
+  const index = await get("/web/library/index.js");
+  assertEquals([built, index.status], await isBuilt() ? [true, 200] : [false, 404]);
+  if (built) assertEquals(index.headers.get("content-type"), "text/javascript; charset=utf-8");
+  await index.body?.cancel();
+  const outside = await get("/web/library/..%2Fquern");
+  assertEquals(outside.status, 404);
+  await outside.body?.cancel();
+});
+
+async function isBuilt(): Promise<boolean> {
+  const file = new URL("../../dist/library/index.js.br", import.meta.url);
+  return await Deno.stat(file).then(() => true, () => false);
+}
+
 Deno.test("no name leads out of the folder of the page", async () => {
   const get = openPage();
   for (

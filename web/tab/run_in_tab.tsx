@@ -6,16 +6,24 @@ import { chosenName } from "../api/models.ts";
 import { go } from "../shell/router.ts";
 import { text } from "../strings.ts";
 import { Notice } from "../ui/controls.tsx";
-import { canRunInTab, leaveTab, runInTab, tab } from "./tab.ts";
+import { leaveTab, offerOf, runInTab, tab } from "./tab.ts";
 
-/** The offer to run a model in this tab; nothing where that cannot be. */
+/** The offer to run a model in this tab, or what it would take; nothing where that cannot be. */
 export function RunInTab({ model }: { model: Model }) {
-  const [isOffered, setOffered] = useState(false);
+  const [offer, setOffer] = useState<"run" | "unbuilt">();
   useEffect(() => {
-    canRunInTab(model).then(setOffered, () => setOffered(false));
+    offerOf(model).then(setOffer, () => setOffer(undefined));
   }, [model.digest]);
   const state = tab.value?.name === model.name ? tab.value : undefined;
-  if (!isOffered) return null;
+  if (offer === undefined) return null;
+  if (offer === "unbuilt") {
+    return (
+      <section class="stack" aria-label={text.tab.title}>
+        <h3>{text.tab.title}</h3>
+        <p class="aside">{text.tab.unbuilt}</p>
+      </section>
+    );
+  }
   return (
     <section class="stack" aria-label={text.tab.title}>
       <div class="row">

@@ -2,12 +2,12 @@
 // package, loads the model's files by their digests and answers here. It knows nothing of conversations.
 
 import { signal } from "@preact/signals";
-import { currentKey, messageOf } from "../api/client.ts";
+import { ask, currentKey, messageOf } from "../api/client.ts";
 import { writeExact } from "../api/exact_json.ts";
 import { show } from "../api/models.ts";
 import type { AnswerRecord, Model, ShownModel, ToolCall } from "../api/types.ts";
 
-const LIBRARY = "/web/library/index.js";
+const LIBRARY = "/web/library";
 
 /** What of the library is used here. */
 interface Library {
@@ -52,13 +52,13 @@ export const tab = signal<TabState | undefined>(undefined);
 let library: Promise<Library> | undefined;
 let running: { model: TabModel; shown: ShownModel } | undefined;
 
-/** Whether the server has the library for pages, and the files of a model. */
-export async function canRunInTab(model: Model): Promise<boolean> {
+/** Whether a model could run in this tab. `unbuilt`: were the library for pages built on the server. */
+export async function offerOf(model: Model): Promise<"run" | "unbuilt" | undefined> {
   const { files = [] } = await show(model);
   const kinds = files.map(({ kind }) => kind);
   // Nothing steers answers in the tab: they would be others than the server's.
-  if (!kinds.includes("model") || kinds.includes("control_vector")) return false;
-  return (await fetch(LIBRARY, { method: "HEAD" })).ok;
+  if (!kinds.includes("model") || kinds.includes("control_vector")) return undefined;
+  return (await ask<{ built: boolean }>(LIBRARY)).built ? "run" : "unbuilt";
 }
 
 /** Loads a model into this tab, in the place of the one before. */
@@ -68,7 +68,7 @@ export async function runInTab(model: Model): Promise<void> {
   tab.value = { name, part: 0 };
   try {
     const shown = await show(model);
-    const { openModelInWorker } = await (library ??= import(LIBRARY));
+    const { openModelInWorker } = await (library ??= import(`${LIBRARY}/index.js`));
     const key = currentKey();
     const files = (shown.files ?? []).map(({ kind, digest }, index) => ({
       name: `${index}-${kind}.gguf`,

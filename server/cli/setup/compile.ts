@@ -32,6 +32,8 @@ export const INCLUDED = [
   "kernels/cpu/cpu_worker.ts",
   "engine/box/quern-tiny.gguf",
   "server/http/web/assets",
+  // The library for the page, which `deno task build:tab` has made before.
+  "dist/library",
   "docs",
 ];
 

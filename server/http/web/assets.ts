@@ -1,11 +1,15 @@
-// The files of the page, as `deno task web:build` has made them: compressed with Brotli. A file is
-// read at its first request and kept. Clients that do not accept Brotli, such as browsers without TLS
+// The files of the page, as `deno task web:build` has made them, and those of the library that it loads
+// to run a model, from `deno task build:tab`: compressed with Brotli. A file is read at its first request and kept. Clients that do not accept Brotli, such as browsers without TLS
 // on other hosts, get gzip or the plain bytes.
 
 import { createHash } from "node:crypto";
 import { brotliDecompressSync, gzipSync } from "node:zlib";
 
-const FOLDER = new URL("./assets/", import.meta.url);
+/** The files of the page. */
+const PAGE = new URL("./assets/", import.meta.url);
+
+/** The library for pages. */
+export const LIBRARY = new URL("../../../dist/library/", import.meta.url);
 
 const TYPES: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
@@ -32,13 +36,15 @@ const assets = new Map<string, Asset>();
  * their names never change and are cached for ever; others are requested again each time.
  *
  * @param request whose headers tell the encodings that it takes, and what it has
+ * @param folder where it is; by default the page's own
  */
 export async function assetResponse(
   name: string,
   request: Request,
   headers: Record<string, string> = {},
+  folder = PAGE,
 ): Promise<Response | undefined> {
-  const asset = await find(name);
+  const asset = await find(name, folder);
   if (!asset) return undefined;
   const known = {
     ...headers,
@@ -65,24 +71,30 @@ export async function assetResponse(
   });
 }
 
+/** Whether there is the library for pages, which a checkout has only once it is built. */
+export async function hasLibrary(): Promise<boolean> {
+  return await find("index.js", LIBRARY) !== undefined;
+}
+
 /** The text of a file of the page, which must be there. */
 export async function readAsset(name: string): Promise<string> {
-  const asset = await find(name);
+  const asset = await find(name, PAGE);
   if (!asset) throw new Error(`Cannot read ${name}: it is not among the files of the page`);
   return new TextDecoder().decode(plainBytes(asset));
 }
 
-async function find(name: string): Promise<Asset | undefined> {
-  const known = assets.get(name);
-  if (known) return known;
+async function find(name: string, folder: URL): Promise<Asset | undefined> {
   const type = TYPES[/\.\w+$/.exec(name)?.[0] ?? ""];
   // The name comes from a client, so only a plain file name is accepted.
   if (!type || !/^[\w-]{1,64}\.\w+$/.test(name)) return undefined;
+  const path = new URL(`${name}.br`, folder);
+  const known = assets.get(path.href);
+  if (known) return known;
   try {
-    const brotli = await Deno.readFile(new URL(`${name}.br`, FOLDER));
+    const brotli = await Deno.readFile(path);
     const hash = createHash("sha256").update(brotli).digest("base64url").slice(0, 20);
     const asset = { type, etag: `"${hash}"`, brotli };
-    assets.set(name, asset);
+    assets.set(path.href, asset);
     return asset;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;

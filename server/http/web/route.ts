@@ -1,10 +1,11 @@
 // GET /: the text by which clients of Ollama know that a server runs, word for word; to a browser, the
 // page. GET /docs, the explorer of the API; GET /docs/guide, the documentation; and GET /web/{name},
-// the files of these pages; GET /web/library/{name}, those of the library for pages, where they are built.
+// the files of these pages; GET /web/library, whether the library for pages is built, and
+// GET /web/library/{name}, its files.
 
 import { type Context, Hono, Marked, type Tokens } from "../../dependencies.ts";
 import type { AppEnvironment } from "../app_types.ts";
-import { assetResponse, readAsset } from "./assets.ts";
+import { assetResponse, hasLibrary, LIBRARY, readAsset } from "./assets.ts";
 
 /**
  * The content security policy: only files of this server run and load, only this server is asked,
@@ -57,8 +58,12 @@ export function webRoutes(): Hono<AppEnvironment> {
     });
   }
 
+  app.get("/web/library", async (context) => {
+    return context.json({ built: await hasLibrary() }, 200, { "cache-control": "no-cache" });
+  });
+
   app.get("/web/library/:name", async (context) => {
-    const response = await libraryFile(context.req.param("name"));
+    const response = await assetResponse(context.req.param("name"), context.req.raw, {}, LIBRARY);
     return response ?? context.notFound();
   });
 
@@ -70,28 +75,6 @@ export function webRoutes(): Hono<AppEnvironment> {
     return response ?? context.notFound();
   });
   return app;
-}
-
-/** The npm package, as `deno task build:npm` makes it. */
-const LIBRARY = new URL("../../../dist/npm/", import.meta.url);
-
-/** A file of the library for pages; undefined where there is none. */
-async function libraryFile(name: string): Promise<Response | undefined> {
-  if (!/^[\w-]{1,64}\.js$/.test(name)) return undefined;
-  try {
-    const content = await Deno.readFile(new URL(name, LIBRARY));
-    return new Response(content, {
-      headers: {
-        "cache-control": "no-cache",
-        "content-type": "text/javascript; charset=utf-8",
-        "cross-origin-embedder-policy": "require-corp",
-        "x-content-type-options": "nosniff",
-      },
-    });
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
 }
 
 async function documentResponse(

@@ -20,6 +20,11 @@ export const versionSchema = record({
 
 export type Version = BodyOf<typeof versionSchema>;
 
+/** Answer of GET /web/library. */
+export const pageLibrarySchema = record({
+  built: { ...flag, description: "A checkout has it once `deno task build:tab` has run." },
+});
+
 /** Answer of GET /api/status. */
 export const statusSchema = record({ cloud: record({ disabled: flag, source: text }) });
 

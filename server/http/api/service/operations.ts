@@ -7,6 +7,7 @@ import {
   cacheSchema,
   doctorSchema,
   healthSchema,
+  pageLibrarySchema,
   requestsSchema,
   statusSchema,
   usageSchema,
@@ -54,6 +55,13 @@ export const serverOperations: Operation[] = [
     summary: "A page of the documentation, such as getting-started.",
     answers: { "text/html": named("GuidePage", { type: "string" }, "<!DOCTYPE html>") },
     failures: ["file"],
+    isOpen: true,
+  }),
+  ofServer({
+    id: "getPageLibrary",
+    path: "/web/library",
+    summary: "Tell whether the server has the library with which pages run models themselves.",
+    answers: whole("PageLibrary", pageLibrarySchema, { built: true }),
     isOpen: true,
   }),
   ofServer({
