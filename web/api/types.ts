@@ -96,7 +96,9 @@ export interface LoadedModel {
 export interface ShownModel {
   modelfile: string;
   template?: string;
+  template_language?: "go";
   system?: string;
+  messages?: { role: string; content: string }[];
   parameters?: string;
   license?: string;
   details: ModelDetails;

@@ -159,7 +159,8 @@ interface WireMessage {
 /** A body of /api/chat as the library has it, with the defaults of the model's Modelfile. */
 function requestOf(
   body: Record<string, unknown>,
-  { system, parameters = "" }: ShownModel,
+  { system, messages: turns = [], template, template_language: language, parameters = "" }:
+    ShownModel,
   table: Library["OPTIONS"],
 ): Record<string, unknown> {
   const messages = (body.messages as WireMessage[]).map((message) => {
@@ -171,9 +172,12 @@ function requestOf(
       ...(toolCallId && { toolCallId }),
     };
   });
-  if (system && messages[0]?.role !== "system") {
+  if (system && !messages.some(({ role }) => role === "system")) {
     messages.unshift({ role: "system", content: system });
   }
+  // The model's own turns follow the system prompt.
+  const split = messages.findIndex(({ role }) => role !== "system");
+  messages.splice(split < 0 ? messages.length : split, 0, ...turns);
   const asked = { ...defaultsOf(parameters), ...body.options as Record<string, unknown> };
   const keys = new Map(Object.entries(table).map(([key, { name }]) => [name, key]));
   const options = Object.entries(asked).filter(([name]) => keys.has(name))
@@ -181,6 +185,7 @@ function requestOf(
   const { format, tools, think } = body;
   return {
     messages,
+    ...(language === "go" && { template }),
     ...Object.fromEntries(options),
     ...(tools !== undefined && { tools: plain(tools) }),
     ...(think !== undefined && { think }),

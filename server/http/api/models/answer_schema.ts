@@ -137,6 +137,10 @@ export const showAnswerSchema = record({
   },
   parameters: { ...text, description: "A line per value." },
   template: text,
+  template_language: {
+    enum: ["go"],
+    description: "Quern's own: there if a template in Go's language is used, not that of the file.",
+  },
   system: text,
   renderer: text,
   parser: text,

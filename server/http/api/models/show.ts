@@ -45,13 +45,15 @@ function toShow(
   const { defaults, info, source } = entry;
   const { license, system, renderer, parser, requires, messages, parameters } = defaults;
   const own = headers.model?.metadata[CHAT_TEMPLATE];
-  const template = templateOf(entry) ?? (typeof own === "string" ? own : defaults.template);
+  const applied = templateOf(entry);
+  const template = applied ?? (typeof own === "string" ? own : defaults.template);
   const parent = entry.manifest?.layers.find(({ mediaType }) => mediaType === MEDIA.model)?.from;
   return {
     ...filled({ license: license.join("\n") }),
     modelfile: formatModelfile(entry),
     ...filled({ parameters: formatParameters(parameters), template, system, renderer, parser }),
     details: { ...toDetails(entry), parent_model: parent ?? "" },
+    ...(applied !== undefined && { template_language: "go" as const }),
     ...(messages.length > 0 && { messages: [...messages] }),
     ...(source.kind === "remote" && { remote_model: source.model, remote_host: source.host }),
     ...(headers.model && { model_info: toInfo(headers.model) }),

@@ -167,3 +167,12 @@ Deno.test("POST /api/show refuses what is no model", async () => {
   const { status } = await app.request("/api/show");
   assertEquals(status, 405);
 });
+
+Deno.test("POST /api/show tells where a template in Go's language is used", async () => {
+  const template = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}";
+  await ask("/api/create", { model: "go", from: "tiny", template, stream: false });
+  const shown = await ask("/api/show", { model: "go" });
+  assertEquals([shown.template, shown.template_language], [template, "go"]);
+  const own = await ask("/api/show", { model: "tiny" });
+  assertEquals(own.template_language, undefined);
+});
