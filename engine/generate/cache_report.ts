@@ -104,6 +104,11 @@ export class TextHistory {
       .filter(({ tokens }, index) => (room -= tokens.length) >= 0 || index === 0);
   }
 
+  /** Forgets all of them. */
+  clear(): void {
+    this.#conversations = [];
+  }
+
   /** The conversations, the latest first. @param keptOf how much of a text is kept */
   conversations(keptOf: (tokens: readonly TokenKey[]) => KeptTokens): CachedConversation[] {
     return this.#conversations.map((one) => {

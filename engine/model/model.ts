@@ -301,6 +301,8 @@ export class LocalModel implements Model {
       else {
         const request = { prompt, maxTokens: 2, temperature: 0, ...options };
         for await (const _ of this.generate(request));
+        // It is nobody's conversation.
+        historyOf(this.#context.scheduler).clear();
       }
     } catch {
       signal?.throwIfAborted();
