@@ -45,6 +45,7 @@ export async function judgeTab({ step, page, url }: Judgment): Promise<void> {
     };
     await page.setRequestInterception(true);
     page.on("request", answer);
+    await openView(page, "chat");
     await openView(page, "models");
     await openDetails(page);
     await page.waitForFunction(
