@@ -26,6 +26,8 @@ const CHUNK = 512;
 /** A request on a node. */
 interface Job {
   readonly arrival: Arrival;
+  /** Prompt tokens that were in the cache. */
+  cached: number;
   /** Prompt tokens to read, and answer tokens to write. */
   unread: number;
   unwritten: number;
@@ -86,7 +88,7 @@ export class Node {
   }
 
   add(arrival: Arrival, now: number): void {
-    this.#waiting.push({ arrival, unread: 0, unwritten: arrival.answer.length });
+    this.#waiting.push({ arrival, cached: 0, unread: 0, unwritten: arrival.answer.length });
     this.stepEnd ??= now;
   }
 
@@ -106,16 +108,13 @@ export class Node {
     this.stepEnd = now + this.#read() + this.#stepSeconds();
   }
 
-  readonly #found = new Map<Job, number>();
-
   #admit(): void {
     const job = this.#waiting.shift()!;
     const blocks = blocksOf(job.arrival.pieces);
     const prompt = lengthOf(job.arrival);
     // The last token is always read, for its logits.
-    const cached = Math.min(this.match(blocks) * BLOCK, prompt - 1);
-    this.#found.set(job, cached);
-    job.unread = prompt - cached;
+    job.cached = Math.min(this.match(blocks) * BLOCK, prompt - 1);
+    job.unread = prompt - job.cached;
     this.#keep(blocks);
     this.#running.push(job);
   }
@@ -136,15 +135,13 @@ export class Node {
     return writing === 0 ? 0 : this.kind.step + this.kind.sequence * (writing - 1);
   }
 
-  #finish({ arrival, firstAt }: Job, now: number): void {
-    const job = this.#running.find((one) => one.arrival === arrival)!;
+  #finish({ arrival, cached, firstAt }: Job, now: number): void {
     this.outcomes.push({
       prompt: lengthOf(arrival),
-      cached: this.#found.get(job)!,
+      cached,
       first: firstAt! - arrival.at,
       whole: now - arrival.at,
     });
-    this.#found.delete(job);
     this.#keep(splitBlocks([...arrival.pieces, arrival.answer]));
   }
 

@@ -2,6 +2,9 @@
 // https://prometheus.io/docs/instrumenting/exposition_formats. No globals. Ours, because `deno compile`
 // overflows its stack on a file in prom-client's dependencies; the tests hold it against that package.
 
+/** Bounds of histograms of durations, in seconds. */
+export const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
 /** Label values by name. */
 export type Labels = Record<string, string>;
 

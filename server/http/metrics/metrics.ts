@@ -6,7 +6,15 @@ import { bounded } from "../../bounded.ts";
 import type { KeyRing } from "../../keys/mod.ts";
 import type { WaitingQueue } from "../generation/queue.ts";
 import { VllmMetrics } from "./vllm_metrics.ts";
-import { Counter, createCount, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
+import {
+  Counter,
+  createCount,
+  createGauge,
+  expose,
+  Histogram,
+  type Metric,
+  SECONDS,
+} from "./exposition.ts";
 
 /** The sources of the gauges. */
 export interface MetricsSources {
@@ -33,7 +41,6 @@ export interface RequestOutcome {
   seconds: number;
 }
 
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const TOKENS_PER_SECOND = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 
 /** The metrics of one application. */

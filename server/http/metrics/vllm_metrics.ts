@@ -4,9 +4,14 @@
 
 import type { ModelManager } from "../../../engine/mod.ts";
 import type { Generation } from "../generation/generation.ts";
-import { Counter, createGauge, Histogram, type Labels, type Metric } from "./exposition.ts";
-
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+import {
+  Counter,
+  createGauge,
+  Histogram,
+  type Labels,
+  type Metric,
+  SECONDS,
+} from "./exposition.ts";
 
 /** Where a model stands. */
 export interface ModelLoad {
