@@ -2,23 +2,12 @@
 // bandwidth, and the device they were measured on. The model is written here with random weights;
 // sizes, not values, decide the speed.
 
-import { loadModel, type Model } from "../engine/model/model.ts";
+import { loadModel } from "../engine/model/load_model.ts";
+import type { Model } from "../engine/model/model.ts";
 import type { OutputFormat } from "../engine/mod.ts";
-import {
-  LLAMA_3_2_1B,
-  LLAMA_3_8B,
-  type LlamaShape,
-  SMOLLM2_135M,
-  writeSyntheticLlama,
-} from "./synthetic_model.ts";
+import { SHAPES, writeSyntheticLlama } from "./synthetic_model.ts";
 import { driverVersion } from "./driver.ts";
 import { openDevice } from "../kernels/mod.ts";
-
-const SHAPES: Record<string, LlamaShape> = {
-  "135m": SMOLLM2_135M,
-  "1b": LLAMA_3_2_1B,
-  "8b": LLAMA_3_8B,
-};
 
 /** Figures of one model on one device. */
 interface Result {

@@ -9,18 +9,13 @@
 // Quern alone: how fast so many decode at once, beside one.
 
 import { parseArgs } from "node:util";
-import { loadModel, type Model } from "../engine/model/model.ts";
+import { loadModel } from "../engine/model/load_model.ts";
+import type { Model } from "../engine/model/model.ts";
 import { openLlamaBench } from "./llama_bench.ts";
 import { openLlamaCpp } from "./llama_cpp.ts";
 import type { PeerEngine, PeerOptions, Speeds } from "./peer.ts";
 import { load, median, print } from "./report.ts";
-import {
-  LLAMA_3_2_1B,
-  LLAMA_3_8B,
-  type LlamaShape,
-  SMOLLM2_135M,
-  writeSyntheticLlama,
-} from "./synthetic_model.ts";
+import { SHAPES, writeSyntheticLlama } from "./synthetic_model.ts";
 import { temporaryFolder } from "./temporary.ts";
 import { openWllama } from "./wllama.ts";
 
@@ -28,11 +23,6 @@ const PEERS: Record<string, typeof openWllama> = {
   "llama.cpp": (path, peer) => openLlamaBench(path, peer, options["llama-bench"]),
   "node-llama-cpp": openLlamaCppEngine,
   wllama: openWllama,
-};
-const SHAPES: Record<string, LlamaShape> = {
-  "135m": SMOLLM2_135M,
-  "1b": LLAMA_3_2_1B,
-  "8b": LLAMA_3_8B,
 };
 /** Rows of a chunk of the prompt, for both engines. */
 const CHUNK = 512;

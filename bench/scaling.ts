@@ -5,26 +5,14 @@
 
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { loadModel } from "../engine/model/model.ts";
+import { loadModel } from "../engine/model/load_model.ts";
 import { probeDotProduct } from "../kernels/cpu/dot_product.ts";
 import { joinsVectors } from "../kernels/cpu/engine_features.ts";
 import { commonModule } from "../kernels/cpu/modules.ts";
 import { ThreadPool } from "../kernels/cpu/pool.ts";
 import { load, median, print } from "./report.ts";
-import {
-  LLAMA_3_2_1B,
-  LLAMA_3_8B,
-  type LlamaShape,
-  SMOLLM2_135M,
-  writeSyntheticLlama,
-} from "./synthetic_model.ts";
+import { SHAPES, writeSyntheticLlama } from "./synthetic_model.ts";
 import { temporaryFolder } from "./temporary.ts";
-
-const SHAPES: Record<string, LlamaShape> = {
-  "135m": SMOLLM2_135M,
-  "1b": LLAMA_3_2_1B,
-  "8b": LLAMA_3_8B,
-};
 
 /** Phases of a step that has nothing to do, and such steps. */
 const [PHASES, STEPS] = [200, 50];

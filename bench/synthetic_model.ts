@@ -87,6 +87,13 @@ export const LLAMA_3_8B: LlamaShape = {
   tiedEmbedding: false,
 };
 
+/** The shapes that benchmarks offer, by the names of their option. */
+export const SHAPES: Record<string, LlamaShape> = {
+  "135m": SMOLLM2_135M,
+  "1b": LLAMA_3_2_1B,
+  "8b": LLAMA_3_8B,
+};
+
 const BEGIN = "<|im_start|>";
 const END = "<|im_end|>";
 const CHAT_TEMPLATE = "{% for message in messages %}" +

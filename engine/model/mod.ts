@@ -11,4 +11,5 @@ export {
 export { measurePerplexity, type Perplexity, type PerplexityOptions } from "./perplexity.ts";
 export { adapterScales, describeAdapters } from "./adapters.ts";
 export { type DeviceVerdict, proveModel } from "./prove_model.ts";
-export { loadModel, type LocalLoadOptions, type Model } from "./model.ts";
+export { loadModel } from "./load_model.ts";
+export type { LocalLoadOptions, Model } from "./model.ts";

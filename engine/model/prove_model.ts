@@ -1,7 +1,8 @@
 // Proves the device of this machine by a model, for people who ask: whatever is kept is found anew.
 
 import type { ProofOptions } from "../tuning/mod.ts";
-import { type LocalLoadOptions, openAndProve, readModel } from "./model.ts";
+import { openAndProve, readModel } from "./load_model.ts";
+import type { LocalLoadOptions } from "./model.ts";
 import type { DeviceRefusal } from "../types/mod.ts";
 
 /** What a device proved by a model. */

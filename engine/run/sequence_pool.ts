@@ -1,7 +1,7 @@
 // The memory of sequences: a slot, blocks of the KV cache and, in the slot, the states of recurrent
-// layers. Sequences get, grow, fork and truncate their memory here, whatever layers the model has. A
-// sequence begins with the blocks of the prefix cache that hold its first tokens. Recurrent states
-// cannot be truncated: such a model begins, or is truncated, at a position where they were copied.
+// layers. Sequences get, grow and fork their memory here, whatever layers the model has. A sequence begins
+// with the blocks of the prefix cache that hold its first tokens; one of a model with recurrent states
+// begins at a position where they were copied.
 
 import { BlockPool, PrefixCache, SessionBlocks } from "./block_pool.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
@@ -353,37 +353,6 @@ export class SequencePool {
     const held = this.#hold(fork, [...shared, ...copied], Math.min(knownBlocks, whole));
     this.#memory.copySequence(slot, held.slot, blocks.slice(whole, filled), copied);
     return true;
-  }
-
-  /**
-   * Truncates a sequence to `positions` positions, or to the last copy of its states before that. No
-   * step of the sequence may be running.
-   * @returns positions that are left
-   */
-  truncate(sequence: Sequence, positions: number): number {
-    if (positions >= sequence.submitted) return sequence.submitted;
-    const held = this.#of(sequence);
-    const size = this.#executor.blockSize;
-    const left = this.#memory.hasStates ? this.#goBack(held, positions) : positions;
-    const last = held.blocks[Math.floor(left / size)];
-    // The rest of the last block will be written again, so it must be the sequence's own.
-    const isFixed = this.#blocks.isShared(last) || this.#cache.has(last);
-    const kept = left % size > 0 && isFixed ? left - left % size : left;
-    this.#blocks.give(held.blocks.splice(this.#executor.blocksFor(kept)));
-    held.knownBlocks = Math.min(held.knownBlocks, held.blocks.length);
-    for (const { row } of held.checkpoints) this.#checkpoints.give(row);
-    held.checkpoints = [];
-    sequence.feedFrom(kept);
-    return kept;
-  }
-
-  /** Restores the last states of a sequence that were kept at or before `positions`, and says where. */
-  #goBack({ slot, blocks, knownBlocks }: Holding, positions: number): number {
-    const size = this.#executor.blockSize;
-    const known = Math.min(knownBlocks, Math.floor(positions / size));
-    const states = this.#checkpoints.deepest(blocks.slice(0, known));
-    if (states) this.#memory.restoreStates(states.row, slot);
-    return (states?.blocks ?? 0) * size;
   }
 
   /**

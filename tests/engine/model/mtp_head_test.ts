@@ -3,7 +3,7 @@
 
 import { MetadataReader, readGguf } from "../../../engine/gguf/mod.ts";
 
-import { resolveSampling } from "../../../engine/generate/generate.ts";
+import { resolveSampling } from "../../../engine/generate/sampling_request.ts";
 import { buildRunner } from "../../../engine/load/build_runner.ts";
 import { Config } from "../../../engine/nn/mod.ts";
 import { type Chunk, layOut } from "../../../engine/run/planner.ts";

@@ -64,45 +64,6 @@ Deno.test("a fork that finds no slot or no block changes nothing", () => {
   assertEquals([fork.memory.slot, fork.memory.blocks, fork.submitted], [-1, [], 0]);
 });
 
-Deno.test("truncate() keeps what it can: positions, whole shared blocks, or nothing", () => {
-  const { pool } = start();
-  const alone = fed(pool, 70);
-  assertEquals(pool.truncate(alone, 40), 40);
-  assertEquals(alone.memory.blocks.length, 2);
-  assertEquals(pool.truncate(alone, 60), 40, "there is no more than was fed");
-  const fork = sequenceOf(64);
-  alone.feedFrom(64);
-  assert(pool.fork(alone, fork));
-  assertEquals(pool.truncate(fork, 40), 32, "its second block is shared");
-});
-
-Deno.test("truncate() of a model with states goes back to the last copy of them, or to nothing", () => {
-  const { pool } = start({ stateCopies: 4 });
-  const sequence = fed(pool, 40);
-  assertEquals(pool.truncate(sequence, 35), 0, "no states were kept");
-  assertEquals(sequence.memory.blocks, []);
-  assert(pool.grow(sequence, 70));
-  sequence.feedFrom(32);
-  pool.checkpoint(sequence);
-  sequence.feedFrom(40);
-  pool.publish(sequence);
-  assertEquals(pool.truncate(sequence, 35), 32);
-});
-
-Deno.test("truncate() writes to no block that others may find", () => {
-  const { pool } = start();
-  const sequence = fed(pool, 70);
-  pool.publish(sequence);
-  assertEquals(pool.truncate(sequence, 66), 66, "the third block is not full");
-  assertEquals(pool.truncate(sequence, 40), 32, "the second one is known");
-  assertEquals(sequence.memory.knownBlocks, 1);
-  const other = sequenceOf(70);
-  assert(pool.takeCached(other));
-  assertEquals(other.submitted, 64, "what was cut off is still there");
-  assert(pool.grow(sequence, 40));
-  assert(!other.memory.blocks.includes(sequence.memory.blocks[1]));
-});
-
 Deno.test("a block that a fork has after others becomes known when the fork is gone", () => {
   const { pool } = start({ blocks: 12 });
   const [first, second] = [fed(pool, 64), fed(pool, 96)];

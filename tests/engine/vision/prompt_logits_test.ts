@@ -8,7 +8,7 @@ import { readGguf } from "../../../engine/gguf/mod.ts";
 import { describeModel } from "../../../engine/load/inspect.ts";
 import { loadModel } from "../../../engine/mod.ts";
 import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_images.ts";
-import { resolveSampling } from "../../../engine/generate/generate.ts";
+import { resolveSampling } from "../../../engine/generate/sampling_request.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { SequenceEnd } from "../../../engine/run/sequence.ts";
 import { wholeOn } from "../../../engine/weights/mod.ts";
