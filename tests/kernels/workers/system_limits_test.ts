@@ -88,3 +88,22 @@ Deno.test("countFreeThreads() is what the user's limit leaves, and what each con
 Deno.test("countFreeFiles() counts up to a number, and leaves none open", () => {
   assertEquals([countFreeFiles(0), countFreeFiles(20), countFreeFiles(20)], [0, 20, 20]);
 });
+
+Deno.test("countFreeFiles() tells what the system's limit leaves", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  // In a process of its own: other tests open files in this one.
+  const { href } = new URL("../../../host/machine.ts", import.meta.url);
+  const program = `import { countFreeFiles } from "${href}";
+    const before = countFreeFiles(1000);
+    const files = Array.from({ length: 10 }, () => Deno.openSync("/dev/null"));
+    console.log(before, countFreeFiles(1000), files.length);`;
+  const command = `ulimit -n 100; exec "$0" eval --no-lock '${program}'`;
+  const { stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-c", command, Deno.execPath()],
+  }).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  const [before, after, files] = decode(stdout).trim().split(" ").map(Number);
+  assert(before > 0 && before < 100, decode(stdout) + decode(stderr));
+  assertEquals([after, files], [before - 10, 10]);
+});
