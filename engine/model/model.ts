@@ -11,13 +11,12 @@ import {
 import { pollCancellation } from "../cancellation.ts";
 import { detectAnswerFormat, renderChat } from "../chat/mod.ts";
 import { type DeviceFailedError, NotFiniteError, RequestError } from "../errors.ts";
-import { type ByteSources, type GgufFile, readGguf } from "../gguf/mod.ts";
+import type { ByteSources, GgufFile } from "../gguf/mod.ts";
 import {
   assemble,
   describeModel,
   type ModelDevices,
   mtpWarnings,
-  openDevices,
   readRankFormat,
 } from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
@@ -69,7 +68,7 @@ import type {
 } from "../types/mod.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
 import { Session, type SessionModel, type SessionOptions } from "../session/mod.ts";
-import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
+import { visionWarnings } from "../vision/mod.ts";
 import { historyOf, textToken } from "../generate/mod.ts";
 import { adapterScales, describeAdapters } from "./adapters.ts";
 import { decide } from "./decide.ts";
