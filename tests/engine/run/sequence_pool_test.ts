@@ -133,7 +133,6 @@ Deno.test("whatever sequences do, all blocks are accounted for and hold what the
       }
     },
     (sequence: Sequence) => {
-      pool.truncate(sequence, random(sequence.submitted + 1));
       if (pool.grow(sequence, sequence.tokens.length)) return;
       pool.release(sequence);
       live = live.filter((other) => other !== sequence);
