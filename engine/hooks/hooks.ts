@@ -93,8 +93,9 @@ export class Hooks implements Disposable {
       ...this.#before.keys(),
       ...keys,
     ]);
+    const looksOnly = this.#changes.length === 0 && keys.size === 0;
     this.#tap = observer.tapOperations(
-      { selected: selectedOperations, keys },
+      { selected: selectedOperations, keys, looksOnly },
       (operation, output, tools) => this.#visit(operation, output, tools),
     );
   }
@@ -131,7 +132,7 @@ export class Hooks implements Disposable {
 
   /** What was kept so far, in the order in which points were named. */
   get captured(): CapturedPoint[] {
-    return this.#captures.map(({ point, rows }) => assemble(point, rows));
+    return this.#captures.map(({ point, rows }) => assemble(point, rows, this.#promptLength));
   }
 
   [Symbol.dispose](): void {
@@ -235,10 +236,10 @@ export class Hooks implements Disposable {
         kept.set(position, stored.slice(0, shape.reduce((a, b) => a * b)));
       } else if (part === "values") {
         kept.set(position, stored.slice(width, width + kvHeads * valueDim));
-      } else {kept.set(
-          position,
-          Float32Array.from(attentionWeights(query, known!, position, reference)),
-        );}
+      } else {
+        const seen = known!.subarray(0, (position + 1) * width);
+        kept.set(position, Float32Array.from(attentionWeights(query, seen, position, reference)));
+      }
     });
   }
 }
@@ -325,8 +326,8 @@ function applyChange(change: Change, row: Float32Array, position: number): void 
   if (before) before.forEach((value, i) => row[i] = isOwn(i) ? row[i]! : value);
 }
 
-/** The kept rows of a point, as one array. */
-function assemble({ label, name, shape }: Point, rows: Rows): CapturedPoint {
+/** The kept rows of a point, as one array. @param least fewest keys of patterns */
+function assemble({ label, name, shape }: Point, rows: Rows, least = 0): CapturedPoint {
   const positions = [...rows.keys()].sort((a, b) => a - b);
   const ordered = positions.map((position) => rows.get(position)!);
   if (name !== "attention.pattern") {
@@ -334,7 +335,7 @@ function assemble({ label, name, shape }: Point, rows: Rows): CapturedPoint {
     return { point: label, shape: all, positions, values: concat(ordered) };
   }
   const [heads = 1] = shape;
-  const keys = Math.max(0, ...ordered.map((row) => row.length / heads));
+  const keys = Math.max(least, 1 + (positions.at(-1) ?? -1));
   const values = new Float32Array(heads * positions.length * keys);
   ordered.forEach((row, i) => {
     const own = row.length / heads;

@@ -2,6 +2,7 @@
 // write. step_observer.ts runs the steps.
 
 import type { FloatRows, Work } from "../../kernels/mod.ts";
+import { RequestError } from "../errors.ts";
 import type { StepOperation } from "../nn/mod.ts";
 
 /** An operation of a model's steps. */
@@ -111,4 +112,38 @@ export interface TappedOperations {
   readonly selected: ReadonlySet<StepOperation>;
   /** Those whose keys are looked at; they are selected, too. */
   readonly keys?: ReadonlySet<StepOperation>;
+  /**
+   * Whether visits neither change rows nor use tools. Steps of few rows then do not stop for them: they
+   * come when the step is over, in order.
+   */
+  readonly looksOnly?: boolean;
+}
+
+/** Whether a selection names an operation. */
+export function isChosen(info: OperationInfo, { name, layer, output }: TapSelection): boolean {
+  return (name === undefined || info.name === name || info.name.startsWith(`${name} `)) &&
+    (layer === undefined || info.layer === layer) &&
+    (output === undefined || info.output === output);
+}
+
+/** The error of a selection that names nothing that can be tapped. @param isThere whether it names operations */
+export function nothingToTap(
+  { name, layer, output }: TapSelection,
+  operations: readonly OperationInfo[],
+  isThere: boolean,
+): RequestError {
+  const what = [
+    name === undefined ? "operations" : `"${name}"`,
+    ...(layer === undefined ? [] : [`of layer ${layer}`]),
+    ...(output === undefined ? [] : [`with output "${output}"`]),
+  ].join(" ");
+  if (isThere) {
+    return new RequestError(
+      `Cannot tap ${what}: it writes no floats; load the model with "exact", or tap what reads it`,
+    );
+  }
+  const outputs = [...new Set(operations.flatMap((operation) => operation.output ?? []))];
+  return new RequestError(
+    `Cannot tap ${what}: the model has none; outputs are ${outputs.join(", ")}`,
+  );
 }

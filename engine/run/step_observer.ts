@@ -1,52 +1,38 @@
 // Observers of steps: tracers, which are told the time and the work of each operation, and taps, which
 // read or change what an operation has written before the next one runs. While there are any, a step
-// runs in pieces, and the next one waits for it. Without them steps run as if this file did not exist.
+// runs in pieces, and the next one waits for it; where all taps only look, a step of few rows runs whole
+// (step_copies.ts). Without observers steps run as if this file did not exist.
 
-import {
-  type Device,
-  type FloatRows,
-  floatRows,
-  IMAGE_TOKEN,
-  type Pass,
-  PLAN_ROW,
-  STEP_ROW,
-} from "../../kernels/mod.ts";
-import { RequestError, TapError } from "../errors.ts";
+import { type Device, type FloatRows, type Pass, STEP_ROW } from "../../kernels/mod.ts";
+import { TapError } from "../errors.ts";
 import {
   type Network,
-  type OpenKeys,
   type OutputKind,
   RowReadback,
   type StepOperation,
   type StepShape,
   type StepState,
 } from "../nn/mod.ts";
-import type {
-  OperationInfo,
-  OperationTrace,
-  OperationVisit,
-  StepRow,
-  StepTrace,
-  TappedOperations,
-  TapSelection,
-  TapVisit,
+import {
+  isChosen,
+  nothingToTap,
+  type OperationInfo,
+  type OperationTrace,
+  type OperationVisit,
+  type StepRow,
+  type StepTrace,
+  type TappedOperations,
+  type TapSelection,
+  type TapVisit,
+  type VisitTools,
 } from "./observation.ts";
-import type { StepPlan } from "./step_plan.ts";
+import { OpenedOperations } from "./opened_operations.ts";
+import { type CopiedStep, StepCopies } from "./step_copies.ts";
+import { resolvedRows, type StepPlan } from "./step_plan.ts";
 
 interface Tap extends TappedOperations {
   readonly visit: OperationVisit;
   readonly readbacks: Map<FloatRows, RowReadback>;
-}
-
-/** How an operation that writes int8 groups can be made again. */
-type Groups = NonNullable<StepOperation["groups"]>;
-
-/** An operation that writes int8 groups in two halves: f32, and the int8 groups of that. */
-interface OpenOperation {
-  /** The f32, in memory of its own. */
-  readonly rows: FloatRows;
-  readonly encode: Encode;
-  readonly quantize: Encode;
 }
 
 /** The time of an operation. */
@@ -65,10 +51,11 @@ export class StepObserver {
   readonly #taps = new Set<Tap>();
   /** Taps that were removed, perhaps in the middle of a step. */
   readonly #left = new Set<Tap>();
-  /** Operations on int8 groups that are tapped, with f32 in between. */
-  readonly #opened = new Map<StepOperation, OpenOperation>();
-  /** Operations whose keys are looked at. */
-  readonly #openKeys = new Map<StepOperation, OpenKeys>();
+  /** Copies for the taps that are set, once a step needed them, and for those that were before. */
+  #copies: StepCopies | undefined;
+  readonly #oldCopies = new Set<StepCopies>();
+  /** The tapped operations that have to be open for that. */
+  readonly #opened: OpenedOperations;
   #rows: RowReadback | undefined;
   /** The rows of the step that runs, once they were read: the same at all its operations. */
   #stepRows: readonly StepRow[] | undefined;
@@ -78,6 +65,7 @@ export class StepObserver {
     this.#device = device;
     this.network = network;
     this.#state = state;
+    this.#opened = new OpenedOperations(device, network);
   }
 
   /** Whether there are tracers or taps. */
@@ -131,52 +119,90 @@ export class StepObserver {
   /** Taps operations of the network, as {@linkcode StepObserver.tap} does. */
   tapOperations(tapped: TappedOperations, visit: OperationVisit): Disposable {
     void this.operations; // describes them
-    for (const operation of tapped.selected) {
-      if (operation.output || !operation.groups || this.#opened.has(operation)) continue;
-      this.#opened.set(operation, this.#open(operation, operation.groups));
-    }
-    for (const operation of tapped.keys ?? []) {
-      if (!this.#openKeys.has(operation)) this.#openKeys.set(operation, operation.keys!.open());
-    }
+    this.#opened.open(tapped);
     const tap: Tap = { ...tapped, visit, readbacks: new Map() };
     this.#taps.add(tap);
+    this.#forgetCopies();
     return { [Symbol.dispose]: () => this.#remove(tap) };
-  }
-
-  /** An operation on int8 groups with f32 in between, in memory of its own. */
-  #open(operation: StepOperation, { columns, apart }: Groups): OpenOperation {
-    const { device = this.#device, outputName = "rows" } = operation;
-    const rows = floatRows(device, outputName, this.network.options.limits.rows, columns);
-    const [floats, quantize] = apart(rows);
-    for (const half of [floats, quantize]) half.bind?.();
-    return { rows, encode: floats.encode, quantize: quantize.encode };
   }
 
   #remove(tap: Tap): void {
     if (!this.#taps.delete(tap)) return;
     this.#left.add(tap);
+    this.#forgetCopies();
+  }
+
+  #forgetCopies(): void {
+    if (this.#copies) this.#oldCopies.add(this.#copies);
+    this.#copies = undefined;
     this.#freeLeft();
   }
 
   #freeLeft(): void {
     if (this.#isRunning) return;
-    for (const { readbacks, selected } of this.#left) {
+    for (const { readbacks } of this.#left) {
       for (const readback of readbacks.values()) readback.free();
-      for (const operation of selected) this.#close(operation);
     }
+    if (this.#left.size > 0) this.#opened.close([...this.#taps]);
     this.#left.clear();
+    for (const copies of this.#oldCopies) copies.free();
+    this.#oldCopies.clear();
   }
 
-  #close(operation: StepOperation): void {
+  /**
+   * Watches a step that runs whole, with copies; nothing else may be under way. Undefined: it has to run
+   * in pieces, or nobody taps it.
+   */
+  watch(plan: StepPlan): WatchedStep | undefined {
     const taps = [...this.#taps];
-    const close = (all: Map<StepOperation, OpenOperation | OpenKeys>, isUsed: boolean) => {
-      const opened = all.get(operation);
-      if (!opened || isUsed) return;
-      all.delete(operation);
-      this.#device.free(opened.rows.floats);
+    if (taps.length === 0 || this.#tracers.size > 0) return undefined;
+    if (!taps.every(({ looksOnly }) => looksOnly)) return undefined;
+    const copies = this.#copies ??= this.#newCopies(taps);
+    if (!copies?.fit(plan.shape)) return undefined;
+    this.#isRunning = true;
+    const end = async (repeats: number) => {
+      try {
+        const steps = repeats > 0 ? await copies.read(plan, repeats) : [];
+        const failure = await this.#visitCopies(taps, copies.operations, plan, steps);
+        if (failure) throw failure;
+      } finally {
+        this.#isRunning = false;
+        this.#freeLeft();
+      }
     };
-    close(this.#opened, taps.some(({ selected }) => selected.has(operation)));
-    close(this.#openKeys, taps.some(({ keys }) => keys?.has(operation)));
+    return { copies, end };
+  }
+
+  /** Calls taps with what steps of a plan have written, operation by operation. */
+  async #visitCopies(
+    taps: readonly Tap[],
+    operations: readonly StepOperation[],
+    plan: StepPlan,
+    steps: readonly CopiedStep[],
+  ): Promise<TapError | undefined> {
+    let failure: TapError | undefined;
+    for (const step of steps) {
+      for (const operation of operations) {
+        const rows = writtenRows(operation, plan, step.rows);
+        if (rows.length === 0) continue;
+        const { columns } = this.#opened.rowsOf(operation)!;
+        failure = await this.#visitAll(taps, operation, async ({ visit }, info) => {
+          const output = { operation: info, rows, columns, values: step.valuesOf(operation) };
+          await visit(operation, output, NO_TOOLS);
+        }) ?? failure;
+      }
+    }
+    return failure;
+  }
+
+  /** Copies for these taps; undefined if they are too large. */
+  #newCopies(taps: readonly Tap[]): StepCopies | undefined {
+    const operations = [...this.#infos.keys()].filter((operation) =>
+      taps.some(({ selected }) => selected.has(operation))
+    );
+    const copied = operations.map((operation) => this.#opened.copied(operation));
+    if (!StepCopies.areFew(this.network, copied)) return undefined;
+    return new StepCopies(this.#device, this.network, this.#state, copied);
   }
 
   /**
@@ -196,10 +222,11 @@ export class StepObserver {
         run: async (operations) => {
           for (const piece of piecesOf(operations, taps)) {
             const last = piece.at(-1)!;
-            const opened = this.#opened.get(last);
-            await this.#runPiece([...piece.slice(0, -1), this.#openedOf(last)], plan, timed);
-            failure = await this.#visitAll(taps, last, plan) ?? failure;
-            if (opened) this.#submitOne(opened.quantize, plan);
+            const rest = this.#opened.restOf(last);
+            await this.#runPiece([...piece.slice(0, -1), this.#opened.alone(last)], plan, timed);
+            const visit = (tap: Tap, info: OperationInfo) => this.#visit(tap, last, info, plan);
+            failure = await this.#visitAll(taps, last, visit) ?? failure;
+            if (rest) this.#submitOne(rest, plan);
           }
         },
       });
@@ -236,19 +263,6 @@ export class StepObserver {
     return failure;
   }
 
-  /** The operation as taps need it. */
-  #openedOf(operation: StepOperation): StepOperation {
-    const { encode = operation.encodeAlone ?? operation.encode } = this.#opened.get(operation) ??
-      {};
-    const keys = this.#openKeys.get(operation);
-    const encodeAlone: Encode = !keys ? encode : (pass, step) => {
-      keys.before(pass, step);
-      encode(pass, step);
-      keys.after(pass, step);
-    };
-    return { ...operation, encodeAlone };
-  }
-
   async #runPiece(
     piece: readonly StepOperation[],
     { shape }: StepPlan,
@@ -275,14 +289,14 @@ export class StepObserver {
   async #visitAll(
     taps: readonly Tap[],
     operation: StepOperation,
-    plan: StepPlan,
+    visit: (tap: Tap, info: OperationInfo) => Promise<void>,
   ): Promise<TapError | undefined> {
     let failure: TapError | undefined;
     for (const tap of taps) {
       if (!tap.selected.has(operation) || !this.#taps.has(tap)) continue;
       const info = this.#infos.get(operation)!;
       try {
-        await this.#visit(tap, operation, info, plan);
+        await visit(tap, info);
       } catch (cause) {
         this.#device.check(); // A device that failed is no fault of the tap.
         this.#remove(tap);
@@ -299,10 +313,10 @@ export class StepObserver {
     info: OperationInfo,
     plan: StepPlan,
   ): Promise<void> {
-    const output = operation.output ?? this.#opened.get(operation)?.rows;
+    const output = this.#opened.rowsOf(operation);
     const { columns = 0 } = output ?? {};
     const all = this.#stepRows ??= await this.#readRows(plan);
-    const rows = operation.isOverOutputs ? Array.from(plan.outputs, (row) => all[row]!) : all;
+    const rows = writtenRows(operation, plan, all);
     if (rows.length === 0) return;
     const readRows = (given: FloatRows, count: number) => {
       const rows = this.network.allocated(given);
@@ -319,7 +333,7 @@ export class StepObserver {
     const values = output ? await readRows(output, rows.length) : new Float32Array();
     const changed = await visit(operation, { operation: info, rows, columns, values }, {
       readRows: (others, count = rows.length) => readRows(others, count),
-      readKeys: () => readRows(this.#openKeys.get(operation)!.rows, rows.length),
+      readKeys: () => readRows(this.#opened.keysOf(operation), rows.length),
     });
     if (changed && output) this.#write(output, changed, rows.length);
   }
@@ -332,18 +346,13 @@ export class StepObserver {
   }
 
   /** The token, position and slot of each row of a step, as the device resolved them. */
-  async #readRows({ rows: planned, shape }: StepPlan): Promise<StepRow[]> {
+  async #readRows(plan: StepPlan): Promise<StepRow[]> {
     const { rows: floats } = this.#state;
     const { limits } = this.network.options;
     const rows = { columns: STEP_ROW.words, stride: STEP_ROW.words, floats };
     this.#rows ??= new RowReadback(this.#device, "rows of taps", rows, limits.rows);
-    const values = await this.#read(this.#rows, shape.rows);
-    const words = new Uint32Array(values.buffer);
-    return Array.from({ length: shape.rows }, (_, row): StepRow => {
-      const { token, position, slot } = STEP_ROW.read(words, row);
-      const isImage = planned[row * PLAN_ROW.words + PLAN_ROW.word.token]! >= IMAGE_TOKEN;
-      return { ...(isImage ? {} : { token }), position, slot };
-    });
+    const values = await this.#read(this.#rows, plan.shape.rows);
+    return resolvedRows(plan, new Uint32Array(values.buffer));
   }
 
   #write({ floats, columns, stride }: FloatRows, values: Float32Array, rows: number): void {
@@ -358,6 +367,16 @@ export class StepObserver {
   }
 }
 
+/** A step that runs whole. */
+export interface WatchedStep {
+  readonly copies: StepCopies;
+  /**
+   * Calls the taps, when the step has run: once, whatever happens. Errors: TapError.
+   * @param repeats how often it has run
+   */
+  end(repeats: number): Promise<void>;
+}
+
 /** A step in pieces. */
 export interface ObservedStep {
   /** Runs operations in order, with tracers and taps. */
@@ -365,6 +384,21 @@ export interface ObservedStep {
 }
 
 type Encode = StepOperation["encode"];
+
+/** What a visit may do that only looks. */
+const NO_TOOLS: VisitTools = {
+  readRows: () => Promise.reject(new RangeError("Cannot read other rows: the step is over")),
+  readKeys: () => Promise.reject(new RangeError("Cannot read keys: the step is over")),
+};
+
+/** Those rows of a step that an operation writes. */
+function writtenRows(
+  { isOverOutputs }: StepOperation,
+  { outputs }: StepPlan,
+  all: readonly StepRow[],
+): readonly StepRow[] {
+  return isOverOutputs ? Array.from(outputs, (row) => all[row]!) : all;
+}
 
 function encodeAlone(operation: StepOperation, pass: Pass, shape: StepShape): void {
   (operation.encodeAlone ?? operation.encode)(pass, shape);
@@ -383,31 +417,4 @@ function piecesOf(
     isOpen = !taps.some(({ selected }) => selected.has(operation));
   }
   return pieces;
-}
-
-function isChosen(info: OperationInfo, { name, layer, output }: TapSelection): boolean {
-  return (name === undefined || info.name === name || info.name.startsWith(`${name} `)) &&
-    (layer === undefined || info.layer === layer) &&
-    (output === undefined || info.output === output);
-}
-
-function nothingToTap(
-  { name, layer, output }: TapSelection,
-  operations: readonly OperationInfo[],
-  isThere: boolean,
-): RequestError {
-  const what = [
-    name === undefined ? "operations" : `"${name}"`,
-    ...(layer === undefined ? [] : [`of layer ${layer}`]),
-    ...(output === undefined ? [] : [`with output "${output}"`]),
-  ].join(" ");
-  if (isThere) {
-    return new RequestError(
-      `Cannot tap ${what}: it writes no floats; load the model with "exact", or tap what reads it`,
-    );
-  }
-  const outputs = [...new Set(operations.flatMap((operation) => operation.output ?? []))];
-  return new RequestError(
-    `Cannot tap ${what}: the model has none; outputs are ${outputs.join(", ")}`,
-  );
 }

@@ -1,8 +1,9 @@
 // A step's input and output. planner.ts makes plans, step_runner.ts runs them.
 
-import { PLAN_ROW, type SamplingNeeds } from "../../kernels/mod.ts";
+import { IMAGE_TOKEN, PLAN_ROW, type SamplingNeeds, STEP_ROW } from "../../kernels/mod.ts";
 import type { StepShape } from "../nn/mod.ts";
 import type { ImageRun } from "../prompt/mod.ts";
+import type { StepRow } from "./observation.ts";
 
 /** The largest number of tokens per submit. */
 export const MOST_REPEATS = 8;
@@ -49,6 +50,15 @@ export interface Sampled {
 /** The slot of each output. */
 export function slotsOf({ outputs, rows }: StepPlan): number[] {
   return Array.from(outputs, (row) => rows[row * PLAN_ROW.words + PLAN_ROW.word.slot]!);
+}
+
+/** The token, position and slot of each row of a step. @param records as the device resolved them */
+export function resolvedRows({ rows: planned, shape }: StepPlan, records: Uint32Array): StepRow[] {
+  return Array.from({ length: shape.rows }, (_, row): StepRow => {
+    const { token, position, slot } = STEP_ROW.read(records, row);
+    const isImage = planned[row * PLAN_ROW.words + PLAN_ROW.word.token]! >= IMAGE_TOKEN;
+    return { ...(isImage ? {} : { token }), position, slot };
+  });
 }
 
 /** Whether commands that were recorded for one shape, or for such needs, can run the other. */

@@ -10,6 +10,7 @@ import {
   type SamplingNeeds,
 } from "../../kernels/mod.ts";
 import type { Network, RowReadback, StepShape } from "../nn/mod.ts";
+import type { StepCopies } from "./step_copies.ts";
 import { isSameShape, type StepPlan } from "./step_plan.ts";
 
 /** The sampling of a step's tokens, and the buffer to which the tokens go. */
@@ -33,12 +34,15 @@ interface Wanted {
   readonly repeats: number;
   /** Missing if tokens are sampled by a submit of their own. */
   readonly choice: Choice | undefined;
+  /** Missing: nobody looks at what it writes. */
+  readonly copies?: StepCopies | undefined;
 }
 
 /** A decode step that was captured, so that it can be encoded again at little cost. */
 interface Captured {
   readonly shape: StepShape;
   readonly needs: SamplingNeeds | undefined;
+  readonly copies: StepCopies | undefined;
   readonly encode: readonly ((pass: Pass) => void)[];
 }
 
@@ -61,9 +65,15 @@ export class StepRecorder {
 
   /**
    * The commands of a plan, to be submitted once. The first are the least that can be submitted alone.
+   * @param copies what is copied besides; with a choice of tokens, it is sent to the host
    */
-  take({ version, shape }: StepPlan, repeats = 1, choice?: Choice): Commands[] {
-    const wanted = { version, shape, repeats, choice };
+  take(
+    { version, shape }: StepPlan,
+    repeats = 1,
+    choice?: Choice,
+    copies?: StepCopies,
+  ): Commands[] {
+    const wanted = { version, shape, repeats, choice, copies };
     const next = this.#next;
     this.#next = undefined;
     // Commands for a longer context also serve a shorter one.
@@ -84,7 +94,8 @@ export class StepRecorder {
   }
 
   #record(wanted: Wanted): Commands[] {
-    const { shape: { outputs, rows }, repeats, choice } = wanted;
+    const { shape, repeats, choice, copies } = wanted;
+    const { outputs, rows } = shape;
     const bytes = outputs * 4;
     const [first, ...others] = this.#encoder(wanted);
     const commands: Commands[] = [];
@@ -104,6 +115,7 @@ export class StepRecorder {
         // A step without tokens also copies a word, so that reading it shows that the step is done.
         recorder.copy(choice.sampled, 0, choice.target, repeat * bytes, Math.max(4, bytes));
         choice.states?.copy(recorder, 0, rows, repeat * rows);
+        copies?.send(recorder, shape, repeat);
       }
     }
     // All repeats use the same buffers, which an implementation checks and frees once for all of them.
@@ -112,9 +124,9 @@ export class StepRecorder {
   }
 
   /** The functions that encode the parts of a step. Decode steps are captured, if the device can. */
-  #encoder({ shape, choice }: Wanted): readonly ((pass: Pass) => void)[] {
+  #encoder({ shape, choice, copies }: Wanted): readonly ((pass: Pass) => void)[] {
     const encoderOf = (shape: StepShape) => (pass: Pass) => {
-      this.#network.encode(pass, shape, "logits");
+      (copies ?? this.#network).encode(pass, shape, "logits");
       if (shape.outputs > 0) choice?.encode(pass);
     };
     const device = this.#device;
@@ -122,12 +134,14 @@ export class StepRecorder {
     // Kernels for a longer context also serve a shorter one, and are the same within a split length.
     const longest = { ...shape, decodeContext: padTo(shape.decodeContext, device.decodeSplit) };
     const captured = this.#captured;
-    const at = captured.findIndex(({ shape, needs }) =>
-      isSameShape(shape, longest) && isSameNeeds(needs, choice?.needs)
+    const at = captured.findIndex((step) =>
+      isSameShape(step.shape, longest) && isSameNeeds(step.needs, choice?.needs) &&
+      step.copies === copies
     );
-    const step = at >= 0
-      ? captured.splice(at, 1)[0]
-      : { shape: longest, needs: choice?.needs, encode: device.capture(encoderOf(longest)) };
+    const step = at >= 0 ? captured.splice(at, 1)[0] : {
+      ...{ shape: longest, needs: choice?.needs, copies },
+      encode: device.capture(encoderOf(longest)),
+    };
     captured.unshift(step);
     captured.length = Math.min(captured.length, MOST_CAPTURED);
     return step.encode;
@@ -143,6 +157,6 @@ function isAlike(a: Wanted, b: Wanted): boolean {
   const isSameChoice = a.choice?.target === b.choice?.target &&
     isSameNeeds(a.choice?.needs, b.choice?.needs);
   const { decodeContext } = b.shape;
-  return a.version === b.version && isSameChoice &&
+  return a.version === b.version && isSameChoice && a.copies === b.copies &&
     isSameShape({ ...a.shape, decodeContext }, b.shape);
 }

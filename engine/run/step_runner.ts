@@ -25,7 +25,7 @@ import { BlockTransfer } from "./block_transfer.ts";
 import { SlotMemory } from "./slot_memory.ts";
 import type { ChangedOutputs, StepExecutor } from "./step_executor.ts";
 import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
-import { type ObservedStep, StepObserver } from "./step_observer.ts";
+import { type ObservedStep, StepObserver, type WatchedStep } from "./step_observer.ts";
 import { type Choice, StepRecorder } from "./step_recorder.ts";
 import { StepSampler } from "./step_sampler.ts";
 
@@ -57,6 +57,8 @@ export class StepRunner implements StepExecutor {
   #sampled: StepPlan | undefined;
   /** What watches steps. */
   readonly observer: StepObserver;
+  /** How the plan runs that forward() was called with: in pieces, when sample() is called, or watched. */
+  #forwarded: { inPieces: boolean; watched?: WatchedStep | undefined } = { inPieces: false };
   /** Commands that go with the next submit. */
   readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
@@ -116,14 +118,15 @@ export class StepRunner implements StepExecutor {
    */
   submit(plan: StepPlan, repeats: number, isUnwanted = NEVER): () => Promise<Sampled> {
     this.#device.check();
-    if (this.isObserved) return () => this.#submitObserved(plan, repeats, isUnwanted);
+    const watched = this.observer.watch(plan);
+    if (this.isObserved && !watched) return () => this.#submitObserved(plan, repeats, isUnwanted);
     this.#holdForRead();
     this.write(plan);
-    const commands = this.#recorder.take(plan, repeats, this.#choice(plan));
+    const commands = this.#recorder.take(plan, repeats, this.#choice(plan), watched?.copies);
     const index = this.#submits++ % IN_FLIGHT;
     const readback = this.#readbacks[index];
     const states = this.#stateReadbacks[index];
-    this.#unread.push(stagingOf(readback, states));
+    this.#unread.push(stagingOf(readback, states, watched));
     this.#device.unless(isUnwanted, () => {
       if (this.#overlaps) this.#submitAhead(commands);
       else this.#device.submit(...commands);
@@ -133,6 +136,7 @@ export class StepRunner implements StepExecutor {
       const words = repeats * plan.shape.outputs;
       const tokens = new Uint32Array(await readback.readNow(Math.max(1, words) * 4));
       const hidden = await states?.read(repeats * plan.shape.rows);
+      await watched?.end(isUnwanted() ? 0 : repeats);
       return {
         tokens: tokens.subarray(0, words),
         logits: new Map(),
@@ -183,10 +187,13 @@ export class StepRunner implements StepExecutor {
    */
   forward(plan: StepPlan): void {
     this.#device.check();
-    if (this.isObserved) return; // sample() does it all
+    const watched = this.observer.watch(plan);
+    const inPieces = this.isObserved && !watched;
+    this.#forwarded = { inPieces, watched };
+    if (inPieces) return; // sample() does it all
     this.#holdForRead();
     this.write(plan);
-    const commands = this.#recorder.take(plan);
+    const commands = this.#recorder.take(plan, 1, undefined, watched?.copies);
     if (this.#overlaps) this.#submitAhead(commands);
     else this.#held.push(...commands);
   }
@@ -205,7 +212,8 @@ export class StepRunner implements StepExecutor {
     isUnwanted = NEVER,
   ): () => Promise<Sampled> {
     this.#sampler.writeMasks(masks);
-    if (this.isObserved) return () => this.#sampleObserved(plan, wanted);
+    const { inPieces, watched } = this.#forwarded;
+    if (inPieces) return () => this.#sampleObserved(plan, wanted);
     const { outputs } = plan.shape;
     const index = this.#submits++ % IN_FLIGHT;
     const readback = this.#readbacks[index];
@@ -213,19 +221,21 @@ export class StepRunner implements StepExecutor {
     const recorder = this.#device.record();
     // They are copied first, because penalties and masks are written into them.
     const logits = this.#copyLogits(recorder, wanted, index);
-    this.#unread.push(stagingOf(readback, states, logits?.readback));
+    this.#unread.push(stagingOf(readback, states, watched, logits?.readback));
     recorder.pass((pass) => this.#sampler.encode(pass, outputs, this.#sampler.needs(plan)));
     recorder.copy(this.#sampler.sampled, 0, readback.buffer, 0, outputs * 4);
     const { rows } = plan.shape;
     states?.copy(recorder, 0, rows);
+    watched?.copies.send(recorder, plan.shape);
     const held = this.#held.splice(0);
     this.#device.unless(isUnwanted, () => this.#device.submit(...held, recorder.finish()));
-    this.#sampled = plan;
+    this.#sampled = watched ? undefined : plan; // Else the next step waits for this one.
     return async () => {
       this.#unread.shift();
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
       const hidden = await states?.read(rows);
       const read = await logits?.read();
+      await watched?.end(isUnwanted() ? 0 : 1);
       return { tokens, logits: read ?? new Map(), ...(hidden && { states: hidden }) };
     };
   }
@@ -416,6 +426,12 @@ export class StepRunner implements StepExecutor {
 }
 
 /** The staging buffers of a submit's tokens and rows. */
-function stagingOf(tokens: Readback, ...rows: (RowReadback | undefined)[]): Readback[] {
-  return [tokens, ...rows.flatMap((one) => one ? [one.staging] : [])];
+function stagingOf(
+  tokens: Readback,
+  states: RowReadback | undefined,
+  watched: WatchedStep | undefined,
+  logits?: RowReadback,
+): Readback[] {
+  const rows = [states, logits].flatMap((one) => one ? [one.staging] : []);
+  return [tokens, ...rows, ...watched?.copies.staging ?? []];
 }

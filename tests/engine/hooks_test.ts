@@ -5,11 +5,13 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   type CapturedPoint,
   type DeviceOptions,
+  type GenerateRequest,
   type HookOptions,
   loadModel,
   type Model,
   RequestError,
 } from "../../engine/mod.ts";
+import { CpuDevice } from "../../kernels/cpu/device.ts";
 import { webGpuTest } from "../adapter.ts";
 import { nmse } from "../numbers.ts";
 import { writeTinyLlama } from "../tiny_model.ts";
@@ -94,7 +96,7 @@ const [WIDTH, HEADS, HEAD] = [64, 4, 16];
 /** Registers a test of the tiny model, whose activations are int8 groups, per device. */
 function modelTest(name: string, run: (model: Model) => Promise<void>): void {
   deviceTest(name, async (device) => {
-    const limits = { contextLength: 128, maxSequences: 4 };
+    const limits = { contextLength: 128, maxSequences: 4, prefillChunk: 48 };
     await using model = await loadModel(path, { ...limits, device });
     await run(model);
   });
@@ -249,6 +251,111 @@ modelTest(
     const [kept] = together[0]!.captured!;
     assertEquals(kept!.positions, Array.from({ length: 51 }, (_, i) => i)); // The last token is not fed.
     assertEquals(together[2]!.captured, undefined);
+  },
+);
+
+const STREAM = ["embedding", "residual.post[*]", "mlp.out[1]", "attention.z[0]", "mlp.hidden[2]"];
+
+modelTest("what is captured of an answer is what a run over its tokens has", async (model) => {
+  const capture = [...STREAM, "logits"];
+  const answer = async (request: Partial<GenerateRequest>, hooks: HookOptions) => {
+    const all = { prompt: PROMPT, maxTokens: 20, temperature: 0, ignoreEnd: true, ...request };
+    const tokens: number[] = [];
+    for await (const event of model.generate({ ...all, draftTokens: 0, hooks })) {
+      if (event.type === "text") tokens.push(...event.tokens);
+      if (event.type === "done") return { tokens, captured: event.captured! };
+    }
+    throw new Error("it never ends");
+  };
+  const check = async ({ tokens, captured }: Awaited<ReturnType<typeof answer>>) => {
+    const all = await runOf(model, { capture }, [...PROMPT, ...tokens.slice(0, -1)]);
+    for (const { point, positions, shape, values } of captured) {
+      const one = all[point]!;
+      // Of a prompt, only the last row has logits.
+      const first = point === "logits" ? PROMPT.length - 1 : 0;
+      assertEquals(positions, one.positions.slice(first), point);
+      assertEquals(shape.slice(1), one.shape.slice(1), point);
+      const expected = one.values.subarray(one.values.length - values.length);
+      const error = nmse(values, expected);
+      assert(error <= 1e-6, `${point}: ${error}`);
+    }
+  };
+  const plain = await answer({}, { capture });
+  assertEquals(plain.captured.length, 8);
+  await check(plain);
+  // Masks, and logits that somebody wants, take a submit for each token.
+  await check(await answer({ logprobs: 2 }, { capture }));
+  // Beside others: of two that look, one changes something, so that steps run in pieces.
+  const changes = [{ point: "residual.post[1]", scale: 1 }];
+  const both = await Promise.all([
+    answer({}, { capture }),
+    answer({ prompt: PROMPT.toReversed() }, { capture: ["residual.post[0]"], changes }),
+  ]);
+  assertEquals(both[0].tokens, plain.tokens);
+  await check(both[0]);
+  const two = await Promise.all([
+    answer({}, { capture: ["residual.post[*]"] }),
+    answer({ prompt: PROMPT.toReversed() }, { capture: ["residual.post[0]", "mlp.hidden[1]"] }),
+  ]);
+  await check(two[0]);
+  assertEquals(two[1].captured[0], both[1].captured[0]);
+});
+
+Deno.test("those who only look at an answer cost no submits of their own", async () => {
+  await using model = await loadModel(path, {
+    contextLength: 128,
+    maxSequences: 1,
+    device: DEVICES["CPU"]!,
+  });
+  const submits = async (hooks?: HookOptions): Promise<number> => {
+    const { submit } = CpuDevice.prototype;
+    let count = 0;
+    CpuDevice.prototype.submit = function (...commands) {
+      count++;
+      submit.call(this, ...commands);
+    };
+    try {
+      const request = {
+        prompt: [5],
+        maxTokens: 33,
+        temperature: 0,
+        ignoreEnd: true,
+        draftTokens: 0,
+      };
+      for await (const _ of model.generate({ ...request, ...(hooks && { hooks }) }));
+      return count;
+    } finally {
+      CpuDevice.prototype.submit = submit;
+    }
+  };
+  await submits();
+  const plain = await submits();
+  const looking = await submits({ capture: STREAM });
+  const changing = await submits({ changes: [{ point: "residual.post[1]", scale: 1 }] });
+  assert(looking <= plain + 2, `${looking} submits beside ${plain}`);
+  assert(changing >= 33 * 3, `${changing} submits`);
+});
+
+modelTest(
+  "patterns have as many keys, whatever the steps in which a prompt is read",
+  async (model) => {
+    const capture = ["attention.pattern[1]"];
+    const prompt = Array.from({ length: 100 }, (_, i) => (i * 37 + 11) % 200);
+    const all = await runOf(model, { capture }, prompt);
+    const some = await runOf(model, { capture, positions: [0, 7] }, prompt);
+    assertEquals(some["attention.pattern[1]"]!.shape, [HEADS, 2, 100]);
+    const rowOf = (point: CapturedPoint, head: number, row: number) => {
+      const [, rows, keys] = point.shape as [number, number, number];
+      return point.values.subarray((head * rows + row) * keys, (head * rows + row + 1) * keys);
+    };
+    for (const head of Array(HEADS).keys()) {
+      for (const [row, position] of [0, 7].entries()) {
+        assertEquals(
+          rowOf(some["attention.pattern[1]"]!, head, row),
+          rowOf(all["attention.pattern[1]"]!, head, position),
+        );
+      }
+    }
   },
 );
 

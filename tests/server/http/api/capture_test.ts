@@ -111,6 +111,57 @@ print(json.dumps([[n, z.read(n)[:10].hex(), z.read(n)[10:].hex()] for n in z.nam
   }
 });
 
+/** A Python that has numpy and safetensors; QUERN_PYTHON names one, as of a virtual environment. */
+const python = Deno.env.get("QUERN_PYTHON") ?? "python3";
+const hasNumpy = await new Deno.Command(python, { args: ["-c", "import numpy, safetensors"] })
+  .output().then(({ success }) => success, () => false);
+
+/** Compares arrays of files with raw ones, bit by bit, and prints how many numbers are equal. */
+const COMPARISON = `
+import json, sys, numpy, safetensors.numpy
+folder = sys.argv[1]
+expected = json.load(open(f"{folder}/expected.json"))
+files = [numpy.load(f"{folder}/capture.npz"), safetensors.numpy.load_file(f"{folder}/capture.safetensors")]
+count = 0
+for arrays in files:
+    assert set(arrays) == {"tokens", "positions", *(point["point"] for point in expected["points"])}
+    assert arrays["tokens"].tolist() == expected["tokens"]
+    for at, point in enumerate(expected["points"]):
+        raw = numpy.fromfile(f"{folder}/{at}.f32", "<f4").reshape(point["shape"])
+        array = arrays[point["point"]]
+        assert array.dtype == numpy.float32 and array.shape == raw.shape, point
+        assert numpy.array_equal(array.view(numpy.uint32), raw.view(numpy.uint32)), point
+        count += array.size
+print(count)
+`;
+
+const arraysTest = "numpy reads the arrays of the library from both kinds of files";
+Deno.test({ name: arraysTest, ignore: !hasNumpy }, async () => {
+  await using local = await loadModel(BOX_MODEL.path, { ...tinyLoad, contextLength: 1024 });
+  const capture = [
+    ...["embedding", "residual.post[*]", "attention.pattern[1]", "attention.z[0]"],
+    ...["attention.keys[*]", "mlp.hidden[2]", "logits"],
+  ];
+  const { captured, tokens } = await local.run({ prompt, capture });
+  const folder = await Deno.makeTempDir();
+  const points = captured.map(({ point, shape }) => ({ point, shape }));
+  await Deno.writeTextFile(`${folder}/expected.json`, JSON.stringify({ tokens, points }));
+  for (const [at, { values }] of captured.entries()) {
+    await Deno.writeFile(`${folder}/${at}.f32`, new Uint8Array(values.slice().buffer));
+  }
+  for (const format of ["npz", "safetensors"]) {
+    const response = await post({ points: capture, format });
+    await Deno.writeFile(`${folder}/capture.${format}`, await response.bytes());
+  }
+  const { stdout, stderr, success } = await new Deno.Command(python, {
+    args: ["-c", COMPARISON, folder],
+  }).output();
+  await Deno.remove(folder, { recursive: true });
+  assert(success, new TextDecoder().decode(stderr));
+  const count = captured.reduce((sum, { values }) => sum + values.length, 0);
+  assertEquals(Number(new TextDecoder().decode(stdout)), 2 * count);
+});
+
 Deno.test("wrong bodies are refused by the member at fault", async () => {
   const cases: [object, string][] = [
     [{ points: [] }, "points: none is named"],
