@@ -56,6 +56,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   openai: ["tests/server/"],
   "openapi-fetch": ["tests/server/"],
   "openapi-typescript": ["tests/server/"],
+  "opus-decoder": ["engine/dependencies.ts"],
   "pdfjs-dist": ["web/"],
   preact: ["web/"],
   "prom-client": ["tests/server/"],

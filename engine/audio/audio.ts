@@ -14,7 +14,8 @@ export interface SoundReader {
   readonly length?: number | undefined;
   /**
    * The samples from -1 to 1 in blocks: an array for each channel, all of one length. The arrays are
-   * overwritten by the next block. Errors: AudioError, where the file is damaged.
+   * overwritten by the next block. A list without arrays lets others have their turn. Errors: AudioError,
+   * where the file is damaged.
    */
   blocks(): Generator<readonly Float32Array[], void>;
 }

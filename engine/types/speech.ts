@@ -3,8 +3,11 @@
 
 /** A request to transcribe a sound. */
 export interface TranscribeRequest {
-  /** The bytes of a sound file (WAV or FLAC), or samples from -1 to 1: one channel at 16 kHz. */
-  audio: Uint8Array | Float32Array;
+  /**
+   * The path of a sound file, which is read in pieces, or its bytes: WAV, FLAC, MP3, Ogg or WebM; or samples
+   * from -1 to 1: one channel at 16 kHz.
+   */
+  audio: string | Uint8Array | Float32Array;
   /** The language that is spoken, by its code, such as "en". Default: the model finds out. */
   language?: string;
   /** Whether to write English, whatever is spoken. Default false. */

@@ -3,6 +3,7 @@
 // MD5 of the whole is not.
 
 import { AudioError, checkSound, type SoundReader } from "../audio.ts";
+import type { SoundInput } from "../input.ts";
 import { BitReader } from "./bit_reader.ts";
 
 /** What the block STREAMINFO says, as far as it is needed. */
@@ -12,6 +13,8 @@ interface StreamInfo {
   readonly bits: number;
   /** 0: not known. */
   readonly length: number;
+  /** Most samples of a frame, as the file says. */
+  readonly mostSamples: number;
 }
 
 /** What the header of a frame says. */
@@ -22,17 +25,25 @@ interface FrameHeader {
   readonly bits: number;
 }
 
+/** The error of a frame that is cut off. */
+const END = "the FLAC file ends within a frame: it is incomplete";
+
+/** Most samples of any frame. */
+const MOST_SAMPLES = 65_535;
+
 const BITS = [0, 8, 12, 0, 16, 20, 24, 32];
 
-/** Whether these bytes begin like a FLAC file. */
-export function isFlac(bytes: Uint8Array): boolean {
-  return String.fromCharCode(...bytes.subarray(0, 4)) === "fLaC";
+/** Whether a file begins like FLAC. */
+export function isFlac(file: SoundInput): boolean {
+  return file.text(0, 4) === "fLaC";
 }
 
 /** Opens a FLAC file. Errors: AudioError. */
-export function openFlac(bytes: Uint8Array): SoundReader {
-  const { info, first } = readMetadata(bytes);
-  const { rate, channels, length } = info;
+export function openFlac(file: SoundInput): SoundReader {
+  const { info, first } = readMetadata(file);
+  const { rate, channels, length, mostSamples, bits } = info;
+  // Twice what samples take that are written as they are, and the headers.
+  const mostBytes = 1024 + channels * (64 + Math.ceil(mostSamples * (bits + 1) / 4));
   return {
     format: "FLAC",
     rate,
@@ -40,12 +51,12 @@ export function openFlac(bytes: Uint8Array): SoundReader {
     length: length || undefined,
     *blocks() {
       let done = 0;
-      for (let at = first; at < bytes.length;) {
+      for (let at = first; at < file.size;) {
         // What follows the last frame is not FLAC's, such as a tag at the end of the file.
         if (length > 0 && done >= length) return;
-        const frame = readFrame(bytes, at, info);
+        const frame = readFrame(file.read(at, mostBytes), at, info);
         yield frame.block;
-        at = frame.end;
+        at += frame.size;
         done += frame.block[0].length;
       }
       if (done < length) {
@@ -58,22 +69,18 @@ export function openFlac(bytes: Uint8Array): SoundReader {
 }
 
 /** The block STREAMINFO, which is the first one, and the byte behind all blocks. */
-function readMetadata(bytes: Uint8Array): { info: StreamInfo; first: number } {
+function readMetadata(file: SoundInput): { info: StreamInfo; first: number } {
   let info: StreamInfo | undefined;
   for (let at = 4;;) {
-    if (at + 4 > bytes.length) throw new AudioError("the FLAC file ends within its header");
-    const [isLast, type] = [bytes[at] >= 0x80, bytes[at] & 0x7f];
-    const size = bytes[at + 1] * 2 ** 16 + bytes[at + 2] * 2 ** 8 + bytes[at + 3];
+    const header = file.read(at, 4);
+    if (header.length < 4) throw new AudioError("the FLAC file ends within its header");
+    const [isLast, type] = [header[0] >= 0x80, header[0] & 0x7f];
+    const size = header[1] * 2 ** 16 + header[2] * 2 ** 8 + header[3];
     at += 4;
-    if (at + size > bytes.length) throw new AudioError("the FLAC file ends within its header");
+    if (at + size > file.size) throw new AudioError("the FLAC file ends within its header");
     if (type === 0) {
       if (size < 34) throw new AudioError(`its FLAC header has ${size} of 34 bytes`);
-      const reader = new BitReader(bytes, at + 10);
-      const [rate, channels] = [reader.unsigned(20), reader.unsigned(3) + 1];
-      const bits = reader.unsigned(5) + 1;
-      const length = reader.unsigned(4) * 2 ** 32 + reader.unsigned(32);
-      checkSound("FLAC", rate, channels);
-      info = { rate, channels, bits, length };
+      info = readStreamInfo(new BitReader(file.read(at, 34), END));
     }
     at += size;
     if (!isLast) continue;
@@ -82,12 +89,24 @@ function readMetadata(bytes: Uint8Array): { info: StreamInfo; first: number } {
   }
 }
 
+function readStreamInfo(reader: BitReader): StreamInfo {
+  reader.unsigned(16); // least samples of a frame
+  const mostSamples = reader.unsigned(16) || MOST_SAMPLES;
+  for (let i = 0; i < 2; i++) reader.unsigned(24); // least and most bytes of a frame
+  const [rate, channels] = [reader.unsigned(20), reader.unsigned(3) + 1];
+  const bits = reader.unsigned(5) + 1;
+  const length = reader.unsigned(4) * 2 ** 32 + reader.unsigned(32);
+  checkSound("FLAC", rate, channels);
+  return { rate, channels, bits, length, mostSamples };
+}
+
+/** The samples of a frame, and its bytes. @param bytes from the one at `at` of the file on */
 function readFrame(
   bytes: Uint8Array,
   at: number,
   info: StreamInfo,
-): { block: Float32Array[]; end: number } {
-  const reader = new BitReader(bytes, at);
+): { block: Float32Array[]; size: number } {
+  const reader = new BitReader(bytes, END);
   const { samples, assignment, bits } = readFrameHeader(reader, bytes, at, info);
   const side = assignment === 9 ? 0 : assignment >= 8 ? 1 : -1;
   const channels = Array.from(
@@ -96,13 +115,13 @@ function readFrame(
   );
   reader.align();
   const end = reader.at;
-  if (reader.unsigned(16) !== crc16(bytes, at, end)) {
+  if (reader.unsigned(16) !== crc16(bytes, end)) {
     throw new AudioError(`the FLAC frame at byte ${at} is damaged: its checksum differs`);
   }
   joinChannels(channels, assignment);
   const scale = 2 ** -(bits - 1);
   const block = channels.map((values) => Float32Array.from(values, (value) => value * scale));
-  return { block, end: end + 2 };
+  return { block, size: end + 2 };
 }
 
 function readFrameHeader(
@@ -132,11 +151,12 @@ function readFrameHeader(
     : 144 * 2 ** sizeCode;
   if (sizeCode === 0) throw damaged("its size is not valid");
   if (rateCode >= 12) reader.unsigned(rateCode === 12 ? 8 : 16);
-  if (reader.unsigned(8) !== crc8(bytes, at, reader.at - 1)) {
+  if (reader.unsigned(8) !== crc8(bytes, reader.at - 1)) {
     throw damaged("the checksum of its header differs");
   }
   const bits = bitsCode === 0 ? info.bits : BITS[bitsCode];
   const channels = assignment < 8 ? assignment + 1 : 2;
+  if (samples > info.mostSamples) throw damaged(`it has more samples than any, says the file`);
   if (bits === 0 || assignment > 10 || channels !== info.channels) {
     throw damaged("its header contradicts that of the file");
   }
@@ -263,14 +283,14 @@ function crcTable(polynomial: number, bits: number): Uint16Array {
 const CRC8 = crcTable(0x07, 8);
 const CRC16 = crcTable(0x8005, 16);
 
-function crc8(bytes: Uint8Array, from: number, end: number): number {
+function crc8(bytes: Uint8Array, end: number): number {
   let crc = 0;
-  for (let at = from; at < end; at++) crc = CRC8[crc ^ bytes[at]];
+  for (let at = 0; at < end; at++) crc = CRC8[crc ^ bytes[at]];
   return crc;
 }
 
-function crc16(bytes: Uint8Array, from: number, end: number): number {
+function crc16(bytes: Uint8Array, end: number): number {
   let crc = 0;
-  for (let at = from; at < end; at++) crc = crc << 8 & 0xff00 ^ CRC16[crc >> 8 ^ bytes[at]];
+  for (let at = 0; at < end; at++) crc = crc << 8 & 0xff00 ^ CRC16[crc >> 8 ^ bytes[at]];
   return crc;
 }

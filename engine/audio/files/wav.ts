@@ -3,6 +3,7 @@
 // (Microsoft), EBU Tech 3306 for RF64, ITU-T G.711 for the two laws.
 
 import { AudioError, checkSound, type SoundReader } from "../audio.ts";
+import type { SoundInput } from "../input.ts";
 
 /** The numbers of `wFormatTag`. */
 const PCM = 1;
@@ -20,25 +21,26 @@ const OTHERS: Readonly<Record<number, string>> = {
   0x55: "MP3",
 };
 
+/** Bytes of the chunk "fmt " that say something. */
+const MOST_FORMAT = 40;
+
 /** Samples of each channel in a block. */
 const BLOCK_SAMPLES = 8192;
 
 /** Reads the sample at a byte. */
 type ReadSample = (view: DataView, at: number) => number;
 
-/** Whether these bytes begin like a WAV file. */
-export function isWav(bytes: Uint8Array): boolean {
-  const text = String.fromCharCode(...bytes.subarray(0, 12));
-  return /^(RIFF|RF64|BW64)[^]{4}WAVE$/.test(text);
+/** Whether a file begins like WAV. */
+export function isWav(file: SoundInput): boolean {
+  return /^(RIFF|RF64|BW64)[^]{4}WAVE$/.test(file.text(0, 12));
 }
 
 /** Opens a WAV file. Errors: AudioError. */
-export function openWav(bytes: Uint8Array): SoundReader {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const { format, data } = findChunks(bytes, view);
+export function openWav(file: SoundInput): SoundReader {
+  const { format, data } = findChunks(file);
   const { rate, channels, sampleBytes, read } = readFormat(format);
   const frameBytes = channels * sampleBytes;
-  const length = Math.floor(data.byteLength / frameBytes);
+  const length = Math.floor(data.size / frameBytes);
   return {
     format: "WAV",
     rate,
@@ -49,9 +51,10 @@ export function openWav(bytes: Uint8Array): SoundReader {
       for (let first = 0; first < length; first += BLOCK_SAMPLES) {
         const count = Math.min(BLOCK_SAMPLES, length - first);
         const block = all.map((samples) => samples.subarray(0, count));
-        for (let i = 0, at = first * frameBytes; i < count; i++) {
+        const frames = file.view(data.at + first * frameBytes, count * frameBytes);
+        for (let i = 0, at = 0; i < count; i++) {
           for (let channel = 0; channel < channels; channel++, at += sampleBytes) {
-            block[channel][i] = read(data, at);
+            block[channel][i] = read(frames, at);
           }
         }
         yield block;
@@ -60,18 +63,16 @@ export function openWav(bytes: Uint8Array): SoundReader {
   };
 }
 
-/** The chunks with the format and with the samples. */
-function findChunks(bytes: Uint8Array, view: DataView): { format: DataView; data: DataView } {
-  const is64 = bytes[0] !== 0x52 || bytes[1] !== 0x49; // not "RI" as in RIFF
-  const part = (from: number, count: number) =>
-    new DataView(view.buffer, view.byteOffset + from, count);
+/** The chunk with the format, and where the one with the samples lies. */
+function findChunks(file: SoundInput): { format: DataView; data: { at: number; size: number } } {
+  const is64 = file.text(0, 4) !== "RIFF";
   let format: DataView | undefined;
   let longSize: number | undefined;
-  for (let at = 12; at + 8 <= bytes.length;) {
-    const name = String.fromCharCode(...bytes.subarray(at, at + 4));
-    const size = view.getUint32(at + 4, true);
+  for (let at = 12; at + 8 <= file.size;) {
+    const name = file.text(at, 4);
+    const size = file.view(at + 4, 4).getUint32(0, true);
     const first = at + 8;
-    const there = bytes.length - first;
+    const there = file.size - first;
     if (name === "data") {
       if (!format) throw new AudioError(`its WAV header lacks the chunk "fmt " before its samples`);
       // What writes to a pipe cannot know the size, and says 0 or the largest number.
@@ -83,13 +84,15 @@ function findChunks(bytes: Uint8Array, view: DataView): { format: DataView; data
           `the WAV file has ${there} of its ${said} bytes of samples: it is incomplete`,
         );
       }
-      return { format, data: part(first, said) };
+      return { format, data: { at: first, size: said } };
     }
     if (size > there) {
       throw new AudioError(`the WAV file ends within its chunk ${JSON.stringify(name)}`);
     }
-    if (name === "fmt ") format = part(first, size);
-    if (name === "ds64" && size >= 16) longSize = Number(view.getBigUint64(first + 8, true));
+    if (name === "fmt ") format = file.view(first, Math.min(size, MOST_FORMAT));
+    if (name === "ds64" && size >= 16) {
+      longSize = Number(file.view(first + 8, 8).getBigUint64(0, true));
+    }
     at = first + size + size % 2;
   }
   throw new AudioError('the WAV file has no samples: its chunk "data" is missing');

@@ -24,8 +24,8 @@ export function defineTranscribe({ program, dependencies, finish }: Definition):
   program.command("transcribe")
     .summary("write down what is said in sound files")
     .description(
-      "Prints what is said in WAV and FLAC files, one after the other, with a model such as Whisper: " +
-        "as text, or as subtitles with times. The language is found out, unless it is given.",
+      "Prints what is said in sound files (WAV, FLAC, MP3, Ogg, WebM), one after the other, with a " +
+        "model such as Whisper: as text, or as subtitles with times. The language is found out, unless it is given.",
     )
     .argument("<files...>", "sound files")
     .option("--model <name>", "model that transcribes; left out: the one that is here")
@@ -44,7 +44,7 @@ export function defineTranscribe({ program, dependencies, finish }: Definition):
       "after",
       examples([
         ["quern transcribe talk.wav", "the text"],
-        ["quern transcribe talk.flac --srt > talk.srt", "subtitles"],
+        ["quern transcribe talk.mp3 --srt > talk.srt", "subtitles"],
         ["quern transcribe rede.wav --translate --model whisper", "in English"],
       ]),
     )

@@ -110,8 +110,8 @@ const WAV = wavOf(Float32Array.from({ length: 300 }, (_, i) => Math.sin(i / 10))
 
 const REFUSED: [name: string, bytes: Uint8Array, message: RegExp][] = [
   ["an empty file", new Uint8Array(), /the file is empty/],
-  ["a text", new TextEncoder().encode("hello"), /its format is not supported, only WAV and FLAC/],
-  ["an Ogg file", new TextEncoder().encode("OggS and so on"), /Ogg is not supported/],
+  ["a text", new TextEncoder().encode("hello"), /its format is not supported, only WAV, FLAC/],
+  ["a piece of Ogg", new TextEncoder().encode("OggS and so on"), /within the header of a page/],
   ["a WAV file that is cut", WAV.subarray(0, 300), /it has 256 of|has 256 of its 600 bytes/],
   ["a WAV header that is cut", WAV.subarray(0, 30), /ends within its chunk "fmt "/],
   ["a WAV file without samples", WAV.subarray(0, 36), /its chunk "data" is missing/],

@@ -201,3 +201,52 @@ class BitWriter {
     );
   }
 }
+
+/** A WebM file as browsers record it, with unknown sizes, of packets that lie three in a block if laced. */
+export function recordingOf(
+  { codec = "A_OPUS", header, packets, lacing }: {
+    codec?: string;
+    header: Uint8Array;
+    packets: readonly Uint8Array[];
+    /** 0: none; 1: Xiph's; 2: packets of one size; 3: EBML's. */
+    lacing: number;
+  },
+): Uint8Array<ArrayBuffer> {
+  const big = (id: number) => id > 0xff_ffff ? 4 : id > 0xffff ? 3 : id > 0xff ? 2 : 1;
+  const bytesOf = (value: number, count: number) =>
+    Array.from({ length: count }, (_, i) => Math.floor(value / 256 ** (count - 1 - i)) % 256);
+  const open = (id: number) => [...bytesOf(id, big(id)), 1, 255, 255, 255, 255, 255, 255, 255];
+  const element = (id: number, content: Iterable<number>) => {
+    const all = [...content];
+    return [...bytesOf(id, big(id)), 0x40 + (all.length >> 8), all.length & 255, ...all];
+  };
+  const track = [
+    ...element(0xd7, [1]),
+    ...element(0x83, [2]),
+    ...element(0x86, new TextEncoder().encode(codec)),
+    ...element(0x63a2, header),
+  ];
+  const group = lacing === 0 ? 1 : 3;
+  const blocks: number[] = [];
+  for (let i = 0; i < packets.length; i += group) {
+    const own = packets.slice(i, i + group);
+    const sizes = own.slice(0, -1).flatMap(({ length }, k) => {
+      if (lacing === 1) return [...Array(Math.floor(length / 255)).fill(255), length % 255];
+      if (lacing === 2) return [];
+      const value = k === 0 ? length : length - own[k - 1].length + 2 ** 13 - 1;
+      return bytesOf(0x4000 + value, 2);
+    });
+    const head = lacing === 0 ? [] : [own.length - 1, ...sizes];
+    blocks.push(
+      ...element(0xa3, [0x81, 0, 0, lacing << 1, ...head, ...own.flatMap((p) => [...p])]),
+    );
+  }
+  return Uint8Array.from([
+    ...element(0x1a45dfa3, element(0x4282, new TextEncoder().encode("webm"))),
+    ...open(0x18538067),
+    ...element(0x1654ae6b, element(0xae, track)),
+    ...open(0x1f43b675),
+    ...element(0xe7, [0]),
+    ...blocks,
+  ]);
+}
