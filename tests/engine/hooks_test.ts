@@ -71,7 +71,7 @@ for (const reference of [llama, qwen3, gemma3, gptOss, miMo2, qwen3Next]) {
       assert(error <= 1e-9, `${point}: ${error}`);
       compared++;
     }
-    assert(compared >= 14, `${compared} points were compared`);
+    assert(compared >= 20, `${compared} points were compared`);
     addsUp(captured);
   });
 }

@@ -51,7 +51,7 @@ export function attend(
   recording?.keep("attention.keys", keys.map((heads) => heads.flat()));
   recording?.keep("attention.values", values.map((heads) => heads.flat()));
   recording?.keep("attention.pattern", patterns.flat());
-  recording?.keep("attention.result", results);
+  recording?.keep("attention.z", results);
   return results;
 }
 
@@ -103,7 +103,9 @@ export function projectFused(
   };
 }
 
-/** Rows of one after those of the other, as residuals are added. */
+/** The stream with what attention, or another mixer, adds to it. */
 export function addRows(rows: readonly Vector[], more: readonly Vector[]): Vector[] {
-  return rows.map((x, i) => add(x, more[i]));
+  const sums = rows.map((x, i) => add(x, more[i]));
+  recording?.keep("residual.mid", sums);
+  return sums;
 }

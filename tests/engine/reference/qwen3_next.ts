@@ -5,6 +5,7 @@ import { addRows, attend } from "./attention.ts";
 import { feedForward, mixture } from "./feed_forward.ts";
 import { embed, HEADS, logits, type ReferenceModel, sizes, throughLayers, WIDTH } from "./model.ts";
 import { add, multiply, scale, sigmoid, split, type Vector } from "./numbers.ts";
+import { recording } from "./recording.ts";
 import { CONVOLUTION, gatedDeltaNet } from "./recurrent.ts";
 import { frequencies, rotateAll } from "./rope.ts";
 import type { RandomWeights } from "./weights.ts";
@@ -72,5 +73,7 @@ function gatedAttention(layer: RandomWeights, rows: readonly Vector[]): Vector[]
   );
   const values = keysOf("attn_v");
   const results = attend(rotateAll(queries, rotation), rotateAll(keys, rotation), values);
-  return results.map((x, i) => layer.linear("attn_output", multiply(x, gates[i]), WIDTH));
+  const gated = results.map((x, i) => multiply(x, gates[i]));
+  recording?.keep("attention.z", gated);
+  return gated.map((x) => layer.linear("attn_output", x, WIDTH));
 }
