@@ -259,6 +259,7 @@ export type {
   StartEvent,
   SteeringOptions,
   StepRow,
+  StepSpan,
   StepTrace,
   StoredBlock,
   StreamDecoder,

@@ -13,7 +13,7 @@ import {
   type TokenKey,
   tokensOf,
 } from "../prompt/mod.ts";
-import type { RestoredTokens, Sequence, SequenceEnd } from "../run/mod.ts";
+import type { RestoredTokens, Sequence, SequenceEnd, SequenceStep } from "../run/mod.ts";
 import type {
   CacheReport,
   DoneEvent,
@@ -31,6 +31,7 @@ import { EventQueue } from "./event_queue.ts";
 import { tokenLogprob } from "./logprobs.ts";
 import type { AnswerReader } from "./text_reader.ts";
 import type { ThinkingLimit } from "./thinking_limit.ts";
+import { Timeline } from "./timeline.ts";
 
 /** A request whose prompt may have images. */
 export type PromptRequest = Omit<GenerateRequest, "prompt"> & { prompt: Prompt };
@@ -75,6 +76,7 @@ export class Answer<Piece> {
   hooks: Hooks | undefined;
   readonly #parts: AnswerParts<Piece>;
   readonly #decoder: { push(token: number): string; flush(): string };
+  readonly #timeline: Timeline | undefined;
   readonly #started = performance.now();
   #first = this.#started;
   #count = 0;
@@ -91,6 +93,7 @@ export class Answer<Piece> {
   constructor(parts: AnswerParts<Piece>) {
     const { tokenizer, request, prompt, showControl } = parts;
     this.#parts = parts;
+    this.#timeline = request.timeline ? new Timeline() : undefined;
     this.#decoder = tokenizer.hasText
       ? tokenizer.streamDecoder({
         special: showControl,
@@ -115,6 +118,11 @@ export class Answer<Piece> {
       milliseconds,
     });
   };
+
+  /** Takes the steps, where the request asks when they ran. */
+  get stepped(): ((step: SequenceStep) => void) | undefined {
+    return this.#timeline?.add;
+  }
 
   readonly begin = (cachedTokens: number, restored: RestoredTokens): void => {
     const { promptTokens, request } = this.#parts;
@@ -213,6 +221,7 @@ export class Answer<Piece> {
       ...(this.#endToken && { endToken: this.#endToken }),
       ...(this.hooks && { captured: this.hooks.captured }),
       ...(request.cacheReport && { cacheReport: report }),
+      ...(this.#timeline && { timeline: this.#timeline.spans }),
       ...(notes.length > 0 && { notes }),
       ...(request.context && { context: textTokens(this.sequence?.tokens ?? tokensOf(prompt)) }),
     });

@@ -169,7 +169,7 @@ export function answer<Piece>(
       }
       answer.hooks = new Hooks(observer, request.hooks, prompt);
     }
-    const { wait, begin, accept, end, progress, hooks } = answer;
+    const { wait, begin, accept, end, progress, stepped, hooks } = answer;
     request.signal?.addEventListener("abort", answer.abort);
     const sequence = scheduler.add({
       prompt,
@@ -188,6 +188,7 @@ export function answer<Piece>(
       wantsLogits: alternatives !== undefined || choice.isNeeded,
       ...choice.ofSequence,
       ...(request.progress && { progress }),
+      ...(stepped && { stepped }),
       // A negative number means the default, as in Ollama.
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),

@@ -16,6 +16,7 @@ export {
   Sequence,
   type SequenceEnd,
   type SequenceRequest,
+  type SequenceStep,
   type Steering,
   type TokenConstraint,
   withAdapters,

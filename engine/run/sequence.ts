@@ -126,6 +126,8 @@ export interface SequenceRequest {
   begin?(cachedTokens: number, restored: RestoredTokens): void;
   /** Called after each step that reads a part of the prompt, with the number of its tokens read so far. */
   progress?(processedTokens: number): void;
+  /** Called after each step, or repeated step, that it took part in. */
+  stepped?(step: SequenceStep): void;
   /**
    * Takes a token; false ends the sequence.
    * @param logits [vocabulary] from which it was sampled, before penalties and masks; if they are wanted
@@ -133,6 +135,20 @@ export interface SequenceRequest {
   accept(token: number, logits?: Float32Array): boolean;
   /** Called once, after the last token. */
   end(reason: SequenceEnd): void;
+}
+
+/** A step, or several that were submitted as one, as one of its sequences sees it. */
+export interface SequenceStep {
+  /** When it was submitted and when it was read, on the clock of performance.now(). */
+  readonly began: number;
+  readonly ended: number;
+  /** Whether it read the prompt. */
+  readonly prefill: boolean;
+  readonly steps: number;
+  /** Rows of the sequence in all of them. */
+  readonly tokens: number;
+  /** Sequences that shared it. */
+  readonly sequences: number;
 }
 
 /** Tokens of a prompt whose keys and values were restored to the device. */

@@ -26,6 +26,8 @@ export interface Submit {
   began: number;
   /** How long that took: as long as the device computed, if it is the host's thread that computes. */
   milliseconds: number;
+  /** When the device computed it, as far as the host can tell; once it was read. */
+  computed?: { began: number; ended: number };
   read: () => Promise<Sampled>;
   /** Of an observed step, which only runs when it is read: puts its blocks into the prefix cache. */
   keep?: () => void;
@@ -65,6 +67,8 @@ export class Steps {
   readonly #alarm: SubmitAlarm;
   /** When the last submit ended. */
   #ended = 0;
+  /** When the device had computed it. */
+  #computed = 0;
 
   constructor({ executor, pool, chunkSize, owner, pace, drafts, alarm }: StepsOptions) {
     this.#executor = executor;
@@ -240,6 +244,9 @@ export class Steps {
     const timed = this.#timed(submit);
     this.#ended = performance.now();
     const reading = this.#ended - asked;
+    const ended = submitting > reading ? submit.began + submitting : this.#ended;
+    submit.computed = { began: Math.max(submit.began, this.#computed), ended };
+    this.#computed = ended;
     this.#alarm.ended(timed, reading);
     if (chunks.some(({ draft }) => draft.length > 0)) return;
     const { readsBlock } = this.#executor;
@@ -272,12 +279,23 @@ export class Steps {
     await this.#collect(submit, tokens);
   }
 
-  async #collect({ chunks, plan, repeats }: Submit, sampled: Sampled): Promise<void> {
+  /** Tells a sequence of a step that it took part in. */
+  #tellOf({ chunks, repeats, computed }: Submit, { sequence, count }: Chunk): void {
+    if (sequence.ended) return;
+    const prefill = sequence.generated === 0;
+    const step = { ...computed!, prefill, steps: repeats, tokens: count * repeats };
+    this.#attempt(sequence, ({ stepped }) => stepped?.({ ...step, sequences: chunks.length }));
+  }
+
+  async #collect(submit: Submit, sampled: Sampled): Promise<void> {
+    const { chunks, plan, repeats } = submit;
     const { logits } = sampled;
     const givers = chunks.filter(({ output }) => output);
     const tokens = await this.#process(givers, plan, sampled);
-    for (const { sequence, end = 0 } of chunks) {
+    for (const chunk of chunks) {
+      const { sequence, end = 0 } = chunk;
       sequence.endSubmit();
+      this.#tellOf(submit, chunk);
       // A sequence that was preempted reads its answer again, which is no part of its prompt.
       if (sequence.ended || sequence.generated > 0 || !sequence.request.progress) continue;
       this.#attempt(sequence, (request) => request.progress!(Math.min(end, sequence.promptLength)));

@@ -195,6 +195,22 @@ export interface CacheReport
   };
 }
 
+/** Steps of a model that ran for one request, one after the other. */
+export interface StepSpan {
+  /** When the first of them was submitted, in milliseconds since 1970. */
+  began: number;
+  /** From then until the last of them was read. */
+  milliseconds: number;
+  /** Whether they read its prompt. */
+  prefill: boolean;
+  /** How many steps they are. */
+  steps: number;
+  /** Its rows in them: tokens of the prompt, or of the answer, drafted ones included. */
+  tokens: number;
+  /** Sequences that shared a step, itself included: the most of any of them. */
+  sequences: number;
+}
+
 /** The end of an answer. */
 export interface DoneEvent {
   /** Tells it from other events. */
@@ -213,6 +229,8 @@ export interface DoneEvent {
   captured?: CapturedPoint[];
   /** What was found in the cache, if the request asks for it. */
   cacheReport?: CacheReport;
+  /** The steps that ran for it, if the request asks for them. */
+  timeline?: StepSpan[];
   /** What was done in another way than the request asks, as sentences for people. */
   notes?: string[];
   /** Number of messages that were left out because they did not fit the window. */

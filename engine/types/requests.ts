@@ -157,6 +157,8 @@ export interface ReportOptions {
    * it the rest. Default false.
    */
   cacheReport?: boolean;
+  /** Whether the end of the answer tells when which steps ran for it. Default false. */
+  timeline?: boolean;
   /**
    * What to keep of the model's values while it answers, and what to change, for this request alone.
    * Errors: RequestError for points that the model does not have.

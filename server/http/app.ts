@@ -18,6 +18,7 @@ import {
   wellFormedHost,
 } from "./middleware/guards.ts";
 import { loadReport } from "./middleware/load_report.ts";
+import { tracing } from "./middleware/tracing.ts";
 import { shownPath } from "./middleware/variables.ts";
 import { RunningRequests, WaitingQueue } from "./generation/queue.ts";
 import { UnreadBudget } from "./generation/unread.ts";
@@ -47,7 +48,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const unread = new UnreadBudget(options.unreadLimits);
   const logs = new EventLogs(options.eventLogLimits);
   const tellFailure = (error: unknown, context: Context<AppEnvironment>) => {
-    logFailure(log, shownPath(context), error);
+    logFailure(log, shownPath(context), error, { trace_id: context.var.traceId });
     return errorResponse(dialectOf(context.req), statusOf(error), error, headersOf(error));
   };
   const dependencies = {
@@ -68,7 +69,13 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     await next();
     context.header("server", `quern/${options.version}`);
   });
-  app.use(accessLog(log), meter(metrics), loadReport(options.manager), wellFormedHost);
+  app.use(
+    tracing(options.telemetry),
+    accessLog(log),
+    meter(metrics),
+    loadReport(options.manager),
+    wellFormedHost,
+  );
   app.use(hostGuard({ boundTo, ownNames: options.ownNames ?? [], hosts: options.hosts ?? [] }));
   app.use(...originGuard(options.origins ?? []));
   if (options.keys?.isNeeded) app.use(keyGuard(options.keys));

@@ -13,6 +13,7 @@ import type { Preload } from "./preload.ts";
 import type { ResponseStore } from "./response_store.ts";
 import type { EventLogLimits, EventLogs } from "./stream/event_log.ts";
 import type { pullModel, pushModel } from "../registry/mod.ts";
+import type { Telemetry } from "../telemetry.ts";
 
 /** How models come from registries and go there. */
 export interface Registry {
@@ -100,6 +101,8 @@ export interface AppOptions {
   examine?: () => Promise<Section[]>;
   /** The store of answers of /v1/responses. Default: none are kept. */
   responses?: ResponseStore;
+  /** Where traces and metrics go. Default: nowhere. */
+  telemetry?: Telemetry;
   /** Default: over the network. */
   registry?: Registry;
   /** The models without which the server is not ready. Default: none. */

@@ -64,6 +64,8 @@ export interface PortOptions {
   preload: Preload;
   /** Which of its clients it answers. Requests of this process itself need no key. */
   keys: KeyRing;
+  /** Where traces and metrics go. Default: nowhere. */
+  telemetry?: NonNullable<AppOptions["telemetry"]>;
   /** Looks at the machine. */
   examine?: NonNullable<AppOptions["examine"]>;
 }

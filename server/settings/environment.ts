@@ -254,6 +254,13 @@ export const SETTINGS = {
     "json: the log as one JSON object per line",
     { default: "plain" },
   ),
+  /** Whether traces and metrics are exported, which Deno itself reads, too. */
+  telemetry: forServer(
+    "OTEL_DENO",
+    flag,
+    "traces and metrics by OpenTelemetry",
+    { ...OFF, more: "[traces](operations.md#traces)" },
+  ),
   /** How long requests have when the server stops, in milliseconds. */
   shutdownTimeout: forServer(
     "QUERN_SHUTDOWN_TIMEOUT",

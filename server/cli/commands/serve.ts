@@ -5,6 +5,7 @@ import { assemble, Drain, type Handler, HttpServer, isUrgent, Preload } from "..
 import { createLog, type Log, messageOf } from "../../log.ts";
 import { LogWriter } from "../../log_writer.ts";
 import { KeyRing } from "../../keys/mod.ts";
+import { Telemetry } from "../../telemetry.ts";
 import { clientUrl, type HostAddress } from "../../network/host.ts";
 import { readSettings } from "../../settings/settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
@@ -65,6 +66,7 @@ export async function serve(
       preload,
       lostLogLines: () => writer.lost,
       keys,
+      ...(settings.telemetry && { telemetry: new Telemetry() }),
       examine: () => Array.fromAsync(examine(dependencies, localMachine())),
     },
   });

@@ -269,6 +269,7 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
       hasTools: translation.tasks.some(hasTools),
     }),
     ...context.var.account?.standing,
+    ...(context.var.wantsTimeline && { timeline: true }),
   };
   early?.set("x-request-id", request.id);
   let generation: Generation | undefined;
@@ -368,10 +369,10 @@ async function whole<Told>(
   return json<unknown>(encoder.whole(), 200, headersNow());
 }
 
-/** By which a request is told something while it runs, and how it stands to others. */
+/** By which a request is told something while it runs, how it stands to others, and what the server wants to know. */
 type Signals =
   & Required<Pick<ChatRequest, "signal" | "answerNow">>
-  & Pick<ChatRequest, "background" | "session" | "share">;
+  & Pick<ChatRequest, "background" | "session" | "share" | "timeline">;
 
 function hasTools({ kind, request }: Task): boolean {
   return kind === "chat" && (request.tools ?? []).length > 0;

@@ -12,6 +12,7 @@ import type {
   Lease,
   ModelManager,
   QueuedEvent,
+  StepSpan,
   Usage,
 } from "../../../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, HttpError } from "../errors.ts";
@@ -36,6 +37,19 @@ export interface GenerationResources {
   unread: UnreadBudget;
 }
 
+/** When the parts of a generation began, on the clock of performance.now(); missing: not yet. */
+export interface GenerationTimes {
+  /** The request was there. */
+  readonly asked: number;
+  /** Its model was loaded. */
+  readonly leased: number;
+  /** It had its turn. */
+  readonly begun?: number;
+  readonly firstToken?: number;
+  /** It was over, whichever way. */
+  readonly ended?: number;
+}
+
 /** The parts of an answer. */
 export type AnswerEvent = Exclude<ChatEvent, QueuedEvent>;
 
@@ -56,7 +70,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   readonly #ended = Promise.withResolvers<void>();
   #first: IteratorResult<ChatEvent> | undefined;
   #done: DoneEvent | undefined;
-  #firstTokenAt: number | undefined;
+  readonly #times: { -readonly [Time in keyof GenerationTimes]: GenerationTimes[Time] };
   #cachedTokens: number | undefined;
   #failure: unknown;
   #isOver = false;
@@ -64,8 +78,9 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   private constructor(
     lease: Lease,
     request: GenerationRequest,
-    { place, unread }: { place: Disposable; unread: UnreadBudget },
+    { place, unread, asked }: { place: Disposable; unread: UnreadBudget; asked: number },
   ) {
+    this.#times = { asked, leased: performance.now() };
     this.#lease = lease;
     this.#place = place;
     this.#unread = new UnreadEvents(unread);
@@ -83,13 +98,14 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     { manager, queue, unread }: GenerationResources,
     request: GenerationRequest,
   ): Promise<Generation> {
+    const asked = performance.now();
     using waiting = new DisposableStack();
     const place = waiting.use(queue.enter());
     const lease = waiting.adopt(
       await manager.acquire(request.model, request),
       (lease) => lease.release(),
     );
-    const generation = new Generation(lease, request, { place, unread });
+    const generation = new Generation(lease, request, { place, unread, asked });
     // From here on the generation releases both.
     waiting.move();
     generation.#first = await generation.#unread.next();
@@ -116,9 +132,14 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     return this.#done?.usage;
   }
 
-  /** Time of the first token, on the clock of performance.now(); undefined before. */
-  get firstTokenAt(): number | undefined {
-    return this.#firstTokenAt;
+  /** When its parts began. */
+  get times(): GenerationTimes {
+    return this.#times;
+  }
+
+  /** The steps that ran for it, once the model is done, if the request asks for them. */
+  get timeline(): StepSpan[] | undefined {
+    return this.#done?.timeline;
   }
 
   /**
@@ -201,10 +222,13 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   #note(event: ChatEvent): void {
     if (event.type === "queued") return;
     this.#place[Symbol.dispose]();
-    if (event.type === "start") this.#cachedTokens = event.cachedTokens;
+    if (event.type === "start") {
+      this.#times.begun ??= performance.now();
+      this.#cachedTokens = event.cachedTokens;
+    }
     if (event.type === "done") this.#done = event;
     else if (event.type !== "start" && event.type !== "progress") {
-      this.#firstTokenAt ??= performance.now();
+      this.#times.firstToken ??= performance.now();
     }
   }
 
@@ -217,6 +241,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   #finish(end: { error?: unknown } = {}): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#times.ended = performance.now();
     this.#failure = end.error;
     this.#place[Symbol.dispose]();
     this.#lease.release(end.error);

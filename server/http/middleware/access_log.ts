@@ -21,7 +21,8 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
     const { method } = context.req;
     const path = shownPath(context);
     whenAnswered(context, () => {
-      const { generation, promptTokens, lateStatus: status = context.res.status } = context.var;
+      const { generation, promptTokens, traceId } = context.var;
+      const { lateStatus: status = context.res.status } = context.var;
       const model = context.var.model && bounded(context.var.model, MAX_NAME);
       const milliseconds = performance.now() - started;
       const parts = [`${method} ${path} ${status}`];
@@ -29,6 +30,7 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
       if (promptTokens !== undefined) parts.push(`in ${promptTokens}`);
       if (generation) parts.push(describeGeneration(generation));
       parts.push(`${(milliseconds / 1000).toFixed(3)} s`);
+      if (traceId) parts.push(`trace ${traceId}`);
       log.info(parts.join(" - "), {
         method,
         path,
@@ -37,8 +39,10 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
         prompt_tokens: promptTokens,
         ...generation && generationFields(generation),
         total_ms: round(milliseconds),
+        trace_id: traceId,
       });
-      for (const note of generation?.notes ?? []) log.warn(`${path}: ${note}`);
+      const fields = { trace_id: traceId };
+      for (const note of generation?.notes ?? []) log.warn(`${path}: ${note}`, fields);
     });
   };
 }
@@ -108,7 +112,8 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
       const { lateStatus: status = context.res.status } = context.var;
       const seconds = (performance.now() - started) / 1000;
       metrics.countRequest({ method, route, status, seconds });
-      const { usage, firstTokenAt } = generation ?? {};
+      const { usage, times: { firstToken } = {} } = generation ?? {};
+      const firstTokenSeconds = firstToken && (firstToken - started) / 1000;
       metrics.recent.add({
         at: new Date(Date.now() - 1000 * seconds),
         method,
@@ -117,11 +122,10 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
         seconds,
         ...(model !== undefined && { model }),
         ...(usage && { usage }),
-        ...(firstTokenAt && { firstTokenSeconds: (firstTokenAt - started) / 1000 }),
+        ...(firstTokenSeconds && { firstTokenSeconds }),
       });
       if (promptTokens !== undefined) metrics.countPrompt(promptTokens);
       if (!usage) return;
-      const firstTokenSeconds = firstTokenAt && (firstTokenAt - started) / 1000;
       metrics.countGeneration(usage, firstTokenSeconds);
       metrics.vllm.count(generation!, seconds, firstTokenSeconds);
     });

@@ -14,6 +14,10 @@ export interface AccessVariables {
   apiKey?: string;
   /** The model's name as the client wrote it. */
   model?: string;
+  /** The trace that the request is a part of. */
+  traceId?: string;
+  /** Whether its answer tells when which steps ran. */
+  wantsTimeline?: boolean;
   /** The tokens of a request that generates nothing. */
   promptTokens?: number;
   /** Settles when an answer is made whose response has begun before, and never fails. */

@@ -117,6 +117,7 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     completions: "raw",
     logFormat: "plain",
     shutdownTimeout: 5000,
+    telemetry: false,
     noHistory: false,
   });
   const set = readSettings({

@@ -25,8 +25,10 @@ const answer: ChatEvent[] = [
   { type: "done", reason: "stop", usage: fakeUsage },
 ];
 
-const pause = (milliseconds = 300) =>
-  new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+/** Waits in short turns, between which other timers have theirs, however busy the machine is. */
+async function pause(turns = 15): Promise<void> {
+  for (let i = 0; i < turns; i++) await new Promise((resolve) => setTimeout(resolve, 20));
+}
 
 /** A script that waits behind so many, until the gate opens, and then goes on. */
 function waits(gate: () => Promise<void>, rest: ChatEvent[] | Error = answer): Script {
