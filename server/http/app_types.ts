@@ -13,7 +13,7 @@ import type { Preload } from "./preload.ts";
 import type { ResponseStore } from "./response_store.ts";
 import type { EventLogLimits, EventLogs } from "./stream/event_log.ts";
 import type { pullModel, pushModel } from "../registry/mod.ts";
-import type { Telemetry } from "../telemetry.ts";
+import type { Telemetry } from "./metrics/telemetry.ts";
 
 /** How models come from registries and go there. */
 export interface Registry {

@@ -26,4 +26,5 @@ export type { AppOptions } from "./app_types.ts";
 export { assemble, type AssembleDependencies, type ServerParts } from "./assemble.ts";
 export { type Handler, HttpServer } from "./connection/mod.ts";
 export { Drain } from "./drain.ts";
+export { Telemetry } from "./metrics/telemetry.ts";
 export { Preload } from "./preload.ts";

@@ -1,11 +1,19 @@
 // `quern serve`: store, manager and HTTP application behind a port, until a signal comes.
 
 import type { ModelStore } from "../../../engine/mod.ts";
-import { assemble, Drain, type Handler, HttpServer, isUrgent, Preload } from "../../http/mod.ts";
+import {
+  assemble,
+  Drain,
+  type Handler,
+  HttpServer,
+  isUrgent,
+  Preload,
+  Telemetry,
+} from "../../http/mod.ts";
 import { createLog, type Log, messageOf } from "../../log.ts";
 import { LogWriter } from "../../log_writer.ts";
 import { KeyRing } from "../../keys/mod.ts";
-import { Telemetry } from "../../telemetry.ts";
+
 import { clientUrl, type HostAddress } from "../../network/host.ts";
 import { readSettings } from "../../settings/settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";

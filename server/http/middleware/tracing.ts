@@ -13,7 +13,7 @@ import {
   SpanKind,
   STATUS_ERROR,
   type Telemetry,
-} from "../../telemetry.ts";
+} from "../metrics/telemetry.ts";
 import { messageOf } from "../../log.ts";
 import type { Generation } from "../generation/generation.ts";
 import { SECONDS } from "../metrics/exposition.ts";

@@ -2,7 +2,7 @@
 // interface that the server uses, and the header by which traces go from program to program.
 // https://opentelemetry.io/docs/specs/otel/trace/api, https://www.w3.org/TR/trace-context
 
-import { VERSION } from "./version.ts";
+import { VERSION } from "../../version.ts";
 
 /** By which a span is known to others. */
 export interface SpanContext {

@@ -2,8 +2,8 @@
 // Quern, to the steps there.
 
 import { assert, assertEquals } from "@std/assert";
-import { parseTraceparent } from "../../server/telemetry.ts";
-import { withServeProcess } from "./serve_process.ts";
+import { parseTraceparent } from "../../../../server/http/metrics/telemetry.ts";
+import { withServeProcess } from "../../serve_process.ts";
 
 type Value = { stringValue?: string; intValue?: string; doubleValue?: number };
 
