@@ -287,6 +287,7 @@ export type {
   TranscribeEvent,
   TranscribeRequest,
   TranscriptSegment,
+  TranscriptWord,
   TuningOptions,
   TurnWork,
   TypeNameOf,

@@ -111,13 +111,18 @@ export class CrossAttentionBlock {
     encoder.add(overRows(encoder.make.rotate(rows, this.#cache, encoder.state, options)));
   }
 
-  /** y += attention(x). */
-  add(x: Input, y: FloatRows): void {
+  /** The keys and values of the encoder's rows. */
+  get cache(): LayerCache {
+    return this.#cache;
+  }
+
+  /** y += attention(x). Gives the queries, which live within a step. */
+  add(x: Input, y: FloatRows): FloatRows {
     const network = this.#network;
     const { heads, headDim } = this.#heads;
     const { query, output } = this.#weights;
     const encoded = this.#encoded;
-    network.block("attention", () => {
+    return network.block("attention", () => {
       const queries = network.linear(x, query, "cross queries");
       const { rows } = network.options.limits;
       const tiling: AttentionTiling = {
@@ -142,6 +147,7 @@ export class CrossAttentionBlock {
         );
       });
       network.addLinear(attended, output, y);
+      return queries;
     });
   }
 }

@@ -18,13 +18,14 @@ export interface WindowSegment {
  * Divides a window's tokens.
  *
  * @param frames of the window that are sound, in hundredths of a second
- * @returns the segments, and how many frames further the next window begins
+ * @returns the segments; how many frames further the next window begins; and whether the last segment
+ *   ends with a time alone, behind which nobody speaks
  */
 export function divide(
   tokens: readonly number[],
   { firstTime }: SpecialTokens,
   frames: number,
-): { segments: WindowSegment[]; advance: number } {
+): { segments: WindowSegment[]; advance: number; endsAlone: boolean } {
   const isTime = (token: number | undefined) => token !== undefined && token >= firstTime;
   const timeOf = (token: number) => (token - firstTime) * TIME_STEP;
   const ends = tokens.flatMap((token, i) =>
@@ -34,7 +35,7 @@ export function divide(
   if (ends.length === 0) {
     const last = tokens.findLast(isTime);
     const end = last === undefined || last === firstTime ? frames / 100 : timeOf(last);
-    return { segments: [{ start: 0, end, tokens }], advance: frames };
+    return { segments: [{ start: 0, end, tokens }], advance: frames, endsAlone };
   }
   if (endsAlone) ends.push(tokens.length);
   const segments = ends.map((end, i) => {
@@ -42,5 +43,5 @@ export function divide(
     return { start: timeOf(own[0]), end: timeOf(own.at(-1)!), tokens: own };
   });
   const last = tokens[ends.at(-1)! - 1] - firstTime;
-  return { segments, advance: endsAlone ? frames : last * FRAMES_PER_STEP };
+  return { segments, advance: endsAlone ? frames : last * FRAMES_PER_STEP, endsAlone };
 }

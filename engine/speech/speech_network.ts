@@ -7,6 +7,7 @@ import {
   type FloatRows,
   PLAN_ROW,
   QUERY_TILE,
+  type Recorder,
   STEP_ROW,
   typesOf,
 } from "../../kernels/mod.ts";
@@ -34,9 +35,13 @@ import {
   stemColumns,
   type WhisperSizes,
 } from "./whisper.ts";
+import { AlignmentReader, type CrossLayer, type HeadAttention } from "./alignment_heads.ts";
 
 /** Sequences that are decoded side by side, of which the best one is taken. */
 export const MOST_SEQUENCES = 5;
+
+/** Most logits of a step. */
+const MOST_OUTPUTS = 32;
 
 /** Tokens of one sequence in a step. */
 export interface TokenRun {
@@ -45,7 +50,7 @@ export interface TokenRun {
   /** Position of the first token. */
   readonly position: number;
   readonly tokens: readonly number[];
-  /** The tokens behind which logits are wanted, by index. Default: the last one. */
+  /** The tokens behind which logits are wanted, by index: at most 32. Default: the last one. */
   readonly outputs?: readonly number[];
 }
 
@@ -117,7 +122,7 @@ export class SpeechNetwork {
       },
     );
     const slots = MOST_SEQUENCES;
-    const limits = { rows: context, outputs: slots, slots, context };
+    const limits = { rows: context, outputs: MOST_OUTPUTS, slots, context };
     const decoder = networkOf(limits, slots * Math.ceil(context / 32));
     const { heads } = sizes;
     const shape = { rows: decoder.state.rows, limits, length: rows, heads };
@@ -126,7 +131,7 @@ export class SpeechNetwork {
     const frames = stem.memory.floats("frames", columns, CONVOLUTION_FRAMES * rows);
     const encodedType = options.cacheType === "f16" ? "f16" : "f32";
     const builder = { sizes, config, weights, frames, stem, encoder, decoder, encoded };
-    const { x } = await loadWhisper({ ...builder, encodedType });
+    const { x, crossings } = await loadWhisper({ ...builder, encodedType });
     weights.inventory.checkAllTaken(() => false);
     encoder.keep(x);
     await encoder.prepare();
@@ -139,7 +144,11 @@ export class SpeechNetwork {
       encoded,
       frames,
       output: encoder.allocated(x),
-      logits: new RowReadback(device, "logits", logits, slots),
+      logits: new RowReadback(device, "logits", logits, MOST_OUTPUTS),
+      crossings: new Map([...crossings].map(([layer, { queries, cache }]) => [layer, {
+        queries: decoder.allocated(queries),
+        cache,
+      }])),
     });
   }
 
@@ -190,6 +199,44 @@ export class SpeechNetwork {
    * @throws {NotFiniteError}; the signal's reason; CancelledError
    */
   async step(runs: readonly TokenRun[], signal?: AbortSignal): Promise<Float32Array> {
+    return await this.#step(runs, signal);
+  }
+
+  /**
+   * Runs a whole text as the first sequence, and gives what the alignment heads attended with and to.
+   *
+   * @param onLogits receives the logits behind each token, and its index
+   * @throws as {@linkcode SpeechNetwork.step}
+   */
+  async align(
+    tokens: readonly number[],
+    onLogits: (logits: Float32Array, index: number) => void,
+    signal?: AbortSignal,
+  ): Promise<HeadAttention[]> {
+    const { device, sizes: { alignment, heads, rows, vocabulary } } = this;
+    const shape = { ...heads, rows, most: MOST_OUTPUTS };
+    using reader = new AlignmentReader(device, alignment, this.#parts.crossings, shape);
+    for (let position = 0; position < tokens.length; position += MOST_OUTPUTS) {
+      const own = tokens.slice(position, position + MOST_OUTPUTS);
+      const run = { slot: 0, position, tokens: own, outputs: [...own.keys()] };
+      const logits = await this.#step(
+        [run],
+        signal,
+        (commands) => reader.copy(commands, own.length),
+      );
+      await reader.read(own.length);
+      for (const i of own.keys()) {
+        onLogits(logits.subarray(i * vocabulary, (i + 1) * vocabulary), position + i);
+      }
+    }
+    return await reader.attention();
+  }
+
+  async #step(
+    runs: readonly TokenRun[],
+    signal: AbortSignal | undefined,
+    andCopy?: (commands: Recorder) => void,
+  ): Promise<Float32Array> {
     throwIfCancelled(signal);
     const { device } = this;
     const { decoder, logits } = this.#parts;
@@ -198,6 +245,7 @@ export class SpeechNetwork {
     const commands = device.record();
     commands.pass((pass) => decoder.encode(pass, shape, "logits"));
     logits.copy(commands, 0, shape.outputs);
+    andCopy?.(commands);
     const recorded = commands.finish();
     device.unless(() => isCancelled(signal), () => device.submit(recorded));
     const values = await logits.read(shape.outputs);
@@ -276,6 +324,8 @@ interface Parts {
   readonly frames: FloatRows;
   readonly output: FloatRows;
   readonly logits: RowReadback;
+  /** The layers of the alignment heads. */
+  readonly crossings: ReadonlyMap<number, CrossLayer>;
 }
 
 /** Writes the encoder's step, which is always the same: all rows attend to each other. */

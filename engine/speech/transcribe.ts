@@ -3,14 +3,18 @@
 // itself or is unlikely is tried again with more chance; one in which probably nobody speaks is left out.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
+import { inSlices } from "../async.ts";
 import { throwIfCancelled } from "../cancellation.ts";
 import { RequestError } from "../errors.ts";
 import { LogMel } from "../audio/mod.ts";
-import type { TranscribeEvent, TranscribeRequest } from "../types/mod.ts";
+import type { TranscribeEvent, TranscribeRequest, TranscriptSegment } from "../types/mod.ts";
 import { decodeWindow, detectLanguage, type WindowTranscript } from "./decode_window.ts";
 import { divide } from "./segments.ts";
 import type { SpecialTokens } from "./special_tokens.ts";
 import type { SpeechNetwork } from "./speech_network.ts";
+import { CutSound, findVoice } from "./voice.ts";
+import { alignWords, type SpokenText } from "./align_words.ts";
+import { assignWords } from "./word_times.ts";
 
 /** What runs a transcription. */
 export interface SpeechContext {
@@ -36,6 +40,9 @@ const LEAST_LOGPROB = -1;
 /** Probability of silence from which on an unlikely text is left out. */
 const NO_SPEECH = 0.6;
 
+/** Frames by which a last word must lie behind a window's beginning for the next window to follow it. */
+const LEAST_ADVANCE = 100;
+
 /** Temperature above which a text is no longer a prompt for what follows. */
 const UNSURE = 0.5;
 
@@ -48,6 +55,40 @@ interface Attempt extends WindowTranscript {
 
 /** Transcribes samples. Errors: RequestError; those of {@linkcode SpeechNetwork}. */
 export async function* transcribe(
+  context: SpeechContext,
+  samples: Float32Array,
+  request: Omit<TranscribeRequest, "audio">,
+): AsyncGenerator<TranscribeEvent, void> {
+  const duration = samples.length / 16_000;
+  yield { type: "start", duration };
+  if (!request.vad) return yield* transcribeAll(context, samples, request);
+  const cut = new CutSound(samples, await inSlices(findVoice(samples)));
+  for await (const event of transcribeAll(context, cut.samples, request)) {
+    if (event.type === "done") {
+      yield { type: "progress", seconds: Math.floor(duration * 100) / 100 };
+    }
+    yield moved(event, cut);
+  }
+}
+
+/** An event of a cut sound as one of the whole sound. */
+function moved(event: TranscribeEvent, cut: CutSound): TranscribeEvent {
+  if (event.type === "progress") return { ...event, seconds: cut.timeOf(event.seconds, "end") };
+  if (event.type !== "segment") return event;
+  const times = <T extends { start: number; end: number }>(part: T): T => ({
+    ...part,
+    start: cut.timeOf(part.start, "start"),
+    end: cut.timeOf(part.end, "end"),
+  });
+  return {
+    ...times(event),
+    ...event.words && { words: event.words.map(times) },
+    seek: Math.round(cut.timeOf(event.seek / 100, "start") * 100),
+  };
+}
+
+/** Transcribes samples window by window. */
+async function* transcribeAll(
   context: SpeechContext,
   samples: Float32Array,
   request: Omit<TranscribeRequest, "audio">,
@@ -67,16 +108,16 @@ export async function* transcribe(
       special: false,
     }),
   ];
-  yield { type: "start", duration: samples.length / 16_000 };
   let spoken: string | undefined = language;
   let before = initial;
   let tokenCount = 0;
+  let lastSpoken = 0;
   for (let seek = 0; seek < frames;) {
     throwIfCancelled(signal);
     const size = Math.min(network.frames, frames - seek);
     const values = new Float32Array(network.frames * bins);
     values.set(features.read(seek, size));
-    const { found, attempt } = await alone(async () => {
+    const { found, attempt, parts } = await alone(async () => {
       await network.encode(values, signal);
       const found = spoken === undefined && special.languages.size > 0
         ? (await detectLanguage(network, special, signal))[0]
@@ -90,25 +131,21 @@ export async function* transcribe(
         random,
         signal,
       }, request);
-      return { found, attempt };
+      const window = { start, language: request.translate ? "en" : spoken, seek, size, lastSpoken };
+      const parts = await partsOf(context, attempt, window, request);
+      return { found, attempt, parts };
     });
     if (seek === 0) {
       yield { type: "language", language: spoken!, ...found && { probability: found[1] } };
     }
     tokenCount += attempt.tokens.length;
     const { noSpeech, meanLogprob, temperature, compression } = attempt;
-    const isSilence = noSpeech > NO_SPEECH && meanLogprob < LEAST_LOGPROB;
-    const { segments, advance } = isSilence
-      ? { segments: [], advance: size }
-      : divide(attempt.tokens, special, size);
-    for (const { start, end, tokens } of segments) {
+    for (const { tokens, ...segment } of parts.segments) {
       const text = textOf(context, tokens);
-      if (start === end || text.trim() === "") continue;
-      const offset = seek / 100;
+      if (segment.start === segment.end || text.trim() === "") continue;
       yield {
         type: "segment",
-        start: offset + start,
-        end: offset + end,
+        ...segment,
         text,
         tokens: [...tokens],
         temperature,
@@ -120,11 +157,68 @@ export async function* transcribe(
       before = [...before, ...tokens];
     }
     if (!conditioned || temperature > UNSURE) before = [];
+    lastSpoken = parts.lastSpoken;
     // A model that names a time before the window would never get on.
-    seek += Math.max(1, advance);
+    seek += Math.max(1, parts.advance);
     yield { type: "progress", seconds: Math.min(seek, frames) / 100 };
   }
   yield { type: "done", tokens: tokenCount };
+}
+
+/** A window's transcript in parts. Times are in seconds of the sound. */
+interface Parts {
+  readonly segments: readonly (Pick<TranscriptSegment, "start" | "end" | "words" | "tokens">)[];
+  /** Frames from the window's beginning to that of the next one. */
+  readonly advance: number;
+  /** When the last word was spoken, if words have times. */
+  readonly lastSpoken: number;
+}
+
+/** Divides a window's transcript into segments, and into words if they are wanted. */
+async function partsOf(
+  context: SpeechContext,
+  attempt: Attempt,
+  { seek, size, lastSpoken, ...window }: Pick<SpokenText, "start" | "language"> & {
+    seek: number;
+    size: number;
+    lastSpoken: number;
+  },
+  { words = false, signal }: Pick<TranscribeRequest, "words" | "signal">,
+): Promise<Parts> {
+  if (isSilence(attempt)) return { segments: [], advance: size, lastSpoken };
+  const { segments, advance, endsAlone } = divide(attempt.tokens, context.special, size);
+  const offset = seek / 100;
+  const whole = segments.map(({ start, end, tokens }) => ({
+    start: offset + start,
+    end: offset + end,
+    tokens: [...tokens],
+  }));
+  if (!words) return { segments: whole, advance, lastSpoken };
+  const spoken = whole.map(({ start, end, tokens }) => ({
+    start,
+    end,
+    tokens: tokens.filter((token) => token < context.special.end),
+  }));
+  const found = await alignWords(context, {
+    ...window,
+    segments: spoken.map(({ tokens }) => tokens),
+    frames: size,
+    signal,
+  });
+  const timed = assignWords(spoken, found, { offset, lastSpoken });
+  const last = timed.findLast(({ words }) => words.length > 0);
+  const further = Math.round((last?.words.at(-1)?.end ?? 0) * 100) - seek;
+  return {
+    segments: whole.map((segment, i) => ({ ...segment, ...timed[i] })),
+    // What follows the last word is heard again, unless the model says that nothing does.
+    advance: endsAlone || further < LEAST_ADVANCE ? advance : further,
+    lastSpoken: last?.end ?? lastSpoken,
+  };
+}
+
+/** Whether probably nobody speaks. */
+function isSilence({ noSpeech, meanLogprob }: WindowTranscript): boolean {
+  return noSpeech > NO_SPEECH && meanLogprob < LEAST_LOGPROB;
 }
 
 /** Tries temperatures until a transcript is likely and does not repeat itself. */
@@ -140,9 +234,8 @@ async function decodeSurely(
     const text = textOf(context, found.tokens);
     const compression = await compressionOf(text);
     attempt = { ...found, temperature, text, compression };
-    const isSilence = found.noSpeech > NO_SPEECH && found.meanLogprob < LEAST_LOGPROB;
     const isSure = compression <= MOST_COMPRESSION && found.meanLogprob >= LEAST_LOGPROB;
-    if (isSure || isSilence) break;
+    if (isSure || isSilence(found)) break;
   }
   return attempt!;
 }

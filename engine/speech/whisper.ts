@@ -13,6 +13,7 @@ import {
   type Network,
 } from "../nn/mod.ts";
 import type { Stack, WeightLoader } from "../weights/mod.ts";
+import type { AlignmentHead, CrossLayer } from "./alignment_heads.ts";
 
 /** Frames that a convolution reads at once, and frames that become one row of the encoder. */
 export const CONVOLUTION_FRAMES = 3;
@@ -32,6 +33,8 @@ export interface WhisperSizes {
   readonly decoderLayers: number;
   /** Tokens of the vocabulary. */
   readonly vocabulary: number;
+  /** The heads of the decoder by which words are found in the sound. */
+  readonly alignment: readonly AlignmentHead[];
 }
 
 /** The networks that a model is built in. */
@@ -60,16 +63,35 @@ export function readSizes(config: Config): WhisperSizes {
       `Cannot load "${config.path}": rows of ${width} values are not supported, only multiples of 32`,
     );
   }
+  const [heads, decoderLayers] = [config.heads(), config.size("decoder_block_count")];
   return {
     bins: config.size("mel_bins"),
     rows: config.size("encoder.context_length"),
     context: config.size("context_length"),
     width,
-    heads: config.heads(),
+    heads,
     encoderLayers: config.size("block_count"),
-    decoderLayers: config.size("decoder_block_count"),
+    decoderLayers,
     vocabulary: config.size("vocab_size"),
+    alignment: readAlignment(config, decoderLayers, heads.heads),
   };
+}
+
+/** The alignment heads: those that the file names, or all of the upper half of the layers. */
+function readAlignment(config: Config, layers: number, heads: number): AlignmentHead[] {
+  const numbers = config.metadata.optionalNumbers("whisper.alignment_heads", undefined);
+  if (!numbers) {
+    const first = Math.floor(layers / 2) * heads;
+    return Array.from({ length: layers * heads - first }, (_, i) => ({
+      layer: Math.floor((first + i) / heads),
+      head: (first + i) % heads,
+    }));
+  }
+  return Array.from({ length: Math.ceil(numbers.length / 2) }, (_, i) => {
+    const [layer, head] = numbers.slice(2 * i);
+    if (layer < layers && head < heads) return { layer, head };
+    throw config.error("alignment_heads", `there is no head ${head} in layer ${layer}`);
+  });
 }
 
 /**
@@ -80,11 +102,18 @@ export function stemColumns({ bins }: WhisperSizes): number {
   return CONVOLUTION_FRAMES * bins + 1;
 }
 
-/** Loads both networks. Gives the encoder's output: x [rows, width]. Errors: GgufError. */
-export async function loadWhisper(model: WhisperBuilder): Promise<{ x: FloatRows }> {
+/** What the host reads of the networks. */
+export interface WhisperRows {
+  /** The encoder's output: [rows, width]. */
+  readonly x: FloatRows;
+  /** The layers of the alignment heads, by their number. */
+  readonly crossings: ReadonlyMap<number, CrossLayer>;
+}
+
+/** Loads both networks. Errors: GgufError. */
+export async function loadWhisper(model: WhisperBuilder): Promise<WhisperRows> {
   const x = await loadEncoder(model);
-  await loadDecoder(model, x);
-  return { x };
+  return { x, crossings: await loadDecoder(model, x) };
 }
 
 /** The encoder's rows: [rows, width]. */
@@ -112,8 +141,11 @@ async function loadEncoder(model: WhisperBuilder): Promise<FloatRows> {
 }
 
 /** The decoder, whose output is logits. The encoder ends with the keys and values that it reads. */
-async function loadDecoder(model: WhisperBuilder, encoded: FloatRows): Promise<void> {
-  const { sizes: { context, width, heads, decoderLayers, vocabulary } } = model;
+async function loadDecoder(
+  model: WhisperBuilder,
+  encoded: FloatRows,
+): Promise<Map<number, CrossLayer>> {
+  const { sizes: { context, width, heads, decoderLayers, vocabulary, alignment } } = model;
   const { encoder, decoder, weights, config } = model;
   const top = new Layer(decoder, weights, config, -1, "dec.");
   const table = await weights.table({ name: "token_embd.weight", rows: vocabulary }, width);
@@ -122,6 +154,7 @@ async function loadDecoder(model: WhisperBuilder, encoded: FloatRows): Promise<v
   decoder.embed(table, x);
   decoder.embed(positions, x, { by: "position", accumulate: true });
   const crossings = [];
+  const read = new Map<number, CrossLayer>();
   for (let i = 0; i < decoderLayers; i++) {
     const layer = new Layer(decoder, weights, config, i, `dec.blk.${i}.`);
     const attend = await layer.attention({ ...heads, biases: "all" });
@@ -131,7 +164,11 @@ async function loadDecoder(model: WhisperBuilder, encoded: FloatRows): Promise<v
     });
     const feedForward = await layer.feedForward(FEED_FORWARD);
     attend.add(decoder.norm(x, layer.layerNorm("attn_norm"), attend), x);
-    cross.add(decoder.norm(x, layer.layerNorm("cross_attn_norm"), cross), x);
+    const queries = cross.add(decoder.norm(x, layer.layerNorm("cross_attn_norm"), cross), x);
+    if (alignment.some(({ layer }) => layer === i)) {
+      decoder.keep(queries);
+      read.set(i, { queries, cache: cross.cache });
+    }
     feedForward.add(decoder.norm(x, layer.layerNorm("ffn_norm"), feedForward), x);
     crossings.push(cross);
   }
@@ -144,6 +181,7 @@ async function loadDecoder(model: WhisperBuilder, encoded: FloatRows): Promise<v
     readers: [table],
   };
   decoder.output(x, top.layerNorm("output_norm"), { head });
+  return read;
 }
 
 const FEED_FORWARD = { activation: "gelu_erf", gate: "none", bias: "required" } as const;

@@ -26,10 +26,32 @@ export interface TranscribeRequest {
    * otherwise a segment is half a minute.
    */
   timestamps?: boolean;
+  /**
+   * Whether segments have words with their times, found by what the model attends to. A window takes a
+   * little longer then, and segments begin and end with their words. Default false.
+   */
+  words?: boolean;
+  /**
+   * Whether silences of two seconds and more are left out, found by how loud the sound is (voice activity
+   * detection). Times are those of the whole sound all the same. Default false.
+   */
+  vad?: boolean;
   /** Whether what was said before is a prompt for what follows. Default true. */
   conditioned?: boolean;
   /** Aborts it: the stream of events ends with the signal's reason. */
   signal?: AbortSignal;
+}
+
+/** A word of a transcript, with the marks beside it. */
+export interface TranscriptWord {
+  /** When it begins, in seconds from the beginning of the sound. */
+  start: number;
+  /** When it ends. */
+  end: number;
+  /** Its text, mostly with a space in front. */
+  text: string;
+  /** Mean probability of its tokens, among those of words. */
+  probability: number;
 }
 
 /** A part of a transcript. */
@@ -42,6 +64,8 @@ export interface TranscriptSegment {
   text: string;
   /** Its tokens, with those of times. */
   tokens: number[];
+  /** Its words, if they were asked for. */
+  words?: TranscriptWord[];
   /** The temperature with which it was found. */
   temperature: number;
   /** Natural logarithm of the probabilities of its window's tokens: their mean. */

@@ -265,8 +265,23 @@ export class FakeModel implements ChatModel {
     };
     yield { type: "start", duration: 4.5 };
     yield { type: "language", language };
-    yield { type: "segment", start: 0, end: 1.5, text: " Good day.", tokens: [7, 8], ...found };
-    yield { type: "segment", start: 1.5, end: 3661.25, text: " Bye.", tokens: [9], ...found };
+    const said = (start: number, end: number, ...texts: string[]) => ({
+      type: "segment" as const,
+      start,
+      end,
+      text: texts.join(""),
+      ...request.words && {
+        words: texts.map((text, i) => ({
+          start: start + i,
+          end: i === texts.length - 1 ? end : start + i + 1,
+          text,
+          probability: 0.5,
+        })),
+      },
+      ...found,
+    });
+    yield { ...said(0, 1.5, " Good", " day."), tokens: [7, 8] };
+    yield { ...said(1.5, 3661.25, " Bye."), tokens: [9] };
     yield { type: "progress", seconds: 4.5 };
     yield { type: "done", tokens: 3 };
   }

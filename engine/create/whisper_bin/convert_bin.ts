@@ -11,6 +11,7 @@ import {
   type WritableTensor,
   writeGguf,
 } from "../../gguf/mod.ts";
+import { alignmentHeads } from "./alignment_heads.ts";
 import { type BinTensor, readBinHeader, readInto } from "./read_bin.ts";
 import { binVocabulary } from "./vocabulary.ts";
 
@@ -100,6 +101,7 @@ export async function convertBin(
   });
   const count = (value: number) => ({ uint32: value });
   const fileType = fileTypeByName(commonType(tensors));
+  const alignment = alignmentHeads(sizes);
   const metadata: WritableMetadata = {
     "general.architecture": "whisper",
     "general.type": "model",
@@ -115,6 +117,7 @@ export async function convertBin(
     "whisper.attention.layer_norm_epsilon": { float32: 1e-5 },
     "whisper.mel_bins": count(sizes.bins),
     "whisper.vocab_size": count(sizes.vocabulary),
+    ...alignment && { "whisper.alignment_heads": alignment },
     ...binVocabulary(from, words, sizes.vocabulary),
   };
   try {

@@ -12,6 +12,7 @@ interface TranscribeOptions {
   srt?: boolean;
   vtt?: boolean;
   json?: boolean;
+  words?: boolean;
   translate?: boolean;
   language?: string;
   prompt?: string;
@@ -32,6 +33,7 @@ export function defineTranscribe({ program, dependencies, finish }: Definition):
     .option("--srt", "subtitles in SubRip's form")
     .option("--vtt", "subtitles in WebVTT's form")
     .option("--json", "JSON with segments, their times and probabilities, a line for each file")
+    .option("--words", "times of words, in JSON or as a subtitle for each")
     .option("--translate", "write English, whatever is spoken")
     .option("--language <code>", 'the language that is spoken, such as "en"')
     .option("--prompt <text>", "text that comes before, for names and spelling")
@@ -45,6 +47,7 @@ export function defineTranscribe({ program, dependencies, finish }: Definition):
       examples([
         ["quern transcribe talk.wav", "the text"],
         ["quern transcribe talk.mp3 --srt > talk.srt", "subtitles"],
+        ["quern transcribe talk.wav --json --words", "with the times of words"],
         ["quern transcribe rede.wav --translate --model whisper", "in English"],
       ]),
     )
@@ -65,6 +68,9 @@ function transcribe(
     if (forms.length > 1) {
       throw new Error("Cannot transcribe: --srt, --vtt and --json exclude each other");
     }
+    if (options.words && forms.length === 0) {
+      throw new Error("Cannot transcribe: --words goes with --json, --srt or --vtt");
+    }
     if (options.translate && options.language) {
       throw new Error(
         "Cannot transcribe: --translate finds the language out, so leave out --language",
@@ -78,7 +84,11 @@ function transcribe(
       form.set("model", model);
       form.set("response_format", forms[0] ?? "text");
       const { language, prompt, temperature, keepalive } = options;
-      const fields = { language, prompt, temperature, keep_alive: keepalive };
+      const granularity = options.words ? "word" : undefined;
+      const fields = {
+        ...{ language, prompt, temperature, keep_alive: keepalive },
+        "timestamp_granularities[]": granularity,
+      };
       for (const [name, value] of Object.entries(fields)) {
         if (value !== undefined) form.set(name, String(value));
       }

@@ -1,6 +1,7 @@
 // Files of whisper.cpp: their names, formats, numbers and vocabulary in GGUF, and files that are damaged.
 
 import { assertEquals, assertRejects } from "@std/assert";
+import { alignmentHeads } from "../../../engine/create/whisper_bin/alignment_heads.ts";
 import { convertBin } from "../../../engine/create/whisper_bin/mod.ts";
 import { ConversionError } from "../../../engine/errors.ts";
 import { readGguf, TensorReader } from "../../../engine/gguf/mod.ts";
@@ -152,6 +153,24 @@ Deno.test("a model of English alone has one token less", async () => {
   const tokens = metadata["tokenizer.ggml.tokens"] as string[];
   assertEquals(metadata["whisper.multilingual"], false);
   assertEquals([tokens[50_256], tokens[50_363]], ["<|endoftext|>", "<|0.00|>"]);
+});
+
+Deno.test("OpenAI's models get the heads by which words are found, others none", () => {
+  const headsOf = (
+    encoderLayers: number,
+    decoderLayers: number,
+    size = MULTILINGUAL,
+    bins = 80,
+  ) => {
+    const sizes = { encoderLayers, decoderLayers, bins, vocabulary: size };
+    return [...alignmentHeads(sizes as Parameters<typeof alignmentHeads>[0]) ?? []];
+  };
+  assertEquals(headsOf(4, 4), [2, 2, 3, 0, 3, 2, 3, 3, 3, 4, 3, 5]);
+  assertEquals(headsOf(4, 4, MULTILINGUAL - 1).slice(0, 4), [1, 0, 2, 0]);
+  assertEquals(headsOf(6, 6).slice(-2), [5, 6]);
+  assertEquals(headsOf(32, 4, MULTILINGUAL + 1, 128).slice(0, 2), [2, 4]);
+  assertEquals(headsOf(32, 32), [], "the first two large models");
+  assertEquals(headsOf(32, 2), [], "a distilled one");
 });
 
 Deno.test("damaged files are refused, wherever they end", async () => {

@@ -3,10 +3,17 @@
 // QUERN_WHISPER names the model's GGUF file, and takes some minutes.
 
 import { assert, assertEquals } from "@std/assert";
+import { inSlices } from "../../../engine/async.ts";
 import { decodeSound, LogMel } from "../../../engine/audio/mod.ts";
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { decodeWindow, detectLanguage } from "../../../engine/speech/decode_window.ts";
-import { readSpecialTokens, SpeechNetwork, transcribe } from "../../../engine/speech/mod.ts";
+import {
+  readSpecialTokens,
+  type SpecialTokens,
+  SpeechNetwork,
+  transcribe,
+} from "../../../engine/speech/mod.ts";
+import { attentionMatrix, warp } from "../../../engine/speech/alignment.ts";
 import { wholeOn } from "../../../engine/weights/mod.ts";
 import { openDevice } from "../../../kernels/mod.ts";
 import { createTokenizer } from "../../../tokenizer/mod.ts";
@@ -21,7 +28,17 @@ interface Window {
   language: string;
   language_probability: number;
   mel_frames?: number;
+  without_timestamps: Greedy;
+  alignment: { tokens: number[]; num_frames: number; path: [token: number, row: number][] };
   [kind: string]: unknown;
+}
+
+/** A segment of the transcript with words. */
+interface Segment {
+  start: number;
+  end: number;
+  text: string;
+  words: [start: number, end: number, text: string, probability: number][];
 }
 
 /** Greedy tokens, and what was before them. */
@@ -66,6 +83,7 @@ Deno.test({
             assertEquals(found.tokens, expected.tokens, way);
             assert(Math.abs(found.noSpeech - expected.no_speech_prob) < 2e-5, way);
           }
+          await assertAlignment(network, special, window);
         });
       }
       await test.step(`${name}, all of it`, async () => {
@@ -81,9 +99,52 @@ Deno.test({
         ) => [seek, Math.round(start * 100) / 100, Math.round(end * 100) / 100, text]);
         assertEquals(rounded, expected);
       });
+      await test.step(`${name}, its words`, async () => {
+        const alone = <T>(work: () => Promise<T>) => work();
+        const context = { network, tokenizer, special, alone };
+        const request = { conditioned: false, words: true };
+        const events = await Array.fromAsync(transcribe(context, samples, request));
+        const found = events.filter((event) => event.type === "segment");
+        const expected =
+          (sound.transcript as { segments_with_words: Segment[] }).segments_with_words;
+        assertEquals(found.map(({ text }) => text), expected.map(({ text }) => text));
+        found.forEach(({ start, end, words = [] }, i) => {
+          const times = [start, end, ...words.flatMap(({ start, end }) => [start, end])];
+          const others = [expected[i], ...expected[i].words.map(([start, end]) => ({ start, end }))]
+            .flatMap(({ start, end }) => [start, end]);
+          assertEquals(words.map(({ text }) => text), expected[i].words.map(([, , text]) => text));
+          times.forEach((time, at) => {
+            assert(Math.abs(time - others[at]) <= 0.06, `${times} is not ${others}`);
+          });
+          words.forEach(({ probability }, at) => {
+            assert(Math.abs(probability - expected[i].words[at][3]) < 0.02, `${probability}`);
+          });
+        });
+      });
     }
   },
 });
+
+/** Compares the rows at which tokens begin. */
+async function assertAlignment(
+  network: SpeechNetwork,
+  special: SpecialTokens,
+  { alignment, without_timestamps: { prompt } }: Window,
+): Promise<void> {
+  const { tokens, num_frames: frames, path } = alignment;
+  if (tokens.length === 0) return;
+  const all = [...prompt, ...tokens, special.end];
+  const heads = await network.align(all, () => {});
+  const rows = Math.floor(frames / 2);
+  const matrix = await inSlices(attentionMatrix(heads, all.length, rows));
+  const [first, count] = [prompt.length - 1, tokens.length + 1];
+  const own = matrix.subarray(first * rows, (first + count) * rows);
+  const found = await inSlices(warp(own, count, rows));
+  found.forEach((row, token) => {
+    const [, expected] = path.find(([at]) => at === token)!;
+    assert(Math.abs(row - expected) <= 2, `${[...found]}`);
+  });
+}
 
 /** The features of a window in one of the two ways in which programs fill it. */
 async function featuresOf(

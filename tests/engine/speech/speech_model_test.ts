@@ -61,6 +61,36 @@ Deno.test("a sound of several windows is transcribed, and a seed gives the same 
   assertEquals(language, { type: "language", language: "de" });
 });
 
+Deno.test("segments have words, which are all of their text, and long silences are left out", async () => {
+  await using model = await loadModel(path, OPTIONS);
+  const events = await eventsOf(model, { words: true });
+  assertEvents(events);
+  const segments = events.filter((event) => event.type === "segment");
+  assert(segments.length > 0);
+  for (const { start, end, text, words } of segments) {
+    assertEquals(words!.map(({ text }) => text).join(""), text);
+    for (const word of words!) {
+      assert(word.start <= word.end && word.probability >= 0 && word.probability <= 1);
+    }
+    assert(Math.abs(words![0].start - start) < 1e-9 || start > words![0].start, `${start}`);
+    assert(end > start);
+  }
+  assertEquals(await eventsOf(model, { words: true }), events);
+
+  // Ten seconds of silence in front of the sound move all times.
+  const late = new Float32Array(160_000 + SAMPLES.length);
+  late.set(SAMPLES, 160_000);
+  const moved = await eventsOf(model, { audio: late, words: true, vad: true });
+  const first = moved.find((event) => event.type === "segment")!;
+  assert(first.start >= 9 && first.words![0].start >= 9, `${first.start}`);
+  assertEquals(
+    moved.findLast((event) => event.type === "progress")!.seconds,
+    Math.floor(late.length / 160) / 100,
+  );
+  const silent = await eventsOf(model, { audio: new Float32Array(64_000), vad: true });
+  assertEquals(silent.map(({ type }) => type), ["start", "progress", "done"]);
+});
+
 Deno.test("a file is transcribed as its samples are, and two requests at a time", async () => {
   await using model = await loadModel(path, OPTIONS);
   const file = wavOf(SAMPLES);

@@ -70,6 +70,39 @@ deviceTest("the encoder and the decoder compute what the paper says", async (dev
   });
 });
 
+deviceTest(
+  "a text's alignment heads read what the paper says, and each token has logits",
+  async (device) => {
+    // More tokens than a step has logits, and fewer than the encoder has rows, as everywhere.
+    const tokens = Array.from({ length: SIZES.rows - 1 }, (_, i) => i * 7 % 256);
+    const plain = new PlainWhisper(tinyWeights());
+    const size = SIZES.width / SIZES.heads;
+    const heads = (rows: number[][], head: number) =>
+      rows.flatMap((row) => row.slice(head * size, (head + 1) * size));
+    const expected: [queries: number[], keys: number[]][] = [];
+    const logits = plain.decode(plain.encode(FEATURES), tokens, (layer, queries, keys) => {
+      // A file that names no heads has those of the upper half.
+      if (layer === 0) return;
+      for (let i = 0; i < SIZES.heads; i++) expected.push([heads(queries, i), heads(keys, i)]);
+    });
+    await withTiny(device, async (network) => {
+      await network.encode(FEATURES);
+      const indices: number[] = [];
+      const found = await network.align(tokens, (values, index) => {
+        indices.push(index);
+        const far = distance(values, logits[index]);
+        assert(far < 5e-6, `logits of token ${index} differ by ${far}`);
+      });
+      assertEquals(indices, [...tokens.keys()]);
+      assertEquals(found.length, expected.length);
+      found.forEach(({ queries, keys }, i) => {
+        assert(distance(queries, expected[i][0]) < 5e-6, `queries of head ${i}`);
+        assert(distance(keys, expected[i][1]) < 5e-6, `keys of head ${i}`);
+      });
+    });
+  },
+);
+
 deviceTest("a window replaces the one before", async (device) => {
   const other = randomFloats(FEATURES.length, 78);
   const plain = new PlainWhisper(tinyWeights());

@@ -166,8 +166,12 @@ export class PlainWhisper {
     return this.#norm(x, "enc.output_norm");
   }
 
-  /** The logits of every token. */
-  decode(encoded: Rows, tokens: readonly number[]): Rows {
+  /** The logits of every token. @param onCross receives what a layer's attention to the encoder reads */
+  decode(
+    encoded: Rows,
+    tokens: readonly number[],
+    onCross?: (layer: number, queries: Rows, keys: Rows) => void,
+  ): Rows {
     let x = tokens.map((token, i) =>
       sum(this.#row("token_embd.weight", token), this.#row("dec.position_embd.weight", i))
     );
@@ -177,6 +181,11 @@ export class PlainWhisper {
       x = add(x, this.#attend(normed, normed, `${name}.attn`, true));
       const queries = this.#norm(x, `${name}.cross_attn_norm`);
       x = add(x, this.#attend(queries, encoded, `${name}.cross_attn`, false));
+      onCross?.(
+        layer,
+        this.#linear(queries, `${name}.cross_attn_q`),
+        this.#linear(encoded, `${name}.cross_attn_k`),
+      );
       x = add(x, this.#feedForward(this.#norm(x, `${name}.ffn_norm`), name));
     }
     const normed = this.#norm(x, "dec.output_norm");

@@ -72,6 +72,7 @@ Deno.test("pairs of times divide a window; what follows them is for the next one
       { start: 1.2, end: 2, tokens: [time(60), 3, time(100)] },
     ],
     advance: 200,
+    endsAlone: false,
   });
 });
 
@@ -83,17 +84,19 @@ Deno.test("a last time alone ends the last segment, and the window is done", () 
       { start: 1, end: 2, tokens: [time(50), 3, time(100)] },
     ],
     advance: 3000,
+    endsAlone: true,
   });
 });
 
 Deno.test("without a pair the window is one segment, up to its last time if it has one", () => {
-  const one = (tokens: number[], end: number) =>
+  const one = (tokens: number[], end: number, endsAlone = false) =>
     assertEquals(divide(tokens, special, 700), {
       segments: [{ start: 0, end, tokens }],
       advance: 700,
+      endsAlone,
     });
   one([1, 2], 7);
   one([time(0), 1, 2], 7);
-  one([time(0), 1, 2, time(150)], 3);
+  one([time(0), 1, 2, time(150)], 3, true);
   one([], 7);
 });

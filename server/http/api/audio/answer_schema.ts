@@ -15,6 +15,20 @@ export const transcriptionAnswerSchema = record({ text: whole, usage });
 
 export type TranscriptionAnswer = BodyOf<typeof transcriptionAnswerSchema>;
 
+const word = record({
+  word: { ...text, description: "The word, with the marks beside it." },
+  start: { ...number, description: "When it begins, in seconds." },
+  end: { ...number, description: "When it ends, in seconds." },
+  probability: { ...number, description: "Mean probability of its tokens." },
+});
+
+export type WordAnswer = BodyOf<typeof word>;
+
+const words = {
+  ...list(word),
+  description: 'Words and their times, where timestamp_granularities has "word".',
+} as const;
+
 const segment = record({
   id: { ...count, description: "Its number, from 0 on." },
   seek: { ...count, description: "Where its window begins, in hundredths of a second." },
@@ -32,7 +46,7 @@ const segment = record({
     description: "By how many times the text of its window becomes smaller by compression.",
   },
   no_speech_prob: { ...number, description: "Probability that nobody speaks in its window." },
-});
+}, { words });
 
 /** Answer in the form verbose_json. */
 export const verboseAnswerSchema = record({
@@ -42,7 +56,7 @@ export const verboseAnswerSchema = record({
   text: whole,
   segments: { ...list(segment), description: "The parts of the transcript." },
   usage,
-});
+}, { words });
 
 export type VerboseAnswer = BodyOf<typeof verboseAnswerSchema>;
 

@@ -6,12 +6,18 @@ import {
   type TranscribeEvent,
   type TranscribeRequest,
   type TranscriptSegment,
+  type TranscriptWord,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import { type Loading, readOptions } from "../options.ts";
-import type { TranscriptEvent, TranscriptionAnswer, VerboseAnswer } from "./answer_schema.ts";
+import type {
+  TranscriptEvent,
+  TranscriptionAnswer,
+  VerboseAnswer,
+  WordAnswer,
+} from "./answer_schema.ts";
 import type { TranscriptionBody, TranslationBody } from "./schema.ts";
-import { subRip, webVtt } from "./subtitles.ts";
+import { subRip, type Subtitle, webVtt } from "./subtitles.ts";
 
 /** What the paths do. */
 export type SpeechTask = "transcribe" | "translate";
@@ -50,14 +56,12 @@ export function translateForm(
     throw new HttpError(400, `temperature ${temperature} is not from 0 to 1`, "temperature");
   }
   for (const granularity of granularities ?? []) {
-    if (granularity === "segment") continue;
-    const state = granularity === "word"
-      ? "times of words are not known here: ask for segments"
-      : `${JSON.stringify(granularity)} is not known: ask for segments`;
+    if (granularity === "segment" || granularity === "word") continue;
+    const state = `${JSON.stringify(granularity)} is not known: ask for segment and word`;
     throw new HttpError(400, `timestamp_granularities: ${state}`, "timestamp_granularities");
   }
-  if (granularities?.length && format !== "verbose_json") {
-    const state = "goes with response_format verbose_json alone";
+  if (granularities?.length && (!format || format === "json" || format === "text")) {
+    const state = "goes with response_format verbose_json, srt and vtt alone";
     throw new HttpError(400, `timestamp_granularities ${state}`, "timestamp_granularities");
   }
   if (stream && format !== "json" && format !== null) {
@@ -71,6 +75,7 @@ export function translateForm(
       ...(prompt && { prompt }),
       ...(typeof temperature === "number" && { temperature }),
       ...(typeof seed === "number" && { seed }),
+      ...(granularities?.includes("word") && { words: true }),
     },
     format: format ?? "json",
     isStream: stream ?? false,
@@ -109,9 +114,9 @@ export function answerText(transcript: Transcript, format: Format): [text: strin
     case "text":
       return [`${textOf(transcript)}\n`, plain];
     case "srt":
-      return [subRip(transcript.segments), plain];
+      return [subRip(subtitlesOf(transcript)), plain];
     case "vtt":
-      return [webVtt(transcript.segments), "text/vtt; charset=utf-8"];
+      return [webVtt(subtitlesOf(transcript)), "text/vtt; charset=utf-8"];
   }
 }
 
@@ -125,8 +130,14 @@ export function doneOf(transcript: Transcript): TranscriptEvent {
   return { type: "transcript.text.done", text: textOf(transcript), usage: usageOf(transcript) };
 }
 
+/** The words, if they were asked for, or else the segments. */
+function subtitlesOf({ segments }: Transcript): Subtitle[] {
+  return segments.flatMap((segment): Subtitle[] => segment.words ?? [segment]);
+}
+
 function verbose(transcript: Transcript): VerboseAnswer {
   const { task, language, duration, segments } = transcript;
+  const words = segments.flatMap(({ words }) => words ?? []);
   return {
     task,
     language: language === "" ? "" : languageName(language),
@@ -143,9 +154,15 @@ function verbose(transcript: Transcript): VerboseAnswer {
       avg_logprob: segment.meanLogprob,
       compression_ratio: segment.compression,
       no_speech_prob: segment.noSpeech,
+      ...segment.words && { words: segment.words.map(wordOf) },
     })),
+    ...segments.some(({ words }) => words) && { words: words.map(wordOf) },
     usage: usageOf(transcript),
   };
+}
+
+function wordOf({ text, start, end, probability }: TranscriptWord): WordAnswer {
+  return { word: text.trim(), start, end, probability };
 }
 
 function textOf({ segments }: Transcript): string {

@@ -50,7 +50,8 @@ export const transcriptionSchema = closed({
   },
   timestamp_granularities: {
     ...texts,
-    description: 'What has times in verbose_json: "segment" alone.',
+    description: 'What has times: "segment", and "word" in verbose_json, srt and vtt. ' +
+      "Segments have times in any case.",
   },
   stream: { ...flag, description: "Whether segments are sent as they are found. Default false." },
   chunking_strategy: harmless("sounds of any length are transcribed window by window"),

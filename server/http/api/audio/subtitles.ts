@@ -1,17 +1,20 @@
-// Segments as subtitles: SubRip, and WebVTT (https://www.w3.org/TR/webvtt1/). Pure.
+// Segments or words as subtitles: SubRip, and WebVTT (https://www.w3.org/TR/webvtt1/). Pure.
 
 import type { TranscriptSegment } from "../../../../engine/mod.ts";
 
+/** A part of a transcript, in seconds. */
+export type Subtitle = Pick<TranscriptSegment, "start" | "end" | "text">;
+
 /** SubRip's form: numbered, and times with a comma. */
-export function subRip(segments: readonly TranscriptSegment[]): string {
-  return segments.map(({ start, end, text }, i) =>
+export function subRip(parts: readonly Subtitle[]): string {
+  return parts.map(({ start, end, text }, i) =>
     `${i + 1}\n${timeOf(start, ",")} --> ${timeOf(end, ",")}\n${oneLine(text)}\n\n`
   ).join("");
 }
 
 /** WebVTT, in which "-->" and "&" have a meaning. */
-export function webVtt(segments: readonly TranscriptSegment[]): string {
-  const cues = segments.map(({ start, end, text }) => {
+export function webVtt(parts: readonly Subtitle[]): string {
+  const cues = parts.map(({ start, end, text }) => {
     const escaped = oneLine(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;")
       .replaceAll(">", "&gt;");
     return `${timeOf(start, ".")} --> ${timeOf(end, ".")}\n${escaped}\n\n`;

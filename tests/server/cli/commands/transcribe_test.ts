@@ -19,7 +19,7 @@ const tags = (...names: string[]): Route => () =>
 /** The fields of a form, as the text of a multipart body has them. */
 function fieldsOf(body: unknown): Record<string, string> {
   const parts = String(body).matchAll(
-    /name="(\w+)"(?:; filename="[^"]*")?\r\n(?:[^\r]+\r\n)*\r\n([^]*?)\r\n--/g,
+    /name="([\w[\]]+)"(?:; filename="[^"]*")?\r\n(?:[^\r]+\r\n)*\r\n([^]*?)\r\n--/g,
   );
   return Object.fromEntries([...parts].map(([, name, value]) => [name, value]));
 }
@@ -48,6 +48,18 @@ Deno.test("transcribe asks for subtitles and for English, with the model that is
   assertEquals([code, terminal.output], [0, `translations ${JSON.stringify(fields)}\n`]);
 });
 
+Deno.test("transcribe asks for words", async () => {
+  const args = ["transcribe", two, "--json", "--words"];
+  const { code, terminal } = await runCommand(args, ROUTES);
+  const fields = {
+    file: "bytes of wo.flac",
+    model: "whisper:latest",
+    response_format: "verbose_json",
+  };
+  const asked = { ...fields, "timestamp_granularities[]": "word" };
+  assertEquals([code, terminal.output], [0, `transcriptions ${JSON.stringify(asked)}\n\n`]);
+});
+
 Deno.test("transcribe says what is wrong", async () => {
   const fail = async (args: string[], routes: Record<string, Route>, words: string) => {
     const { code, terminal } = await runCommand(["transcribe", ...args], routes);
@@ -55,6 +67,7 @@ Deno.test("transcribe says what is wrong", async () => {
     assertStringIncludes(terminal.errors, words);
   };
   await fail([one, "--srt", "--vtt"], ROUTES, "exclude each other");
+  await fail([one, "--words"], ROUTES, "--words goes with");
   await fail([one, "--translate", "--language", "de"], ROUTES, "leave out --language");
   await fail([one], { ...ROUTES, "GET /api/tags": tags() }, "there is no model here");
   await fail([one], { ...ROUTES, "GET /api/tags": tags("a", "b") }, "name one with --model: a, b");

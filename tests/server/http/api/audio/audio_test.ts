@@ -87,6 +87,29 @@ Deno.test("verbose_json has segments and their times, and the language by its na
   });
 });
 
+Deno.test("words have times where they are asked for, in verbose_json and as subtitles", async () => {
+  const test = hearing();
+  const ask = (format: string, ...granularities: string[]) =>
+    send(test, { response_format: format, "timestamp_granularities[]": granularities });
+  const words = [
+    { word: "Good", start: 0, end: 1, probability: 0.5 },
+    { word: "day.", start: 1, end: 1.5, probability: 0.5 },
+    { word: "Bye.", start: 1.5, end: 3661.25, probability: 0.5 },
+  ];
+  const answer = await (await ask("verbose_json", "word", "segment")).json();
+  assertEquals(answer.words, words);
+  assertEquals(answer.segments.map(({ words }: { words: unknown }) => words), [
+    words.slice(0, 2),
+    words.slice(2),
+  ]);
+  assertEquals(test.loaded[0].transcribeRequests[0].words, true);
+  assertEquals(
+    await (await ask("srt", "word")).text(),
+    "1\n00:00:00,000 --> 00:00:01,000\nGood\n\n2\n00:00:01,000 --> 00:00:01,500\nday.\n\n" +
+      "3\n00:00:01,500 --> 01:01:01,250\nBye.\n\n",
+  );
+});
+
 Deno.test("a translation asks for English, whatever is spoken", async () => {
   const test = hearing();
   const response = await send(test, { response_format: "verbose_json" }, "/v1/audio/translations");
@@ -118,10 +141,10 @@ const REFUSED: [fields: Record<string, string | string[] | Blob>, param: string 
   [{ temperature: "warm" }, "temperature"],
   [{ response_format: "docx" }, "response_format"],
   [
-    { response_format: "verbose_json", "timestamp_granularities[]": "word" },
+    { response_format: "verbose_json", "timestamp_granularities[]": "letter" },
     "timestamp_granularities",
   ],
-  [{ "timestamp_granularities[]": "segment" }, "timestamp_granularities"],
+  [{ "timestamp_granularities[]": "word" }, "timestamp_granularities"],
   [{ stream: "true", response_format: "srt" }, "stream"],
   [{ languag: "de" }, "languag"],
   [{ prompt: new Blob(["x"]) }, "prompt"],
