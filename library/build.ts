@@ -151,7 +151,10 @@ function placeFiles(text: string, names: ReadonlySet<string>): string {
 async function translate(text: string): Promise<string> {
   // A package of Opus's decoder names the Worker of browsers when it is loaded, and uses it for nothing
   // here. Node has none.
-  const named = text.replaceAll("module.exports = Worker;", "module.exports = globalThis.Worker;");
+  const named = text.replaceAll(
+    "module.exports = Worker;",
+    "module.exports = globalThis.Worker ?? class {};",
+  );
   const { code } = await transform(named, {
     format: "esm",
     target: TARGETS,

@@ -25,6 +25,7 @@ import { UnreadBudget } from "./generation/unread.ts";
 import { EventLogs } from "./stream/event_log.ts";
 import { pullModel, pushModel } from "../registry/mod.ts";
 import { withoutCloud } from "../remote/mod.ts";
+import { SOUND_PATH } from "./api/audio/route.ts";
 import { UPLOAD_PATH } from "./api/models/blobs.ts";
 import { apiRoutes } from "./api/routes.ts";
 
@@ -80,7 +81,8 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.use(...originGuard(options.origins ?? []));
   if (options.keys?.isNeeded) app.use(keyGuard(options.keys));
   app.use(drainGuard(drain));
-  app.use(bodyLimit(new BodyBudget(maxHeldBytes), maxBodyBytes, UPLOAD_PATH));
+  const toDisk = [UPLOAD_PATH, SOUND_PATH];
+  app.use(bodyLimit(new BodyBudget(maxHeldBytes), maxBodyBytes, toDisk));
 
   app.route("/", apiRoutes(dependencies));
   const methods = methodsOf(app);

@@ -120,6 +120,7 @@ export class FakeModel implements ChatModel {
   };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
   readonly embedRequests: EmbedRequest[] = [];
+  /** Sounds in files are here as their bytes. */
   readonly transcribeRequests: TranscribeRequest[] = [];
   readonly rankRequests: RankRequest[] = [];
   readonly decideRequests: DecideRequest[] = [];
@@ -252,7 +253,9 @@ export class FakeModel implements ChatModel {
 
   /** Two segments, whatever it hears. */
   async *transcribe(request: TranscribeRequest): AsyncGenerator<TranscribeEvent> {
-    this.transcribeRequests.push(request);
+    const { audio } = request;
+    const heard = typeof audio === "string" ? await Deno.readFile(audio) : audio;
+    this.transcribeRequests.push({ ...request, audio: heard });
     if (!this.info.transcribes) throw new RequestError("Cannot transcribe speech: it reads text");
     await Promise.resolve();
     const { language = "de" } = request;

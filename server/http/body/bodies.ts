@@ -84,19 +84,13 @@ export class BodyAllowance implements Disposable {
 /**
  * The whole body of a request, decompressed.
  *
- * @throws {HttpError} 413 if it is too large, 503 if the budget has no room for it, 408 if it takes too
- *   long, 400 if it ends too early; and what `decoded` throws
+ * @throws {HttpError} 503 if the budget has no room for it; and what `bodyPieces` throws
  */
 export async function readBody(request: Request, allowance: BodyAllowance): Promise<Uint8Array> {
   const { maxBytes } = allowance;
-  const until = performance.now() + MAX_BODY_MILLISECONDS;
   let bytes = new Uint8Array(Math.min(Number(request.headers.get("content-length")), FREE_BYTES));
   let size = 0;
-  for await (const chunk of decoded(request)) {
-    if (size + chunk.length > maxBytes) throw tooLarge(maxBytes);
-    if (performance.now() > until) {
-      throw new HttpError(408, "the request body did not come in time");
-    }
+  for await (const chunk of bodyPieces(request, maxBytes)) {
     allowance.hold(chunk.length);
     if (size + chunk.length > bytes.length) {
       // The buffer grows in few large steps: copying takes time, and pages that nobody has written
@@ -109,6 +103,31 @@ export async function readBody(request: Request, allowance: BodyAllowance): Prom
     size += chunk.length;
   }
   return bytes.subarray(0, size);
+}
+
+/**
+ * The body of a request as it arrives, decompressed.
+ *
+ * @param maxBytes the most that it may have
+ * @throws {HttpError} 413 if it is too large, 408 if it takes too long, 400 if it ends too early; and what
+ *   `decoded` throws
+ */
+export async function* bodyPieces(
+  request: Request,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array, void> {
+  let until = performance.now() + MAX_BODY_MILLISECONDS;
+  let size = 0;
+  for await (const chunk of decoded(request)) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    // What is larger than any body in memory has more time, at the same rate.
+    if (size > MAX_BODY_BYTES) until += chunk.length * MAX_BODY_MILLISECONDS / MAX_BODY_BYTES;
+    if (performance.now() > until) {
+      throw new HttpError(408, "the request body did not come in time");
+    }
+    yield chunk;
+  }
 }
 
 /** The error of a body over the bound. */

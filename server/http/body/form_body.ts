@@ -1,15 +1,16 @@
-// The fields and the file of a multipart form (RFC 7578), as the values that a JSON body would have, so
-// that the same schemas check them. The platform parses the form.
+// The fields and the file of a multipart form (RFC 7578): fields as the values that a JSON body would have,
+// so that the same schemas check them, and the file on a disk, where it may be larger than memory.
 
-import { type BodyAllowance, readBody } from "./bodies.ts";
+import { type BodyAllowance, type BodyBudget, bodyPieces, tooLarge } from "./bodies.ts";
 import { HttpError } from "../errors.ts";
+import { readParts } from "./multipart.ts";
 
 /** A form. */
 export interface FormBody {
   /** Its fields but the file: texts, and numbers and booleans where the schema wants them. */
   fields: Record<string, unknown>;
-  /** The bytes of the field `file`. */
-  file: Uint8Array<ArrayBuffer>;
+  /** The field `file`. */
+  file: UploadedFile;
 }
 
 /** The part of a body's schema that tells how fields are read. */
@@ -17,15 +18,58 @@ interface FormSchema {
   readonly properties: Readonly<Record<string, object>>;
 }
 
+/** How large a file may be. */
+export interface UploadLimits {
+  /** Most bytes of a form with its file. */
+  readonly maxBytes: number;
+  /** What all files together may take of the disk. */
+  readonly disk: BodyBudget;
+}
+
+/** A file of a request, in the system's folder for temporary files. Disposal removes it. */
+export class UploadedFile implements AsyncDisposable {
+  readonly #disk: BodyBudget;
+  readonly #file: Deno.FsFile;
+  #size = 0;
+  #isRemoved = false;
+
+  private constructor(readonly path: string, file: Deno.FsFile, disk: BodyBudget) {
+    this.#file = file;
+    this.#disk = disk;
+  }
+
+  static async create(disk: BodyBudget): Promise<UploadedFile> {
+    const path = await Deno.makeTempFile({ prefix: "quern-upload-" });
+    return new UploadedFile(path, await Deno.open(path, { write: true }), disk);
+  }
+
+  /** Writes further bytes. Errors: HttpError 503 if other files take the room. */
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#disk.take(bytes.length);
+    this.#size += bytes.length;
+    for (let at = 0; at < bytes.length;) at += await this.#file.write(bytes.subarray(at));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isRemoved) return;
+    this.#isRemoved = true;
+    this.#disk.give(this.#size);
+    this.#file.close();
+    await Deno.remove(this.path).catch(() => {});
+  }
+}
+
 /**
  * Reads a form. A field that is there several times, or whose name ends with "[]", is a list.
  *
  * @param context that of a route
- * @throws {HttpError} 400 for what is no form, or has no file; what `readBody` throws
+ * @returns the form, whose file has to be disposed of
+ * @throws {HttpError} 400 for what is no form, or has no file; what `bodyPieces` throws
  */
 export async function readForm(
   { req, var: { body } }: { req: { raw: Request }; var: { body: BodyAllowance } },
   schema: FormSchema,
+  { maxBytes, disk }: UploadLimits,
 ): Promise<FormBody> {
   const type = req.raw.headers.get("content-type") ?? "";
   if (!/^multipart\/form-data\b/i.test(type)) {
@@ -34,34 +78,56 @@ export async function readForm(
       `the request has to be a form: its content type is "${type}", not multipart/form-data`,
     );
   }
-  const form = await parseForm(await readBody(req.raw, body), type);
-  const file = form.get("file");
-  if (file === null) throw new HttpError(400, "file is missing", "file");
-  if (typeof file === "string" || form.getAll("file").length > 1) {
-    throw new HttpError(400, "file has to be one file", "file");
-  }
-  const fields: Record<string, unknown> = {};
-  for (const key of new Set(form.keys())) {
-    if (key === "file") continue;
-    const values = form.getAll(key);
-    if (!values.every((value) => typeof value === "string")) {
-      throw new HttpError(400, `${key} is a file: only "file" can be one`, key);
+  await using upload = new AsyncDisposableStack();
+  const texts = new Map<string, FieldText[]>();
+  let file: UploadedFile | undefined;
+  let field: FieldText | undefined;
+  for await (const event of readParts(bodyPieces(req.raw, maxBytes), type)) {
+    if (event.kind === "bytes") {
+      if (field) field.add(event.bytes, body);
+      else await file!.write(event.bytes);
+      continue;
     }
+    field = undefined;
+    const { name, isFile } = event;
+    if (isFile && name !== "file") {
+      throw new HttpError(400, `${name} is a file: only "file" can be one`, name);
+    }
+    if (name === "file" && (!isFile || file)) {
+      throw new HttpError(400, "file has to be one file", "file");
+    }
+    if (isFile) file = upload.use(await UploadedFile.create(disk));
+    else texts.set(name, [...texts.get(name) ?? [], field = new FieldText()]);
+  }
+  if (!file) throw new HttpError(400, "file is missing", "file");
+  const fields: Record<string, unknown> = {};
+  for (const [key, values] of texts) {
     const name = key.replace(/\[\]$/, "");
     const types = typesOf(schema.properties[name]);
-    const read = values.map((value) => readValue(value, types));
+    const read = values.map(({ text }) => readValue(text, types));
     const isList = types.includes("array") || key !== name || read.length > 1;
     fields[name] = isList ? [...(fields[name] as unknown[] | undefined) ?? [], ...read] : read[0];
   }
-  return { fields, file: new Uint8Array(await file.arrayBuffer()) };
+  upload.move();
+  return { fields, file };
 }
 
-async function parseForm(bytes: Uint8Array, type: string): Promise<FormData> {
-  try {
-    const headers = { "content-type": type };
-    return await new Response(bytes as Uint8Array<ArrayBuffer>, { headers }).formData();
-  } catch (error) {
-    throw new HttpError(400, `the form is damaged: ${(error as Error).message}`);
+/** The text of a field, which arrives in pieces. */
+class FieldText {
+  readonly #decoder = new TextDecoder();
+  #text = "";
+  #size = 0;
+
+  /** Errors: HttpError if it is larger than a body may be. */
+  add(bytes: Uint8Array, allowance: BodyAllowance): void {
+    allowance.hold(bytes.length);
+    this.#size += bytes.length;
+    if (this.#size > allowance.maxBytes) throw tooLarge(allowance.maxBytes);
+    this.#text += this.#decoder.decode(bytes, { stream: true });
+  }
+
+  get text(): string {
+    return this.#text + this.#decoder.decode();
   }
 }
 

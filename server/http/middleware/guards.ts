@@ -222,16 +222,17 @@ function localOrigins(host: string): string[] {
  * Middleware that answers 413 to bodies whose length is over the bound.
  *
  * @param maxBytes largest body in bytes
- * @param unbound paths whose bodies are not held in memory
+ * @param toDisk paths whose bodies are not held in memory
  */
 export function bodyLimit(
   budget: BodyBudget,
   maxBytes: number,
-  unbound: RegExp,
+  toDisk: readonly RegExp[],
 ): MiddlewareHandler<{ Variables: AccessVariables & BodyVariables }> {
   return async (context, next) => {
     const length = Number(context.req.header("content-length") ?? 0);
-    if (length > maxBytes && !unbound.test(context.req.path)) throw tooLarge(maxBytes);
+    const isHeld = !toDisk.some((path) => path.test(context.req.path));
+    if (length > maxBytes && isHeld) throw tooLarge(maxBytes);
     const allowance = new BodyAllowance(budget, maxBytes);
     context.set("body", allowance);
     try {

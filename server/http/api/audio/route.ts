@@ -4,7 +4,8 @@
 import { type Context, Hono } from "../../../dependencies.ts";
 import type { ModelManager, TranscribeEvent, TranscribeRequest } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
-import { readForm } from "../../body/form_body.ts";
+import { BodyBudget } from "../../body/bodies.ts";
+import { readForm, type UploadedFile } from "../../body/form_body.ts";
 import { createValidator } from "../../body/validate.ts";
 import { type LeaseResources, withoutCrash } from "../../generation/lease.ts";
 import { sseResponse } from "../../stream/stream.ts";
@@ -26,41 +27,71 @@ import { transcriptionSchema, translationSchema } from "./schema.ts";
 const transcriptionBody = createValidator(transcriptionSchema);
 const translationBody = createValidator(translationSchema);
 
+/** The paths whose bodies go to a disk. */
+export const SOUND_PATH = /^\/v1\/audio\//;
+
+/** Most bytes of a sound: four hours of two channels in 32 bits at 48 kHz. And of all at a time. */
+const [MOST_BYTES, MOST_BYTES_OF_ALL] = [6 * 2 ** 30, 24 * 2 ** 30];
+
 /** Routes that write down what is said. */
 export function audioRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
+  const limits = { maxBytes: MOST_BYTES, disk: new BodyBudget(MOST_BYTES_OF_ALL) };
   app.post("/v1/audio/transcriptions", async (context) => {
-    const { fields, file } = await readForm(context, transcriptionSchema);
-    const checked = await transcriptionBody.check(fields);
-    const found = await translateRequest(
-      context,
-      dependencies,
-      checked,
-      (body) => translateForm(body, "transcribe"),
-    );
-    return await transcribe(context, dependencies, { ...found, file, task: "transcribe" });
+    const form = await readForm(context, transcriptionSchema, limits);
+    return await keeping(form.file, async (upload) => {
+      const checked = await transcriptionBody.check(form.fields);
+      const found = await translateRequest(
+        context,
+        dependencies,
+        checked,
+        (body) => translateForm(body, "transcribe"),
+      );
+      return await transcribe(context, dependencies, { ...found, upload, task: "transcribe" });
+    });
   });
   app.post("/v1/audio/translations", async (context) => {
-    const { fields, file } = await readForm(context, translationSchema);
-    const checked = await translationBody.check(fields);
-    const found = await translateRequest(
-      context,
-      dependencies,
-      checked,
-      (body) => translateForm(body, "translate"),
-    );
-    return await transcribe(context, dependencies, { ...found, file, task: "translate" });
+    const form = await readForm(context, translationSchema, limits);
+    return await keeping(form.file, async (upload) => {
+      const checked = await translationBody.check(form.fields);
+      const found = await translateRequest(
+        context,
+        dependencies,
+        checked,
+        (body) => translateForm(body, "translate"),
+      );
+      return await transcribe(context, dependencies, { ...found, upload, task: "translate" });
+    });
   });
   return app;
+}
+
+/** A file that is removed at the end of an answer, unless a stream takes it over. */
+interface Upload {
+  readonly path: string;
+  /** Gives the file to who has to remove it later. */
+  take(): UploadedFile;
+}
+
+async function keeping<T>(file: UploadedFile, work: (upload: Upload) => Promise<T>): Promise<T> {
+  await using stack = new AsyncDisposableStack();
+  stack.use(file);
+  return await work({
+    path: file.path,
+    take() {
+      stack.move();
+      return file;
+    },
+  });
 }
 
 async function transcribe(
   context: Context<AppEnvironment>,
   dependencies: AppDependencies,
-  { model, translation, file, task }: {
+  { model, translation, upload, task }: {
     model: string;
     translation: ReturnType<typeof translateForm>;
-    file: Uint8Array;
+    upload: Upload;
     task: SpeechTask;
   },
 ): Promise<Response> {
@@ -68,7 +99,7 @@ async function transcribe(
   const left = new AbortController();
   const signal = AbortSignal.any([context.req.raw.signal, left.signal]);
   const begin = () =>
-    run(dependencies, model, { ...loading, signal }, { ...request, audio: file, signal });
+    run(dependencies, model, { ...loading, signal }, { ...request, audio: upload.path, signal });
   if (!isStream) {
     const transcript = await withoutCrash(() => collectTranscript(begin(), task));
     const [text, type] = answerText(transcript, format);
@@ -79,22 +110,25 @@ async function transcribe(
     const events = begin();
     return { events, first: await events.next() };
   });
+  const file = upload.take();
   return sseResponse({
-    events: told(first, events, task),
-    cancel: () => {
+    events: told(first, events, file, task),
+    cancel: async () => {
       left.abort();
-      return Promise.resolve();
+      await file[Symbol.asyncDispose]();
     },
     fail: (error) => ({ data: openAiError(statusOf(error), sentenceOf(error), error) }),
   });
 }
 
-/** The events of a stream. */
+/** The events of a stream. At its end the file is removed. */
 async function* told(
   first: IteratorResult<TranscribeEvent, void>,
   rest: AsyncGenerator<TranscribeEvent, void>,
+  file: UploadedFile,
   task: SpeechTask,
 ) {
+  await using _file = file;
   const transcript: Transcript = { task, duration: 0, language: "", segments: [] };
   for (let next = first; !next.done; next = await rest.next()) {
     addEvent(transcript, next.value);

@@ -15,7 +15,7 @@ import {
 const common = {
   file: {
     ...text,
-    description: "The sound: a file in WAV, FLAC, MP3, Ogg or WebM, of at most 32 MiB.",
+    description: "The sound: a file in WAV, FLAC, MP3, Ogg or WebM, of at most four hours.",
   },
   model: text,
   prompt: {
