@@ -116,42 +116,72 @@ const ASCII_CLASSES = [
   "$^|`\x7f",
 ];
 
-/** Characters beyond ASCII, except for the line separators. */
-export const BEYOND_ASCII = 1 << ASCII_CLASSES.length;
+/** All classes of ASCII. */
+export const ASCII = 2 ** ASCII_CLASSES.length - 1;
+
+/** Characters beyond ASCII, except for white space. */
+export const BEYOND_ASCII = ASCII + 1;
+
+/** White space beyond ASCII that is plain: what \\s matches. */
+const SPACES = 2 * BEYOND_ASCII;
 
 /** All classes of plain characters. */
-export const EVERY_CLASS = 2 * BEYOND_ASCII - 1;
+export const EVERY_CLASS = ASCII | BEYOND_ASCII | SPACES;
 
 /**
  * What is not plain: quotes, backslashes and control characters, and U+2028 and U+2029, which a dot
  * in patterns does not match.
  */
-export const ROUGH = 2 * BEYOND_ASCII;
+export const ROUGH = 2 * SPACES;
 
 const CLASS_OF_ASCII = new Int32Array(0x80).fill(ROUGH);
 ASCII_CLASSES.forEach((members, index) => {
   for (const member of members) CLASS_OF_ASCII[member.charCodeAt(0)] = 1 << index;
 });
 
-/** Code points from 0x80 on that are not plain: the line separators, and surrogates. */
-const NOT_PLAIN = [[0x2028, 0x2029], [0xd800, 0xdfff]] as const;
+/** Inclusive ranges from 0x80 on of other classes than BEYOND_ASCII; surrogates are not plain. */
+const EXCEPTIONS = [
+  [0xa0, 0xa0, SPACES],
+  [0x1680, 0x1680, SPACES],
+  [0x2000, 0x200a, SPACES],
+  [0x2028, 0x2029, ROUGH],
+  [0x202f, 0x202f, SPACES],
+  [0x205f, 0x205f, SPACES],
+  [0x3000, 0x3000, SPACES],
+  [0xd800, 0xdfff, ROUGH],
+  [0xfeff, 0xfeff, SPACES],
+] as const;
 
 /** The class of a character, or {@linkcode ROUGH}. */
 export function classOf(codePoint: number): number {
   if (codePoint < 0x80) return CLASS_OF_ASCII[codePoint]!;
-  return NOT_PLAIN.some(([low, high]) => low <= codePoint && codePoint <= high)
-    ? ROUGH
-    : BEYOND_ASCII;
+  for (const [low, high, classes] of EXCEPTIONS) {
+    if (codePoint <= high) return codePoint < low ? BEYOND_ASCII : classes;
+  }
+  return BEYOND_ASCII;
 }
 
 /** The classes of the plain characters among some code points, both ends included. */
 export function classesBetween(low: number, high: number): number {
   let classes = 0;
   for (let at = low; at <= Math.min(high, 0x7f); at++) classes |= CLASS_OF_ASCII[at]!;
-  const first = Math.max(low, 0x80);
-  const isBeyond = first <= high &&
-    !NOT_PLAIN.some(([from, to]) => from <= first && high <= to);
-  return classes & EVERY_CLASS | (isBeyond ? BEYOND_ASCII : 0);
+  let first = Math.max(low, 0x80);
+  for (const [from, to, own] of EXCEPTIONS) {
+    if (from > high) break;
+    if (to < first) continue;
+    classes |= first < from ? BEYOND_ASCII | own : own;
+    first = to + 1;
+  }
+  if (first <= high) classes |= BEYOND_ASCII;
+  return classes & EVERY_CLASS;
+}
+
+/**
+ * Whether tokens that end within a character tell whether they are of some classes: their last
+ * bytes count as BEYOND_ASCII, and may begin white space too.
+ */
+export function areSeparable(classes: number): boolean {
+  return (classes & (BEYOND_ASCII | SPACES)) !== SPACES;
 }
 
 /** The classes of the plain characters in a set; undefined if it has only a part of one. */
@@ -164,7 +194,8 @@ export function wholeClasses(set: CharacterSet): number | undefined {
     return classes;
   };
   const inside = classesIn(set);
-  return (inside & classesIn(invertSet(set))) === 0 ? inside : undefined;
+  const isWhole = (inside & classesIn(invertSet(set))) === 0;
+  return isWhole && areSeparable(inside) ? inside : undefined;
 }
 
 /** The classes of the characters of a text. */

@@ -2,6 +2,7 @@
 // as automata over bytes. See languages.ts.
 
 export {
+  ASCII,
   BEYOND_ASCII,
   classesOf,
   classOf,

@@ -1,7 +1,8 @@
-// Which plain texts may come in a state of a string's automaton, where that is told by a few words: all
-// of some classes of characters, up to a length. Masks set their tokens at once, without a walk.
+// Where whole classes of plain characters lead in a string's automaton, and which plain texts may come
+// in a state where that is told by a few words: all of some classes, up to a length. Masks set such
+// tokens at once, without a walk.
 
-import { classesBetween, wholeClasses } from "./character_set.ts";
+import { areSeparable, classesBetween, EVERY_CLASS, wholeClasses } from "./character_set.ts";
 import type { LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
 import { type Expression, Kind } from "./expression_store.ts";
@@ -9,6 +10,15 @@ import { SEGMENT_STEPS } from "./json_escapes.ts";
 
 /** Most states that plain characters may lead to for their texts to be known. */
 const MAX_CLOSURE = 8;
+
+/** Steps of work for looking at one target among many. */
+const SCAN_STEPS = 0.01;
+
+/** The target of a class of which no character was seen yet. */
+const UNKNOWN = -1;
+
+/** The target of a class whose characters lead to several. */
+const SEVERAL = -2;
 
 /** The plain texts that may come: all of some classes of characters, up to a length. */
 export interface PlainTexts {
@@ -31,16 +41,67 @@ interface States {
   shortest(state: number): number;
 }
 
-/** Finds the plain texts of the states of one automaton. */
+/** Finds where plain characters lead from the states of one automaton, and their plain texts. */
 export class PlainTextFinder {
   readonly #tools: LanguageTools;
   readonly #states: States;
+  /** By state: the classes of characters that lead back to it. */
+  readonly #loops: (number | undefined)[] = [];
+  readonly #classTargets: (Int32Array | undefined)[] = [];
   /** By state; null if they are not all of some classes. */
   readonly #known: (PlainTexts | null | undefined)[] = [];
 
   constructor(tools: LanguageTools, states: States) {
     this.#tools = tools;
     this.#states = states;
+  }
+
+  /** The classes of characters that all lead from a state back to it. Errors: OutOfWork. */
+  loops(state: number): number {
+    return this.#loops[state] ??= this.#findLoops(this.#states.languageOf(state));
+  }
+
+  #findLoops(language: number): number {
+    if (language < 0) return 0;
+    const { targets, classes } = transitionsOf(this.#tools, language);
+    this.#tools.derivatives.work.spend(targets.length * SCAN_STEPS);
+    if (!targets.includes(language)) return 0;
+    let loops = EVERY_CLASS;
+    for (let at = 0; at < targets.length && loops !== 0; at++) {
+      if (targets[at] !== language) loops &= ~classes(at);
+    }
+    return loops;
+  }
+
+  /**
+   * The state to which all characters of some classes lead; 0 if none may come, undefined if they
+   * lead to several. Errors: OutOfWork.
+   */
+  targetOf(state: number, classes: number): number | undefined {
+    const language = this.#states.languageOf(state);
+    if (language < 0) return undefined;
+    const targets = this.#classTargets[state] ??= this.#findClassTargets(language);
+    let target = UNKNOWN;
+    for (let left = classes; left !== 0; left &= left - 1) {
+      const own = targets[Math.clz32(left & -left)]!;
+      if (own < 0 || (target !== UNKNOWN && own !== target)) return undefined;
+      target = own;
+    }
+    return this.#states.boundary(target);
+  }
+
+  /** The languages to which the characters of each class lead, by the leading zeros of its bit. */
+  #findClassTargets(language: number): Int32Array {
+    const { targets, classes } = transitionsOf(this.#tools, language);
+    const found = new Int32Array(32).fill(UNKNOWN);
+    targets.forEach((target, at) => {
+      for (let left = classes(at); left !== 0; left &= left - 1) {
+        const index = Math.clz32(left & -left);
+        const isOther = found[index] !== UNKNOWN && found[index] !== target;
+        found[index] = isOther ? SEVERAL : target;
+      }
+    });
+    return found;
   }
 
   /**
@@ -114,6 +175,7 @@ export class PlainTextFinder {
       }
       if ((some & none) !== 0) return undefined;
     }
+    if (!areSeparable(some)) return undefined;
     return { classes: some, targets: reached };
   }
 }

@@ -41,6 +41,14 @@ export class StringAutomaton {
   }
 
   /**
+   * The state to which all characters of some classes lead; 0 if none may come, undefined if they
+   * lead to several. Errors: OutOfWork.
+   */
+  targetOf(state: number, classes: number): number | undefined {
+    return this.#states.targetOf(state, classes);
+  }
+
+  /**
    * The plain texts that may come in a state, if they are all those of some classes of characters
    * up to a length. Errors: OutOfWork.
    */

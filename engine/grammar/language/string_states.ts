@@ -30,9 +30,6 @@ const MAX_STATES = 65_536;
 /** Steps of work for a new state. */
 const STATE_STEPS = 6;
 
-/** Steps of work for looking at one target among many. */
-const SCAN_STEPS = 0.01;
-
 /** Steps of work for a new transition. */
 const FILL_STEPS = 1;
 
@@ -49,8 +46,6 @@ export class StringStates {
   readonly #partials: (PartialCharacter | undefined)[] = [undefined];
   readonly #byLanguage: number[] = [];
   readonly #byPartial = new Map<string | number, number>();
-  /** By state: the classes of characters that lead back to it. */
-  readonly #loops: (number | undefined)[] = [];
   readonly #plainTexts: PlainTextFinder;
 
   constructor(tools: LanguageTools, writing: Writing) {
@@ -138,22 +133,14 @@ export class StringStates {
     return [...new Set(reached)].filter((next) => next !== 0);
   }
 
-  /** The classes of characters that all lead from a state back to it. */
+  /** {@linkcode PlainTextFinder.loops} */
   loops(state: number): number {
-    return this.#loops[state] ??= this.#findLoops(this.#languages[state]!);
+    return this.#plainTexts.loops(state);
   }
 
-  #findLoops(language: number): number {
-    if (language < 0) return 0;
-    const { targets, classes } = transitionsOf(this.#tools, language);
-    const { work } = this.#tools.derivatives;
-    work.spend(targets.length * SCAN_STEPS);
-    if (!targets.includes(language)) return 0;
-    let loops = EVERY_CLASS;
-    for (let at = 0; at < targets.length && loops !== 0; at++) {
-      if (targets[at] !== language) loops &= ~classes(at);
-    }
-    return loops;
+  /** {@linkcode PlainTextFinder.targetOf} */
+  targetOf(state: number, classes: number): number | undefined {
+    return this.#plainTexts.targetOf(state, classes);
   }
 
   /** {@linkcode PlainTextFinder.of} */

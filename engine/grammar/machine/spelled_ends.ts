@@ -3,7 +3,7 @@
 // each rest are counted once. Where these are too many, other tokens that bring the end nearer are
 // tried on the way. A document may need still fewer tokens, but seldom does.
 
-import { BEYOND_ASCII, classesOf, EVERY_CLASS, unlessOutOfWork } from "../language/mod.ts";
+import { ASCII, classesOf, unlessOutOfWork } from "../language/mod.ts";
 import type { Completion } from "./completion.ts";
 import { DEAD, type Machine, type State, UNRESOLVED } from "./machine.ts";
 import type { TokenTable } from "./token_table.ts";
@@ -301,7 +301,7 @@ const NODE_STEPS = 0.2;
 const KINDS = [
   classesOf("abcdefghijklmnopqrstuvwxyz "),
   classesOf("0123456789"),
-  EVERY_CLASS & ~BEYOND_ASCII,
+  ASCII,
 ];
 
 /** A token, by its node, and the state after it. */

@@ -152,6 +152,11 @@ export class TokenTable {
     this.addTokens(bits, this.firsts[node + 1]!, this.firsts[this.ends[node]!]!);
   }
 
+  /** Sets the bits of the tokens that end at or below a node. */
+  addTokensFrom(bits: Uint32Array, node: number): void {
+    this.addTokens(bits, this.firsts[node]!, this.firsts[this.ends[node]!]!);
+  }
+
   /** Clears the bits of the tokens that end at or below a node. */
   removeTokensFrom(bits: Uint32Array, node: number): void {
     const { sorted, firsts } = this;
@@ -251,7 +256,9 @@ function continuationsOf(byte: number): number {
 
 /** The characters of a trie's tokens. A token may end within one. */
 class TokenCharacters {
-  /** Classes of the characters below each node, ROUGH and what is not UTF-8 among them. */
+  /** By node: the class of its character; ROUGH for what is not UTF-8. */
+  readonly own: Int32Array;
+  /** Classes of the characters below each node. */
   readonly below: Int32Array;
   /** Most characters below each node. */
   readonly heights: Uint16Array;
@@ -261,13 +268,13 @@ class TokenCharacters {
    */
   readonly rough: Int32Array;
   readonly #trie: Trie;
-  /** By node: the classes of the characters on the path to it. */
-  readonly #classes: Int32Array;
+  /** By node: whether the characters on the path to it are plain. */
+  readonly #isPlain: Uint8Array;
   /** By index of a sorted token: the classes of its characters, and their number. */
   readonly #tokenClasses: Int32Array;
   readonly #tokenLengths: Uint16Array;
   /** Masks of plain tokens, by their classes and most characters as one number. */
-  readonly #masks = new Map<number, Uint32Array<ArrayBuffer>>();
+  readonly #masks = new Map<number, Uint32Array>();
   /** By classes: a token of each number of characters, the longest first. */
   readonly #samples = new Map<number, readonly number[]>();
 
@@ -278,12 +285,15 @@ class TokenCharacters {
     this.below = new Int32Array(nodes);
     this.heights = new Uint16Array(nodes);
     this.rough = new Int32Array(nodes + 1).fill(nodes);
-    this.#classes = new Int32Array(nodes);
+    this.#isPlain = new Uint8Array(nodes);
+    this.#isPlain[0] = 1;
     this.#tokenClasses = new Int32Array(sorted.length);
     this.#tokenLengths = new Uint16Array(sorted.length);
     const lengths = new Uint16Array(nodes);
     const parents = new Int32Array(nodes);
     const own = new Int32Array(nodes);
+    this.own = own;
+    const classes = new Int32Array(nodes);
     const isRough = new Uint8Array(nodes);
     // By depth: the path, and the bytes that a begun character lacks.
     const path: number[] = [0];
@@ -315,49 +325,54 @@ class TokenCharacters {
         own[node] = isBroken ? ROUGH : continuations > 0 ? BEYOND_ASCII : classOf(byte);
         leaves = left === 0 && (byte === QUOTE || byte === BACKSLASH);
       }
-      this.#classes[node] = this.#classes[parent]! | own[node]!;
+      classes[node] = classes[parent]! | own[node]!;
+      this.#isPlain[node] = Number((classes[node]! & ROUGH) === 0);
       lengths[node] = lengths[parent]! + Number(isFirst(byte));
       for (let at = firsts[node]!; at < firsts[node + 1]!; at++) {
-        this.#tokenClasses[at] = this.#classes[node]!;
+        this.#tokenClasses[at] = classes[node]!;
         this.#tokenLengths[at] = lengths[node]!;
       }
-      if (!leaves || (this.#classes[parent]! & ROUGH) !== 0) continue;
+      if (!leaves || (classes[parent]! & ROUGH) !== 0) continue;
       isRough.fill(1, node, ends[node]);
       for (let at = parent; at > 0 && isRough[at] === 0; at = parents[at]!) isRough[at] = 1;
     }
     for (let node = nodes - 1; node > 0; node--) {
       const parent = parents[node]!;
       this.below[parent]! |= this.below[node]! | own[node]!;
-      const height = this.heights[node]! + Number(isFirst(bytes[node]!));
-      this.heights[parent] = Math.max(this.heights[parent]!, height);
+      this.heights[parent] = Math.max(this.heights[parent]!, this.heightOf(node));
       this.rough[node] = isRough[node] === 1 ? node : this.rough[node + 1]!;
     }
   }
 
   /** Whether all characters on the path to a node are plain. */
   isPlain(node: number): boolean {
-    return (this.#classes[node]! & ROUGH) === 0;
+    return this.#isPlain[node] === 1;
   }
 
-  /** The plain tokens of some classes with at most so many characters. Read only. */
-  plain(classes: number, most: number): Uint32Array<ArrayBuffer> {
-    const { size, nodes } = this.#trie;
-    const length = Math.max(0, Math.min(most, this.heights[0]!));
-    const key = classes * 0x10000 + length;
-    let bits = this.#masks.get(key);
-    if (!bits) {
-      if (this.#masks.size === MAX_MASKS) this.#masks.clear();
-      this.#masks.set(key, bits = new Uint32Array(Math.ceil(size / 32)));
-      this.addPlain(bits, 1, nodes, classes, length);
-    }
-    return bits;
+  /** Most characters from a node on, its own included. */
+  heightOf(node: number): number {
+    return this.heights[node]! + Number(isFirst(this.#trie.bytes[node]!));
   }
 
   /**
-   * Sets the bits of the tokens at the nodes from `first` to `end` that are plain text of some
-   * classes and have at most so many characters.
+   * Sets the bits of the tokens below a node that are plain text of some classes and have at most so
+   * many characters, what is before the node included.
    */
-  addPlain(bits: Uint32Array, first: number, end: number, classes: number, most: number): void {
+  addPlain(bits: Uint32Array, node: number, classes: number, most: number): void {
+    const { nodes, ends } = this.#trie;
+    if (node !== 0) return this.#addPlain(bits, node + 1, ends[node]!, classes, most);
+    const length = Math.max(0, Math.min(most, this.heights[0]!));
+    const key = classes * 0x10000 + length;
+    let mask = this.#masks.get(key);
+    if (!mask) {
+      if (this.#masks.size === MAX_MASKS) this.#masks.clear();
+      this.#masks.set(key, mask = new Uint32Array(bits.length));
+      this.#addPlain(mask, 1, nodes, classes, length);
+    }
+    for (let word = 0; word < mask.length; word++) bits[word]! |= mask[word]!;
+  }
+
+  #addPlain(bits: Uint32Array, first: number, end: number, classes: number, most: number): void {
     const { firsts, sorted } = this.#trie;
     const others = ~classes;
     const tokenClasses = this.#tokenClasses;

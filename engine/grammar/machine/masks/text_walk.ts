@@ -2,9 +2,14 @@
 // around the text do not matter, so the result applies wherever the text occurs. If any plain text
 // can be completed, the plain tokens need no walk: only what leads to a quote or an escape is left.
 
-import { EVERY_CLASS, ROUGH, unlessOutOfWork } from "../../language/mod.ts";
+import { EVERY_CLASS, expectOutOfWork, ROUGH, unlessOutOfWork } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections.ts";
-import { CountRange, type TextPosition, type TextRules } from "../texts/text_rules.ts";
+import {
+  CountRange,
+  type PlainTextsWithin,
+  type TextPosition,
+  type TextRules,
+} from "../texts/text_rules.ts";
 import type { WordAvoidance } from "../texts/word_avoidance.ts";
 import type { TokenTable } from "../token_table.ts";
 import type { TrieWalk } from "./trie_walk.ts";
@@ -28,13 +33,10 @@ interface Surroundings {
   readonly avoidance: WordAvoidance;
 }
 
-/** The plain tokens that fit: those of some classes with at most so many characters. */
-interface PlainTokens {
-  readonly classes: number;
-  readonly most: number;
-}
-
 const QUOTE = 0x22;
+
+/** The loops of a state of which they are not found yet. */
+const UNKNOWN_LOOPS = -1;
 
 /** Most bytes that may come where few may, the quote included. */
 const NARROW = 4;
@@ -55,6 +57,8 @@ export class TextWalk {
   readonly #states: Int32Array;
   readonly #characters: Int32Array;
   readonly #avoided: Int32Array;
+  /** By depth: the classes of characters that lead back to the state, as far as they are known. */
+  readonly #loops: Int32Array;
   #text!: TextRules;
   #bits!: Uint32Array<ArrayBuffer>;
   /** The quotes that end the text; in a walk along words, those that would end one of them. */
@@ -73,21 +77,17 @@ export class TextWalk {
     this.#states = new Int32Array(walk.table.longest + 1);
     this.#characters = new Int32Array(walk.table.longest + 1);
     this.#avoided = new Int32Array(walk.table.longest + 1);
+    this.#loops = new Int32Array(walk.table.longest + 1);
   }
 
   /** The tokens of a text from a position on, of which no words are to be avoided. */
   whole(position: TextPosition): TextMask {
-    const { characters } = this.#table;
-    // Most of the budget is for the walk.
     this.#range = new CountRange();
-    const plain = this.#walk.work.within(
-      PLAIN_SHARE,
-      () => unlessOutOfWork(() => this.#plainTokens(position), undefined),
-    );
-    if (!plain) return this.#tried(position);
-    const bits = characters.plain(plain.classes, plain.most).slice();
-    this.#begin(bits, 0, position);
-    return this.#found(position, () => this.#visitRough(0));
+    this.#begin(this.#noBits(), 0, position);
+    // Most of the budget is for the walk.
+    const plain = this.#walk.work.within(PLAIN_SHARE, () => this.#plainTexts(0));
+    const isPartial = this.#walk.leavesOut(() => this.#visitBelow(0, plain));
+    return this.#found(position, isPartial);
   }
 
   /**
@@ -105,7 +105,8 @@ export class TextWalk {
     this.#dropped = [];
     // What could not be decided must be left out.
     if (this.#walk.leavesOut(() => this.#walk.below(0, this.#visitWord))) {
-      return this.#tried(position);
+      this.#begin(this.#noBits(), 0, position);
+      return this.#found(position, this.#walk.leavesOut(() => this.#walk.below(0, this.#visit)));
     }
     const isLeft = (exit: number) =>
       !this.#exits.includes(exit) &&
@@ -120,17 +121,13 @@ export class TextWalk {
     };
   }
 
-  /** The tokens of a text, one by one. */
-  #tried(position: TextPosition): TextMask {
-    this.#begin(new Uint32Array(Math.ceil(this.#table.size / 32)), 0, position);
-    return this.#found(position, () => this.#walk.below(0, this.#visit));
+  #noBits(): Uint32Array<ArrayBuffer> {
+    return new Uint32Array(Math.ceil(this.#table.size / 32));
   }
 
-  #found({ characters }: TextPosition, walk: () => void): TextMask {
-    const bits = this.#bits;
-    const isPartial = this.#walk.leavesOut(walk);
+  #found({ characters }: TextPosition, isPartial: boolean): TextMask {
     const [fewest, most] = this.#range.around(characters);
-    return { bits, exits: [...new Set(this.#exits)], fewest, most, isPartial };
+    return { bits: this.#bits, exits: [...new Set(this.#exits)], fewest, most, isPartial };
   }
 
   /**
@@ -139,7 +136,7 @@ export class TextWalk {
    */
   add(bits: Uint32Array<ArrayBuffer>, node: number, position: TextPosition): readonly number[] {
     this.#begin(bits, this.#table.depths[node]!, position);
-    this.#walk.below(node, this.#visit);
+    this.#visitBelow(node, this.#plainTexts(node));
     return this.#exits;
   }
 
@@ -181,27 +178,7 @@ export class TextWalk {
     this.#states[depth] = state;
     this.#characters[depth] = characters;
     this.#avoided[depth] = avoided;
-  }
-
-  /** The plain tokens that fit; undefined if they have to be tried. Errors: OutOfWork. */
-  #plainTokens({ text, state, characters }: TextPosition): PlainTokens | undefined {
-    const { longest } = this.#table;
-    const range = this.#range;
-    if (text.isOpen(state, characters + longest, range)) {
-      return { classes: EVERY_CLASS, most: longest };
-    }
-    const texts = text.plainTexts(state);
-    if (!texts) return undefined;
-    const { classes, most, missing, isLoop } = texts;
-    if (!text.isBounded) return { classes, most };
-    if (isLoop) {
-      const left = text.charactersLeft(state, characters);
-      if (!range.isAtMost(longest, left)) range.narrow();
-      return { classes, most: left };
-    }
-    const mayAll = most === Infinity && text.min + missing <= text.max &&
-      range.isAtMost(characters + longest, text.max - missing);
-    return mayAll ? { classes, most } : undefined;
+    this.#loops[depth] = avoided === NO_WORDS ? UNKNOWN_LOOPS : 0;
   }
 
   /** Visits what begins like a word to avoid, and drops what cannot go on otherwise. */
@@ -228,10 +205,43 @@ export class TextWalk {
     return false;
   };
 
-  #visitRough(node: number): void {
+  /**
+   * The plain texts that may come at a node, if they are told by a few words. Below other nodes than
+   * the root it has to be all of them, because tokens are known by all their characters.
+   */
+  #plainTexts(node: number): PlainTextsWithin | undefined {
+    const { characters, depths } = this.#table;
+    const depth = depths[node]!;
+    if (this.#isRough || !characters.isPlain(node) || this.#avoided[depth] !== NO_WORDS) {
+      return undefined;
+    }
+    const longest = characters.heights[node]!;
+    const [state, before] = [this.#states[depth]!, this.#characters[depth]!];
+    const find = () => this.#text.plainTextsWithin(state, before, longest, this.#range);
+    const found = unlessOutOfWork(find, undefined);
+    const isAll = found?.classes === EVERY_CLASS && found.most >= longest;
+    return node === 0 || isAll ? found : undefined;
+  }
+
+  /** Visits what is below a node. If plain texts are given, their tokens are set at once. */
+  #visitBelow(node: number, plain: PlainTextsWithin | undefined): void {
+    if (!plain) return this.#walk.below(node, this.#visit);
+    const { classes, most } = plain;
+    this.#table.characters.addPlain(this.#bits, node, classes, node === 0 ? most : Infinity);
+    this.#loops[this.#table.depths[node]!] = 0;
     this.#isRough = true;
     this.#walk.roughBelow(node, this.#visit);
     this.#isRough = false;
+  }
+
+  #findLoops(depth: number): number {
+    let loops = 0;
+    try {
+      loops = this.#text.loops(this.#states[depth]!);
+    } catch (error) {
+      expectOutOfWork(error);
+    }
+    return this.#loops[depth] = loops;
   }
 
   readonly #visit = (node: number): boolean => {
@@ -242,6 +252,16 @@ export class TextWalk {
     const state = this.#states[depth - 1]!;
     const before = this.#characters[depth - 1]!;
     const avoided = this.#avoided[depth - 1]!;
+    const known = this.#loops[depth - 1]!;
+    const loops = known === UNKNOWN_LOOPS ? this.#findLoops(depth - 1) : known;
+    if (((characters.own[node]! | characters.below[node]!) & ~loops) === 0) {
+      // All characters of these tokens lead back.
+      const left = this.#text.charactersLeft(state, before);
+      if (this.#range.isAtMost(characters.heightOf(node), left)) {
+        this.#table.addTokensFrom(this.#bits, node);
+        return false;
+      }
+    }
     // Once the budget is spent, only what is known already is walked.
     if (this.#walk.work.isSpent && automaton.isKnown?.(state, byte) === false) {
       this.#walk.isPartial = true;
@@ -257,38 +277,44 @@ export class TextWalk {
     this.#states[depth] = next;
     this.#characters[depth] = counted;
     this.#avoided[depth] = rest;
+    this.#loops[depth] = 0;
     // Of plain tokens those that fit are set already.
     if (this.#isRough && characters.isPlain(node)) return true;
     if (isBounded && !this.#text.isFeasible(next, counted, this.#range)) return false;
     if (rest !== NO_WORDS && !this.#canAvoid(next, counted, rest)) return false;
     this.#table.addTokensAt(this.#bits, node);
-    if (!this.#walk.isBulk(node) || rest !== NO_WORDS) return true;
-    if (unlessOutOfWork(() => this.#takesAll(node, next, counted), false)) {
-      this.#table.addTokensBelow(this.#bits, node);
-      return false;
-    }
-    if (this.#isRough || !characters.isPlain(node)) return true;
-    const height = counted + characters.heights[node]!;
-    const takesPlain = () => this.#text.isOpen(next, height, this.#range);
-    if (!unlessOutOfWork(takesPlain, false)) return true;
-    characters.addPlain(this.#bits, node + 1, ends[node]!, EVERY_CLASS, Infinity);
-    this.#visitRough(node);
-    return false;
+    if (ends[node]! === node + 1) return false;
+    if (rest !== NO_WORDS) return true;
+    const isBack = next === state && avoided === NO_WORDS;
+    this.#loops[depth] = isBack ? loops : UNKNOWN_LOOPS;
+    return !this.#walk.isBulk(node) || !this.#takesBelow(node);
   };
+
+  /**
+   * Sets the tokens below a node at once if classes of characters tell that they may come; if that
+   * is known of the plain ones only, visits the others. Returns whether either is so.
+   */
+  #takesBelow(node: number): boolean {
+    const { depths, characters } = this.#table;
+    const classes = characters.below[node]!;
+    if ((classes & ROUGH) !== 0) {
+      const plain = this.#plainTexts(node);
+      if (plain) this.#visitBelow(node, plain);
+      return plain !== undefined;
+    }
+    const [state, before] = [this.#states[depths[node]!]!, this.#characters[depths[node]!]!];
+    if (!this.#text.automaton.isBoundary(state)) return false;
+    const height = characters.heights[node]!;
+    const most = () => this.#text.mostOf(classes, state, before, height, this.#range);
+    const takesAll = unlessOutOfWork(most, undefined) === height;
+    if (takesAll) this.#table.addTokensBelow(this.#bits, node);
+    return takesAll;
+  }
 
   #canAvoid(state: number, characters: number, avoided: WordSet): boolean {
     // A search along words depends on too many numbers to note them.
     if (this.#text.isBounded) this.#range.narrow();
     return this.#avoidance.isPossible(this.#text, state, characters, avoided);
-  }
-
-  /** Whether all tokens below a node lead back to its state, and are not too long. */
-  #takesAll(node: number, state: number, counted: number): boolean {
-    const text = this.#text;
-    const { below, heights } = this.#table.characters;
-    const classes = below[node]!;
-    if ((classes & ROUGH) !== 0 || (classes & ~text.loops(state)) !== 0) return false;
-    return this.#range.isAtMost(heights[node]!, text.charactersLeft(state, counted));
   }
 
   #end(node: number, state: number, characters: number, avoided: WordSet): void {

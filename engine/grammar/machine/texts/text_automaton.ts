@@ -22,6 +22,11 @@ export interface TextAutomaton {
   next?(state: number): readonly number[];
   /** The classes of characters that all lead from a state back to it. */
   loops?(state: number): number;
+  /**
+   * The state to which all characters of some classes lead; 0 if none may come, undefined if they
+   * lead to several.
+   */
+  targetOf?(state: number, classes: number): number | undefined;
   /** The plain texts that may come, if they are all those of some classes up to a length. */
   plainTexts?(state: number): PlainTexts | undefined;
   /** Fewest characters to acceptance; a character that has begun counts. */

@@ -8,6 +8,9 @@ import type { TextAutomaton } from "./text_automaton.ts";
 /** Steps of work for a position that a search for a length visits. */
 const SEARCH_STEPS = 4;
 
+/** Steps of work for finding where some classes of characters lead. */
+const TARGET_STEPS = 0.25;
+
 /** Steps of work for all characters that may follow a state. */
 const SUCCESSOR_STEPS = 10;
 
@@ -62,6 +65,7 @@ export class TextRules {
   /** By state. */
   readonly #shortest: number[] = [];
   readonly #missing: number[] = [];
+  readonly #loops: number[] = [];
   readonly #successors = new Map<number, readonly number[]>();
   /** By state and number of characters, for texts with an upper limit. */
   readonly #feasible = new Map<number, boolean>();
@@ -185,15 +189,56 @@ export class TextRules {
   }
 
   /**
-   * Whether a text can be completed in a state after any plain characters that make it so long at
-   * most, as far as that is known.
+   * The plain texts of at most `longest` characters that may come at a position, if they are all
+   * those of some classes up to a length. Undefined if that is not so, or not known. `range` notes
+   * for which numbers of characters that holds. Errors: OutOfWork.
    */
-  isOpen(state: number, length: number, range: CountRange): boolean {
-    const missing = this.mostMissing(state);
-    if (missing < Infinity) return !this.isBounded || range.isAtMost(length, this.max - missing);
+  plainTextsWithin(
+    state: number,
+    characters: number,
+    longest: number,
+    range: CountRange,
+  ): PlainTextsWithin | undefined {
+    const open = this.mostMissing(state);
+    const isOpen = open < Infinity &&
+      (!this.isBounded || range.isAtMost(characters + longest, this.max - open));
+    if (isOpen) return { classes: EVERY_CLASS, most: longest };
     const texts = this.plainTexts(state);
-    if (texts?.classes !== EVERY_CLASS || texts.most < Infinity) return false;
-    return !this.isBounded || this.#mayGoOn(state, length, range);
+    if (!texts) return undefined;
+    const { classes, most } = texts;
+    const isFree = !this.isBounded ||
+      most === Infinity && this.#mayGoOn(state, characters + longest, range);
+    if (isFree) return { classes, most };
+    const found = this.mostOf(classes, state, characters, Math.min(most, longest), range);
+    return found === undefined ? undefined : { classes, most: found };
+  }
+
+  /**
+   * How many characters of some classes may come at a position, up to `longest`, whatever they are.
+   * Undefined if it is not seen that each number of them leads to one state. `range` notes for which
+   * numbers of characters that holds. Errors: OutOfWork.
+   */
+  mostOf(
+    classes: number,
+    state: number,
+    characters: number,
+    longest: number,
+    range: CountRange,
+  ): number | undefined {
+    for (let count = 0; count < longest; count++) {
+      if ((classes & ~this.loops(state)) === 0) {
+        const left = this.charactersLeft(state, characters + count);
+        if (range.isAtMost(longest - count, left)) return longest;
+        range.narrow();
+        return count + left;
+      }
+      this.#work.charge(TARGET_STEPS);
+      const next = this.automaton.targetOf?.(state, classes);
+      if (next === undefined) return undefined;
+      if (next === 0 || !this.isFeasible(next, characters + count + 1, range)) return count;
+      state = next;
+    }
+    return longest;
   }
 
   /** Number of characters that may come before the shortest end after them is too long. */
@@ -205,9 +250,9 @@ export class TextRules {
     return this.#shortest[state] ??= this.automaton.shortest(state);
   }
 
-  /** The classes of characters that all lead from a state back to it. */
+  /** The classes of characters that all lead from a state back to it. Errors: OutOfWork. */
   loops(state: number): number {
-    return this.automaton.loops?.(state) ?? 0;
+    return this.#loops[state] ??= this.automaton.loops?.(state) ?? 0;
   }
 
   /** The plain texts that may come, if they are all those of some classes up to a length. */
@@ -331,6 +376,9 @@ interface Way {
   readonly isFirst: boolean;
   readonly next: Generator<number>;
 }
+
+/** The plain texts that may come: all of some classes of characters, up to a length. */
+export type PlainTextsWithin = Pick<PlainTexts, "classes" | "most">;
 
 export interface TextPosition {
   readonly text: TextRules;

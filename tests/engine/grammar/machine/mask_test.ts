@@ -121,6 +121,10 @@ const STRING_PIECES = [
   ..."abcdefghijklmnopqrstuvwxyz".split("").map((letter) => `${letter}a-1 ${letter}`),
   ...["..", "./", "...", ".a", "..b", "b/", "b/1", "1c", "d,", ",e", "éé", "éa", "ü", "名", "aü"],
   ...['aa"', 'éb"', '\\"a', "a\\n", "b\\u001f", '.."', "/..", "a b c d e f g h i j k l m n"],
+  ...Array.from({ length: 10 }, (_, at) => ` ${String.fromCodePoint(0xff40 + at)}`),
+  ...["\u3000", "\u3000a", "\u00a0 b", "a\u2003", "b \u3000 c", "a a", " a", " ab", "b b "],
+  Uint8Array.of(0xe3, 0x80),
+  Uint8Array.of(0x61, 0xc2),
   Uint8Array.of(0x61, 0xe5),
   Uint8Array.of(0xe5, 0x90),
   Uint8Array.of(0x8d, 0x22),
@@ -202,6 +206,14 @@ Deno.test("masks of counted and patterned strings equal a simulation of every to
     [String.raw`^(?=[\s\S]*a$)(?:a|[\s\S]*b)$`, 0, Infinity],
     ["^[^\\n]*$", 0, Infinity],
     ["^[^é]{3,30}$", 0, Infinity],
+    ["^(..)*$", 8, 8],
+    ["^([a-z][^x])*$", 3, 11],
+    ["^([a-z]{2}|[^a-z]{3})*$", 7, 9],
+    ["^\\p{L}+( \\p{L}+)*$", 0, Infinity],
+    ["^(?:\\S+\\s+){0,4}\\S+$", 0, 20],
+    ["^\\s+$", 0, Infinity],
+    ["^[\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\ufeff]{2,5}$", 0, Infinity],
+    ["^(/[^/]+)*$", 3, 12],
   ];
   const random = randomNumbers(5);
   for (const [pattern, min, max] of cases) {

@@ -30,7 +30,7 @@ const has = (bits: Uint32Array, token: number) => (bits[token >>> 5]! >>> (token
 /** The tokens of some classes with at most so many characters. */
 function plain(classes: number, most: number): string[] {
   const bits = new Uint32Array(Math.ceil(table.size / 32));
-  table.characters.addPlain(bits, 1, table.nodes, classes, most);
+  table.characters.addPlain(bits, 0, classes, most);
   return tokens.flatMap((bytes, at) => has(bits, 256 + at) ? [bytes.join()] : []);
 }
 
