@@ -59,6 +59,8 @@ export interface KernelCall extends BoundKernel {
   readonly items: number;
   /** Most items that a thread takes at once. Default: a fraction of its share. */
   readonly grain?: number;
+  /** Whether it is over so soon that threads get items of their own; see ownItems(). */
+  readonly isBrief?: boolean;
   /** A kernel over the same items: a thread runs it for those that it has just done. */
   readonly then?: BoundKernel | undefined;
 }
@@ -250,13 +252,14 @@ export class CpuCore implements Packer {
    */
   run(calls: readonly KernelCall[]): void {
     const { pool } = this;
-    for (const { kernels, name, arguments: words, items, grain, then } of calls) {
+    for (const call of calls) {
+      const { kernels, name, arguments: words, items, grain, then, isBrief } = call;
       const end = this.#argumentWords + words.length + (then?.arguments.length ?? 0);
       if (4 * end > this.#arguments.size || pool.operations === MAXIMUM_OPERATIONS) this.flush();
       const record = this.#recordOf(words);
       const follower = then &&
         { kernel: then.kernels[then.name]!, record: this.#recordOf(then.arguments) };
-      pool.add(kernels[name]!, record, items, grain, follower);
+      pool.add(kernels[name]!, record, items, grain, follower, isBrief);
     }
     pool.endPhase();
     if (!this.#waits) this.flush();

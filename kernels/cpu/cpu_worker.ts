@@ -9,8 +9,9 @@ import { takeShare } from "./share.ts";
 /** The first message of a pool to a thread. */
 export interface ThreadOptions {
   control: Int32Array<SharedArrayBuffer>;
-  /** Number of threads, including the host's. */
+  /** Number of threads, including the host's, and which of them it is. */
   threads: number;
+  index: number;
 }
 
 /** A module of kernels. */
@@ -60,8 +61,8 @@ function load({ module, memories }: ModuleMessage): void {
 
 /** Follows commands until it has to receive messages or to end. */
 function serve(): void {
-  const { control, threads } = options;
-  const thread = { control, kernels, threads, wait: betweenPhases, fault };
+  const { control, threads, index } = options;
+  const thread = { control, kernels, threads, index, wait: betweenPhases, fault };
   while (true) {
     betweenSteps.forChange(control, Word.Command, followed++);
     const task = Atomics.load(control, Word.Task);

@@ -24,6 +24,9 @@ import { floatProductKernel, isFloatFormat } from "./linear/float_kernel.ts";
 import { productKernel } from "./linear/kernel.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 
+/** Tokens up to which a product is over within some microseconds. */
+const MOST_BRIEF_TOKENS = 8;
+
 /** Rows of f32 that an operation writes: an address, and the bytes of a row. */
 interface Rows {
   readonly address: number;
@@ -130,7 +133,8 @@ class Product {
       const { name, bands } = isInteger && !isFloatFormat(format)
         ? productKernel(format, most, options)
         : floatProductKernel(format, most, options);
-      return { kernels, name, arguments: words, items: units * Math.ceil(this.#bands / bands) };
+      const items = units * Math.ceil(this.#bands / bands);
+      return { kernels, name, arguments: words, items, isBrief: tokens <= MOST_BRIEF_TOKENS };
     });
   }
 

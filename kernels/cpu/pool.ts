@@ -16,7 +16,7 @@ import {
   Word,
 } from "./control.ts";
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";
-import { mostItems, takeShare, type Watch } from "./share.ts";
+import { mostItems, ownItems, takeShare, type Watch } from "./share.ts";
 import { sharedBuffer } from "../../host/mod.ts";
 import { ResourceError } from "../errors.ts";
 import { newThread, type Thread, type ThreadRefusal } from "./threads.ts";
@@ -74,8 +74,10 @@ export class ThreadPool {
       // All have to know how many there are, so those who started are told again if others did not.
       for (let told = -1; told !== workers.length;) {
         told = workers.length;
-        const options: ThreadOptions = { control: this.#control, threads: told + 1 };
-        const started = await Promise.all(workers.map((worker) => this.#tell(worker, options)));
+        const options = { control: this.#control, threads: told + 1 };
+        const started = await Promise.all(
+          workers.map((worker, i) => this.#tell(worker, { ...options, index: i + 1 })),
+        );
         for (const refused of workers.filter((_, index) => !started[index])) {
           end(refused);
           workers.splice(workers.indexOf(refused), 1);
@@ -125,6 +127,7 @@ export class ThreadPool {
    * @param most most items that are taken at once; by default so many that every thread takes about
    *   eight times
    * @param then a kernel that threads run over the same items when they have done these
+   * @param isBrief whether it is over so soon that waiting for the counter counts
    */
   add(
     kernel: number,
@@ -132,6 +135,7 @@ export class ThreadPool {
     items: number,
     most?: number,
     then?: { kernel: number; record: number },
+    isBrief = false,
   ): void {
     const control = this.#control;
     const at = this.#end;
@@ -142,10 +146,12 @@ export class ThreadPool {
     control[at + 1] = record;
     control[at + 2] = items;
     control[at + 3] = most ?? mostItems(items, this.threads);
-    control[at + 4] = 0;
+    const own = isBrief ? ownItems(items, this.threads) : 0;
+    control[at + 4] = this.threads * own;
     control[at + 5] = this.#phase;
     control[at + 6] = then?.kernel ?? NO_KERNEL;
     control[at + 7] = then?.record ?? 0;
+    control[at + 8] = own;
     this.#end = at + OPERATION_WORDS;
   }
 
@@ -185,6 +191,7 @@ export class ThreadPool {
       control,
       kernels: this.#kernels,
       threads: this.threads,
+      index: 0,
       wait: this.#wait,
       fault: (error) => this.#fault = `: ${error}`,
       watch: isUnwanted && new AbortWatch(control, isUnwanted),

@@ -23,8 +23,9 @@ export interface Participant {
   readonly control: Int32Array<SharedArrayBuffer>;
   /** Kernels by their numbers. */
   readonly kernels: readonly Kernel[];
-  /** Number of threads that take part. */
+  /** Number of threads that take part, and which of them it is. */
   readonly threads: number;
+  readonly index: number;
   readonly wait: SpinWait;
   /** Receives the error of a kernel. */
   fault(error: unknown): void;
@@ -45,6 +46,15 @@ export interface Watch {
 /** Most items that are taken at once, so that threads take several times. */
 export function mostItems(items: number, threads: number): number {
   return Math.max(1, Math.floor(items / (TAKES * threads)));
+}
+
+/**
+ * Items of a brief operation that are each thread's own, from the first ones on: half of them. Nobody waits
+ * for a counter there, and in every step a thread reads the weights that it has read before. What is left
+ * goes to whoever is there first, which makes up for threads that differ by up to three times.
+ */
+export function ownItems(items: number, threads: number): number {
+  return threads === 1 ? 0 : Math.floor(items / (2 * threads));
 }
 
 /**
@@ -74,9 +84,9 @@ export function takeShare(thread: Participant, isHost: boolean): void {
   }
 }
 
-/** Takes items of each operation of the phase. Returns where the next phase begins. */
+/** Does its own items of each operation of the phase, and takes others. Returns where the next phase begins. */
 function takePhase(
-  { control, kernels, threads, watch }: Participant,
+  { control, kernels, threads, index, watch }: Participant,
   from: number,
   phase: number,
 ): number {
@@ -89,6 +99,15 @@ function takePhase(
     const least = Math.floor(items / (LEAST_PART * threads));
     const next = at + 4;
     watch?.begun();
+    const own = control[at + 8]!;
+    const end = (index + 1) * own;
+    for (let first = index * own; first < end; first += most) {
+      if (Atomics.load(control, Word.Abort) !== 0) break;
+      const last = Math.min(end, first + most);
+      kernel(record, first, last);
+      then?.(thenRecord, first, last);
+      watch?.taken();
+    }
     for (let first = Atomics.load(control, next); first < items;) {
       if (Atomics.load(control, Word.Abort) !== 0) break;
       const part = Math.floor((items - first) / (LAST_TAKES * threads));

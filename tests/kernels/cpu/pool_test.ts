@@ -36,8 +36,8 @@ async function open(threads: number) {
   return { pool, kernels, items: new Int32Array(work.buffer) };
 }
 
-/** A kernel, address of its arguments, items, and how many are taken at once. */
-type Operation = readonly [kernel: number, record: number, items: number, most?: number];
+/** What the pool is to run. */
+type Operation = Readonly<Parameters<ThreadPool["add"]>>;
 
 function run(
   pool: ThreadPool,
@@ -52,11 +52,13 @@ function run(
 }
 
 Deno.test("all threads together compute every item of every phase once", async () => {
-  for (const threads of [1, 2, 5]) {
+  for (
+    const [threads, isBrief] of [[1, false], [1, true], [2, false], [2, true], [5, true]] as const
+  ) {
     const { pool, kernels: { double }, items } = await open(threads);
     assertEquals(pool.threads, threads);
-    const operation: Operation = [double!, 0, 1000];
-    const other: Operation = [double!, 8000, 3, 1];
+    const operation: Operation = [double!, 0, 1000, undefined, undefined, isBrief];
+    const other: Operation = [double!, 8000, 3, 1, undefined, isBrief];
     for (let turn = 0; turn < 20; turn++) {
       items.fill(0);
       const step = [[operation, other], [operation], [], [other, operation]];
@@ -70,9 +72,9 @@ Deno.test("all threads together compute every item of every phase once", async (
 });
 
 Deno.test("a kernel that follows another sees what that made of the same items", async () => {
-  for (const threads of [1, 3]) {
+  for (const [threads, isBrief] of [[1, false], [3, false], [3, true]] as const) {
     const { pool, kernels: { double }, items } = await open(threads);
-    pool.add(double!, 0, 1000, undefined, { kernel: double!, record: 0 });
+    pool.add(double!, 0, 1000, undefined, { kernel: double!, record: 0 }, isBrief);
     pool.add(double!, 8000, 5, 1, { kernel: double!, record: 12_000 });
     assertEquals(pool.run(), true);
     assertEquals(items.subarray(0, 1001), new Int32Array(1001).fill(3).fill(0, 1000));
