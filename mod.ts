@@ -221,7 +221,7 @@ export type {
   ProfileOptions,
   ProgressEvent,
   PromptEvent,
-  PromptImage,
+  PromptMedia,
   PromptItem,
   ProofOptions,
   QueuedEvent,

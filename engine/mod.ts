@@ -176,7 +176,7 @@ export type {
   TapSelection,
   TapVisit,
 } from "./run/mod.ts";
-export { IMAGE_PLACEHOLDER, type PromptImage, type PromptItem } from "./prompt/mod.ts";
+export { IMAGE_PLACEHOLDER, type PromptItem, type PromptMedia } from "./prompt/mod.ts";
 export {
   type Answer,
   type ApproveCall,

@@ -46,6 +46,7 @@ export * from "./ops/norm.ts";
 export * from "./ops/recurrent.ts";
 export * from "./ops/rope_tables.ts";
 export * from "./ops/rotate.ts";
+export * from "./ops/spans.ts";
 export {
   BIAS_WORDS,
   FILTER_OPTIONS,

@@ -25,6 +25,7 @@ import {
 import type { LinearOptions, Matrix, StackedMatrix } from "./ops/matrix.ts";
 import type { Norm, NormOptions } from "./ops/norm.ts";
 import { recurrentOperands } from "./ops/recurrent.ts";
+import { spanOperands } from "./ops/spans.ts";
 import { headNorms, type RotateOptions, type RotateRowsOptions } from "./ops/rotate.ts";
 import type { Buffer, Operation } from "./operation.ts";
 import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./ops/work.ts";
@@ -42,6 +43,7 @@ function cachedBytes(shape: HeadShape, { types }: LayerCache): number {
 export const operands = {
   ...columnOperands,
   ...recurrentOperands,
+  ...spanOperands,
   /**
    * x[row] = scale * table[token or position of row], for `rows` rows. By default it also resolves
    * the rows of the step.

@@ -11,7 +11,7 @@ import {
 } from "../generate/mod.ts";
 import {
   encodePrompt,
-  ImageMarks,
+  MediaMarks,
   type Prompt,
   type PromptItem,
   promptLength,
@@ -47,7 +47,7 @@ export type SplitPrompt = (prompt: Text) => Prompt;
  * ChatTemplateError.
  */
 export function renderChat(context: ChatContext, request: ChatRequest): string {
-  const marks = new ImageMarks();
+  const marks = new MediaMarks();
   const messages = marks.markMessages(request.messages);
   return marks.show(plain(promptText(rendererOf(context, request)(messages))));
 }

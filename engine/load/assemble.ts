@@ -6,7 +6,7 @@ import { type CacheTypes, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
 import { checkLayers, type Classifier, Config, poolingOf } from "../nn/mod.ts";
-import type { ImageLimits } from "../prompt/mod.ts";
+import type { MediaLimits } from "../prompt/mod.ts";
 import { chooseCacheSize, Scheduler, type StepObserver, tokenBytes } from "../run/mod.ts";
 import { DeviceProof, prove, type ProvedPart, proveParts, type TwinOptions } from "../proof/mod.ts";
 import { type DeviceFault, KernelTuning } from "../tuning/mod.ts";
@@ -70,7 +70,7 @@ export interface Assembly {
   /** Whether tokens attend to later ones, so that a text has to run in one step. */
   encoder: boolean;
   /** Images that a prompt may have; missing for encoders. */
-  images: ImageLimits | undefined;
+  media: MediaLimits | undefined;
   /** The encoder of images; undefined if the model has none. */
   vision: LoadedVision | undefined;
   /** The head of a model that ranks; undefined if it has none. */
@@ -177,11 +177,11 @@ export async function assemble(
     chunkSize,
     drafter: drafting?.drafter,
   });
-  const images = encoder ? undefined : {
-    columns: network.images.columns,
+  const media = encoder ? undefined : {
+    columns: network.media.columns,
     tokens: bidirectionalImages ? rows - slots : Infinity,
   };
-  if (found) network.images.allocate();
+  if (found) network.media.allocate();
   const vision = found && await loadVision(found, device, {
     scheduler,
     openTensors,
@@ -228,7 +228,7 @@ export async function assemble(
     maxSequences: slots,
     chunkSize,
     encoder,
-    images,
+    media,
     vision,
     classifier: built.classifier,
   };

@@ -29,12 +29,12 @@ import {
   withWindow,
 } from "../prompt/mod.ts";
 import {
-  chatWithImages,
-  countTokensWithImages,
+  chatWithMedia,
+  countTokensWithMedia,
   embedImage,
-  generateWithImages,
-  type ImageContext,
-} from "./image_requests.ts";
+  generateWithMedia,
+  type MediaContext,
+} from "./media_requests.ts";
 import type {
   CacheState,
   CaptureEvent,
@@ -135,12 +135,12 @@ export class LocalModel implements Model {
   readonly info: ModelInfo;
   readonly warnings: readonly string[];
   readonly refusal: DeviceRefusal | undefined;
-  readonly #context: ImageContext & RankContext;
+  readonly #context: MediaContext & RankContext;
   readonly #devices: ModelDevices;
 
   private constructor(
     info: ModelInfo,
-    context: ImageContext & RankContext,
+    context: MediaContext & RankContext,
     devices: ModelDevices,
     warnings: readonly string[],
     refusal: DeviceRefusal | undefined,
@@ -271,12 +271,12 @@ export class LocalModel implements Model {
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
     const context = this.#contextOf(request);
     const { promptLogprobs, ...others } = request;
-    if (promptLogprobs === undefined) return generateWithImages(context, others);
+    if (promptLogprobs === undefined) return generateWithMedia(context, others);
     return generateScored(context, others, promptLogprobs);
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
-    return chatWithImages(this.#contextOf(request), request);
+    return chatWithMedia(this.#contextOf(request), request);
   }
 
   session(options?: SessionOptions): Session {
@@ -288,7 +288,7 @@ export class LocalModel implements Model {
   }
 
   countTokens(request: ChatRequest): Promise<number> {
-    return Promise.try(() => countTokensWithImages(this.#contextOf(request), request));
+    return Promise.try(() => countTokensWithMedia(this.#contextOf(request), request));
   }
 
   tokenize(asked: string | TokenizeRequest): Promise<TextToken[]> {
@@ -391,7 +391,7 @@ export class LocalModel implements Model {
   }
 
   /** The context of a request: its window, and its adapters. */
-  #contextOf(request: WindowOptions & LoraOptions): ImageContext & RankContext {
+  #contextOf(request: WindowOptions & LoraOptions): MediaContext & RankContext {
     const scales = adapterScales(this.info.adapters ?? [], request);
     return { ...withWindow(this.#context, request), adapterScales: scales };
   }

@@ -25,7 +25,7 @@ async function loadGemma3(model: ModelBuilder): Promise<void> {
     ...heads,
     scale: 1 / Math.sqrt(perHead),
     queryKeyNorm: "head",
-    bidirectionalImages: network.images.areBidirectional,
+    bidirectionalImages: network.media.areBidirectional,
   } as const;
   // Without a size there are no windows.
   const size = config.countOr("attention.sliding_window", 0);

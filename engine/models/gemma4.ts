@@ -45,7 +45,7 @@ async function loadGemma4(model: ModelBuilder): Promise<void> {
       factors: "none",
     }),
     window: { kind: "sliding", size: config.count("attention.sliding_window") },
-    bidirectionalImages: network.images.areBidirectional,
+    bidirectionalImages: network.media.areBidirectional,
   } as const;
   const caches = new Map<boolean, LayerCache>(); // caches of the last sliding and the last full layer that has its own
   const x = await model.embed({ scale: Math.sqrt(config.width) });

@@ -41,7 +41,7 @@ async function loadQwen3Vl(model: ModelBuilder): Promise<void> {
       : await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
-    if (layer.index < deepstackLayers) network.addImages(x);
+    if (layer.index < deepstackLayers) network.addMedia(x);
   }
   await model.output(x, model.top.norm("output_norm"));
 }

@@ -127,7 +127,7 @@ export class ModelBuilder {
     const { parts: [{ matrix }] } = await (table ? this.#loadTable(table) : this.#embeddings());
     const x = network.scratch(label, config.width);
     network.embed(matrix, x, { scale });
-    network.addImages(x);
+    network.addMedia(x);
     return x;
   }
 

@@ -17,7 +17,7 @@ import {
   ROW_PADDING,
 } from "../../kernels/mod.ts";
 import type { GatedStack, Stack } from "../weights/mod.ts";
-import { ImageRows } from "./image_rows.ts";
+import { MediaRows } from "./media_rows.ts";
 import { OperationList } from "./operation_list.ts";
 import { overRows, type StepOperation } from "./step.ts";
 
@@ -37,7 +37,7 @@ export interface Reader {
 
 /** A model's forward step, built once and replayed. */
 export class Network extends OperationList {
-  readonly images = new ImageRows(
+  readonly media = new MediaRows(
     this.state,
     this.options.limits.rows,
     this.options.bidirectionalImages,
@@ -54,9 +54,9 @@ export class Network extends OperationList {
     this.addRows(this.make.embed(table, this.state, x, options));
   }
 
-  /** Writes or adds the next part of the images' embeddings to their rows of x; see ImageRows. */
-  addImages(x: FloatRows): void {
-    this.add(this.images.next(x, this.device, this.make));
+  /** Writes or adds the next part of the images' embeddings to their rows of x; see MediaRows. */
+  addMedia(x: FloatRows): void {
+    this.add(this.media.next(x, this.device, this.make));
   }
 
   /** The norm of every row, for the matrices that read it. `label` is its meaning in the model. */

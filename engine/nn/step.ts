@@ -29,7 +29,7 @@ export interface StepShape {
   rows: number;
   /** Number of sequences that these rows belong to. */
   sequences: number;
-  imageRows: number;
+  mediaRows: number;
   /** Number of rows whose logits are wanted. */
   outputs: number;
   /** Number of rows that decode one token. Each is a sequence of its own. */

@@ -2,7 +2,7 @@
 // the window. Templates are not rendered here.
 
 export { findFillInMiddleTokens } from "./fill_in_middle.ts";
-export { IMAGE_PLACEHOLDER, ImageMarks } from "./image_marks.ts";
+export { IMAGE_PLACEHOLDER, MediaMarks } from "./media_marks.ts";
 export {
   checkTokens,
   encodePrompt,
@@ -11,16 +11,16 @@ export {
   withWindow,
 } from "./prompt.ts";
 export {
-  type ImageData,
-  type ImageLimits,
-  type ImageRun,
+  type MediaData,
+  type MediaLimits,
+  type MediaRun,
   mropePosition,
-  type PromptImage,
   type PromptItem,
   promptLength,
+  type PromptMedia,
   PromptRuns,
-  type ReadImage,
+  type ReadMedia,
   textTokens,
   type TokenKey,
   tokensOf,
-} from "./prompt_images.ts";
+} from "./prompt_media.ts";

@@ -6,11 +6,11 @@ import { ContextLengthError, RequestError } from "../errors.ts";
 import type { WindowOptions } from "../types/mod.ts";
 import type { FillInMiddleTokens } from "./fill_in_middle.ts";
 import {
-  type ImageLimits,
-  type PromptImage,
+  type MediaLimits,
   type PromptItem,
   promptLength,
-} from "./prompt_images.ts";
+  type PromptMedia,
+} from "./prompt_media.ts";
 
 /** The parts of a model that prompts need. */
 export interface PromptContext {
@@ -20,7 +20,7 @@ export interface PromptContext {
   /** Undefined if the vocabulary has none. */
   readonly fillInMiddle?: FillInMiddleTokens | undefined;
   /** Missing if prompts cannot have images. */
-  readonly images?: ImageLimits | undefined;
+  readonly media?: MediaLimits | undefined;
   /** The factor of each of the model's adapters. Missing: the request has none. */
   readonly adapterScales?: readonly number[] | undefined;
 }
@@ -99,11 +99,11 @@ export function encodePrompt(context: PromptContext, parts: PromptParts): Prompt
   // read.
   const length = promptLength(items);
   if (length >= contextLength) throw new ContextLengthError(length, contextLength);
-  for (const item of items) if (typeof item !== "number") checkImage(item, context.images);
+  for (const item of items) if (typeof item !== "number") checkMedia(item, context.media);
   return items;
 }
 
-function checkImage({ embeddings, tokens }: PromptImage, limits: ImageLimits | undefined): void {
+function checkMedia({ embeddings, tokens }: PromptMedia, limits: MediaLimits | undefined): void {
   const refuse = (state: string) => new RequestError(`Cannot read an image: ${state}`);
   if (!limits) throw refuse("the model reads text alone");
   if (tokens === 0 || embeddings.length !== tokens * limits.columns) {

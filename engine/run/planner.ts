@@ -2,7 +2,7 @@
 // and in which rows and tiles. Pure arithmetic on sequences; nothing here touches a device.
 
 import { PLAN_ROW, QUERY_TILE, STEP_SEGMENT } from "../../kernels/mod.ts";
-import { type ImageRun, mropePosition } from "../prompt/mod.ts";
+import { type MediaRun, mropePosition } from "../prompt/mod.ts";
 import type { Sequence } from "./sequence.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
 
@@ -82,8 +82,8 @@ export function fittingTokens(sequence: Sequence, budget: StepBudget): number {
   const { rows, most, bidirectionalImages, stop = () => Infinity } = budget;
   const { submitted, unfed, runs } = sequence;
   const count = Math.min(unfed, rows, stop(sequence) - submitted);
-  const { image, first, end } = runs.at(submitted + count);
-  const isCut = image !== undefined && first < submitted + count;
+  const { media, first, end } = runs.at(submitted + count);
+  const isCut = media !== undefined && first < submitted + count;
   if (!bidirectionalImages || !isCut) return count;
   if (first > submitted) return first - submitted;
   return end - submitted <= most ? end - submitted : 0;
@@ -103,12 +103,12 @@ export function layOut(
   const planned = PLAN_ROW.word;
   const outputs: number[] = [];
   const tiles = QUERY_TILE.list(chunks.length);
-  const images: ImageRun[] = [];
+  const media: MediaRun[] = [];
   const segments = STEP_SEGMENT.list(chunks.length);
   const shape = {
     rows: rowCount,
     sequences: chunks.length,
-    imageRows: 0,
+    mediaRows: 0,
     outputs: 0,
     decodeRows: 0,
     decodeContext: 0,
@@ -139,10 +139,10 @@ export function layOut(
     for (let position = submitted; position < context;) {
       const run = runs.at(position);
       const end = Math.min(context, run.end);
-      const { image, first } = run;
-      if (image) images.push({ image, first: position - first, count: end - position });
+      const { media: item, first } = run;
+      if (item) media.push({ media: item, first: position - first, count: end - position });
       for (let at = position; count > 1 && at < end; at += tileRows) {
-        const imageEnd = image ? run.end : 0;
+        const imageEnd = item ? run.end : 0;
         const firstRow = row + at - position;
         tiles.add({ firstRow, rows: Math.min(tileRows, end - at), end: context, imageEnd });
       }
@@ -156,7 +156,7 @@ export function layOut(
         if (decoding) rows[at + planned.inSlot] = 1;
         else {
           const token = position < known ? tokens[position] : draft[position - known];
-          rows[at + planned.token] = image ? token + shape.imageRows++ : token;
+          rows[at + planned.token] = item ? token + shape.mediaRows++ : token;
           rows[at + planned.position] = position;
         }
         const isWanted = wanted === "all" || (wanted === "first" && position === 0) ||
@@ -171,7 +171,7 @@ export function layOut(
   return {
     version: nextVersion(),
     rows,
-    images,
+    media,
     outputs: Uint32Array.from(outputs),
     prefillTiles: tiles.packed,
     segments: segments.packed,

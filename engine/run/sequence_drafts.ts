@@ -2,7 +2,7 @@
 // were right. Tokens that occurred earlier in its own text go first, while they pay; else those count
 // that a drafter proposed.
 
-import { IMAGE_TOKEN } from "../../kernels/mod.ts";
+import { MEDIA_TOKEN } from "../../kernels/mod.ts";
 import type { DraftLength } from "./draft_length.ts";
 import { PromptLookup } from "./prompt_lookup.ts";
 
@@ -91,7 +91,7 @@ export class SequenceDrafts {
     if (found.length === 0 && this.#proposal?.after === tokens.length) {
       return { tokens: this.#proposal.tokens.slice(0, count), isProposed: true };
     }
-    const image = found.findIndex((token) => token >= IMAGE_TOKEN);
+    const image = found.findIndex((token) => token >= MEDIA_TOKEN);
     return { tokens: image < 0 ? found : found.slice(0, image), isProposed: false };
   }
 

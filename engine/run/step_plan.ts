@@ -1,8 +1,8 @@
 // A step's input and output. planner.ts makes plans, step_runner.ts runs them.
 
-import { IMAGE_TOKEN, PLAN_ROW, type SamplingNeeds, STEP_ROW } from "../../kernels/mod.ts";
+import { MEDIA_TOKEN, PLAN_ROW, type SamplingNeeds, STEP_ROW } from "../../kernels/mod.ts";
 import type { StepShape } from "../nn/mod.ts";
-import type { ImageRun } from "../prompt/mod.ts";
+import type { MediaRun } from "../prompt/mod.ts";
 import type { StepRow } from "./observation.ts";
 
 /** The largest number of tokens per submit. */
@@ -21,8 +21,8 @@ export interface StepPlan {
   version: number;
   /** [rows] of {@linkcode PLAN_ROW}. */
   rows: Uint32Array<ArrayBuffer>;
-  /** The images that those rows are of, in order. */
-  images: readonly ImageRun[];
+  /** The images and sounds that those rows are of, in order. */
+  media: readonly MediaRun[];
   /** Row of each output. */
   outputs: Uint32Array<ArrayBuffer>;
   /** [tiles] of {@linkcode QUERY_TILE}, of the rows in prefill. */
@@ -56,7 +56,7 @@ export function slotsOf({ outputs, rows }: StepPlan): number[] {
 export function resolvedRows({ rows: planned, shape }: StepPlan, records: Uint32Array): StepRow[] {
   return Array.from({ length: shape.rows }, (_, row): StepRow => {
     const { token, position, slot } = STEP_ROW.read(records, row);
-    const isImage = planned[row * PLAN_ROW.words + PLAN_ROW.word.token]! >= IMAGE_TOKEN;
+    const isImage = planned[row * PLAN_ROW.words + PLAN_ROW.word.token]! >= MEDIA_TOKEN;
     return { ...(isImage ? {} : { token }), position, slot };
   });
 }

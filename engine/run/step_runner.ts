@@ -372,7 +372,7 @@ export class StepRunner implements StepExecutor {
 
   /** Whether rows of an image attend to each other in both directions: an image runs in one step. */
   get bidirectionalImages(): boolean {
-    return this.#network.images.areBidirectional;
+    return this.#network.media.areBidirectional;
   }
 
   /** Positions in a block of the KV cache. */
@@ -404,7 +404,7 @@ export class StepRunner implements StepExecutor {
     this.#device.write(this.#state.outputs, 0, plan.outputs);
     this.#device.write(this.#state.prefillTiles, 0, plan.prefillTiles);
     this.#device.write(this.#state.segments, 0, plan.segments);
-    if (plan.images.length > 0) this.#network.images.write(plan.images);
+    if (plan.media.length > 0) this.#network.media.write(plan.media);
     this.#writeAdapters(plan);
     this.#written = plan.version;
   }

@@ -288,7 +288,7 @@ export class SpeechNetwork {
     return {
       rows,
       sequences: runs.length,
-      imageRows: 0,
+      mediaRows: 0,
       adapters: 0,
       outputs: outputs.length,
       decodeRows: isDecode ? rows : 0,
@@ -345,7 +345,7 @@ function writeEncoderStep(device: Device, { encoder }: Parts, { rows }: WhisperS
   return {
     rows,
     sequences: 1,
-    imageRows: 0,
+    mediaRows: 0,
     adapters: 0,
     outputs: 0,
     decodeRows: 0,

@@ -15,7 +15,8 @@ import type { BuiltEncoder, VisionFamily } from "./network/family.ts";
 import { readMerge } from "./preprocess/mod.ts";
 import { readEncoderHeader } from "./files/encoder_file.ts";
 import { type ImageSize, PatchGrid, type PatchLayout } from "./network/patch_grid.ts";
-import { checkEncoder, MOST_PATCHES, VisionConfig, VisionWeights } from "./network/config.ts";
+import { EncoderWeights } from "../encoder/mod.ts";
+import { checkEncoder, MOST_PATCHES, VisionConfig } from "./network/config.ts";
 
 /** Patches of the first network, if images may have any size. */
 const FIRST_PATCHES = 1024;
@@ -50,7 +51,7 @@ interface BuiltNetwork {
 interface Parts {
   readonly family: VisionFamily;
   readonly config: VisionConfig;
-  readonly weights: VisionWeights;
+  readonly weights: EncoderWeights;
   readonly placementOn: (device: Device) => Placement;
   readonly exact: boolean;
   readonly most: number;
@@ -99,7 +100,7 @@ export class ImageEncoder implements Disposable {
     using resources = new DisposableStack();
     const own = resources.use(device.share());
     using reader = await openTensors(gguf);
-    const weights = new VisionWeights(placementOn(own), gguf, reader, options);
+    const weights = new EncoderWeights(placementOn(own), gguf, reader, options);
     const hasClassToken = family.classToken?.(gguf, config) ?? false;
     const parts = { family, config, weights, placementOn, exact, most, hasClassToken };
     const network = await buildNetwork(parts, options.patches ?? Math.min(usual, most));

@@ -118,6 +118,11 @@ export class TensorInventory {
     return Math.max(0, elsewhere);
   }
 
+  /** The names of the file's tensors that match. */
+  names(pattern: RegExp): string[] {
+    return [...this.#gguf.tensors.keys()].filter((name) => pattern.test(name));
+  }
+
   /** A tensor's entry in the header, with any shape. Errors: GgufError if it is missing. */
   find(name: string): TensorInfo {
     const tensor = this.#gguf.tensors.get(name);

@@ -3,7 +3,7 @@
 // the output matrix is in memory once.
 
 import type { FloatRows } from "../ops/activation.ts";
-import { type EmbedOptions, IMAGE_TOKEN, type StepRows } from "../ops/embed.ts";
+import { type EmbedOptions, MEDIA_TOKEN, type StepRows } from "../ops/embed.ts";
 import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import { type CpuCore, floatBits } from "./core.ts";
 import { EMBED_ARGUMENTS } from "./embed/kernel.ts";
@@ -104,7 +104,7 @@ function plainEmbed(
   return (count: number) => {
     for (let row = 0; row < count; row++) {
       let wanted = rows[STEP_ROW.words * row + field];
-      if (standIn && wanted >= IMAGE_TOKEN) wanted = 0;
+      if (standIn && wanted >= MEDIA_TOKEN) wanted = 0;
       const number = wanted - table.firstRow;
       if (number < 0 || number >= table.rows) continue;
       const values = table.floatRow(number);

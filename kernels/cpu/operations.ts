@@ -34,6 +34,7 @@ import { convolution } from "./recurrent/convolution.ts";
 import { deltaRule } from "./recurrent/delta.ts";
 import { scan } from "./recurrent/scan.ts";
 import { rotate, rotateRows } from "./rotate/kernel.ts";
+import { gatherRows, spanAttention } from "./spans/kernel.ts";
 
 /** A recorded pass: the calls to make when it is submitted. */
 export type Call = () => void;
@@ -66,6 +67,8 @@ const KERNELS: {
   scan,
   deltaRule,
   gatedNorm,
+  gatherRows,
+  spanAttention,
 };
 
 /** The methods of a device that make operations. */

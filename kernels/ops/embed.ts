@@ -7,7 +7,7 @@ import type { Buffer } from "../operation.ts";
  * The "token" of the first image row of a step. Image row i has this number plus i. It is larger
  * than any token.
  */
-export const IMAGE_TOKEN = 2 ** 30;
+export const MEDIA_TOKEN = 2 ** 30;
 
 /** The buffers of a step's rows. */
 export interface StepRows {

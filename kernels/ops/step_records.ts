@@ -7,7 +7,7 @@ import { FILTER_FIELDS } from "./filters/list.ts";
 
 /** A row as the host plans it. */
 export const PLAN_ROW = new RecordLayout("PlanRow", {
-  /** The token, or IMAGE_TOKEN plus the index of the row among those of images. */
+  /** The token, or MEDIA_TOKEN plus the index of the row among those of images. */
   token: "u32",
   /** Index in the sequence. */
   position: "u32",

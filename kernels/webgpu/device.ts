@@ -44,6 +44,7 @@ import { GpuReadback } from "./readback.ts";
 import { recurrentBinders } from "./recurrent.ts";
 import { rotate } from "./rotate.ts";
 import { rowBinders } from "./rows.ts";
+import { spanBinders } from "./spans.ts";
 import { GpuSampler } from "./sampling/sampler.ts";
 import { StackedLinear } from "./stacked_linear.ts";
 import { GpuTuner } from "./tuning/tuner.ts";
@@ -61,6 +62,7 @@ const BINDERS: Binders<OperationName> = {
   ...columnBinders,
   ...recurrentBinders,
   ...rowBinders,
+  ...spanBinders,
   attention: (...operands) => new Attention(...operands),
   expertLinear: (...operands) => new ExpertLinear(...operands),
   linear: (...operands) => new Linear(...operands),

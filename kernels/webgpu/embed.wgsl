@@ -65,7 +65,7 @@ fn main(
   #else
   var wanted = entry.token;
   #if STAND_IN
-  wanted = select(wanted, 0u, wanted >= IMAGE_TOKEN);
+  wanted = select(wanted, 0u, wanted >= MEDIA_TOKEN);
   #end
   #end
   if (wanted < params.first || wanted - params.first >= params.rows) {

@@ -12,7 +12,7 @@ import routeSource from "./route.wgsl" with { type: "text" };
 import scalarsSource from "./scalars.wgsl" with { type: "text" };
 import { GpuError } from "../errors.ts";
 import { bufferOf, GROUP, isQuantized, squareQuads } from "../ops/activation.ts";
-import { IMAGE_TOKEN } from "../ops/embed.ts";
+import { MEDIA_TOKEN } from "../ops/embed.ts";
 import { ONE_GROUP, type Routing } from "../ops/experts.ts";
 import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import { type Binders, bound } from "./bound.ts";
@@ -44,7 +44,7 @@ export const rowBinders: Binders<RowOperation> = {
         BY_POSITION: by === "position",
         ADD: accumulate,
         STAND_IN: standIn,
-        IMAGE_TOKEN,
+        MEDIA_TOKEN,
       },
       snippets: [structs(PLAN_ROW, SLOT_TOKEN, STEP_ROW), ...weightSnippets(table.format)],
     });

@@ -6,8 +6,8 @@ import {
   type Device,
   embedReference,
   type FloatRows,
-  IMAGE_TOKEN,
   isQuantized,
+  MEDIA_TOKEN,
   PLAN_ROW,
   SLOT_TOKEN,
   STEP_ROW,
@@ -112,7 +112,7 @@ deviceTest("Embed leaves rows of images to the table that has them", async (devi
   const columns = 40;
   const { matrix, weights } = randomMatrix(device, formatNamed("F32"), { rows: 3, columns });
   const imageWeights = randomFloats(7 * columns, 7);
-  const tokens = [2, IMAGE_TOKEN + 6, IMAGE_TOKEN + 5, 1];
+  const tokens = [2, MEDIA_TOKEN + 6, MEDIA_TOKEN + 5, 1];
   const planned = tokens.map((token, position) => {
     return { token, position, slot: 0, inSlot: 0, timeDelta: 0, heightDelta: 0, widthDelta: 0 };
   });
@@ -124,7 +124,7 @@ deviceTest("Embed leaves rows of images to the table that has them", async (devi
     context: 4,
   };
   const x = outputRows(device, tokens.length, columns, false) as FloatRows;
-  const table = device.tableOf(uploadRows(device, imageWeights, columns), 7, IMAGE_TOKEN);
+  const table = device.tableOf(uploadRows(device, imageWeights, columns), 7, MEDIA_TOKEN);
   const embeds = [
     device.embed(matrix, step, x, { scale: 3 }),
     device.embed(table, step, x, { by: "token" }),

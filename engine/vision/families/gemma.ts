@@ -5,7 +5,7 @@ import type { GgufFile, MetadataValue } from "../../gguf/mod.ts";
 import { encodeSigLip, meanVector } from "../network/blocks.ts";
 import type { ImageBuilder, RowValues } from "../network/builder.ts";
 import { between, HALVES, outputsOf, type VisionFamily } from "../network/family.ts";
-import { loadProjection } from "../network/projection.ts";
+import { loadProjection } from "../../encoder/mod.ts";
 
 /** Gemma 3: the mean of each square of patches, normed and projected. */
 export const gemma3: VisionFamily = {

@@ -16,8 +16,7 @@ import {
   type VisionFamily,
 } from "../network/family.ts";
 import type { GridRope } from "../network/patch_grid.ts";
-import { shifted } from "../network/projection.ts";
-import type { Windows } from "../network/windows.ts";
+import { shifted, type Windows } from "../../encoder/mod.ts";
 
 /** The preprocessing of Qwen's encoders, and the marks of their images. */
 export const QWEN_PICTURES = {

@@ -6,19 +6,25 @@
 import {
   type Device,
   type FloatRows,
-  GROUP,
   type Norm,
-  padTo,
   type Pass,
   typesOf,
 } from "../../../kernels/mod.ts";
 import { Layer, Network, type NetworkOptions, type StepShape } from "../../nn/mod.ts";
 import { layerOf, OF_TILES, type Placement, type Stack, wholeOn } from "../../weights/mod.ts";
-import { type ImageAttentionConfig, loadImageAttention, type Rotations } from "./attention.ts";
-import type { VisionConfig, VisionWeights } from "./config.ts";
-import { loadImageFeedForward } from "./feed_forward.ts";
+import {
+  DividedNetwork,
+  type EncoderBlockConfig,
+  encoderNorm,
+  type EncoderWeights,
+  padColumns,
+  type Rotations,
+  transform,
+  Windows,
+  type WindowSizes,
+} from "../../encoder/mod.ts";
+import type { VisionConfig } from "./config.ts";
 import { CHANNELS, type GridRope, gridRotations, type PatchGrid } from "./patch_grid.ts";
-import { Windows, type WindowSizes } from "./windows.ts";
 
 /** The options of a network. */
 export interface ImageBuilderOptions {
@@ -33,14 +39,7 @@ export interface ImageBuilderOptions {
 }
 
 /** The differences between layers of vision transformers. */
-export interface VisionLayerConfig extends Partial<ImageAttentionConfig> {
-  /** Default "layer", with biases. */
-  norm?: Norm["kind"];
-  /** Whether the feed-forward blocks have a gate. Default false. */
-  gated?: boolean;
-  /** Whether a block's output is normed, with attn_post_norm and ffn_post_norm. Default false. */
-  postNorms?: boolean;
-}
+export type VisionLayerConfig = Partial<EncoderBlockConfig>;
 
 /** Computes values for all rows from the shape of an image: [rows, columns]. */
 export type RowValues = (grid: PatchGrid, rows: number) => Float32Array;
@@ -63,7 +62,7 @@ export class ImageBuilder {
 
   constructor(
     placement: Placement,
-    readonly weights: VisionWeights,
+    readonly weights: EncoderWeights,
     readonly config: VisionConfig,
     readonly options: ImageBuilderOptions,
   ) {
@@ -142,37 +141,21 @@ export class ImageBuilder {
     return x;
   }
 
-  /** x += attention(norm(x)); x += feedForward(norm(x)): ln1, attn_*, ln2, ffn_*. Errors: GgufError. */
+  /** A block: ln1, attn_*, ln2, ffn_*; see transform() of engine/encoder. Errors: GgufError. */
   async transform(layer: Layer, x: FloatRows, options: VisionLayerConfig = {}): Promise<void> {
-    const { network, config } = this;
-    const { norm: kind = "layer", gated = false, postNorms = false, ...attention } = options;
-    const heads = config.heads();
-    const attend = await loadImageAttention(layer, {
-      windows: this.#whole,
-      ...heads,
-      ...attention,
-    });
-    const feedForward = await loadImageFeedForward(layer, config.activation, gated);
-    const normOf = (name: string) => this.#norm(layer, name, kind);
-    const postNorm = (name: string) => postNorms ? normOf(name) : undefined;
-    attend.add(network.norm(x, normOf("ln1"), attend), x, postNorm("attn_post_norm"));
-    const normed = network.norm(x, normOf("ln2"), feedForward);
-    feedForward.add(normed, x, postNorm("ffn_post_norm"));
+    const { config: { activation }, config } = this;
+    await transform(layer, x, { windows: this.#whole, ...config.heads(), activation, ...options });
   }
 
   /** x = norm(x). Errors: GgufError. */
   normalize(x: FloatRows, name: string, kind: Norm["kind"] = "layer"): void {
-    this.network.normInto(x, x, this.#norm(this.top, name, kind));
+    this.network.normInto(x, x, encoderNorm(this.top, name, kind));
   }
 
   /** x = norm(x) if the file has this norm. Errors: GgufError. */
   normalizeIfThere(x: FloatRows, name: string, kind: Norm["kind"] = "layer"): void {
     const parts = kind === "layer" ? ["weight", "bias"] : ["weight"];
     if (this.top.hasAll(parts.map((part) => `${name}.${part}`))) this.normalize(x, name, kind);
-  }
-
-  #norm(layer: Layer, name: string, kind: Norm["kind"]): Norm {
-    return kind === "layer" ? layer.layerNorm(name) : layer.norm(name, kind);
   }
 
   /** A network over tokens, and its input: [tokens, merge^2 patches side by side]. */
@@ -223,7 +206,7 @@ export class ImageBuilder {
   stepOf(grid: PatchGrid): StepShape {
     return {
       rows: grid.patches + this.options.extraRows,
-      imageRows: 0,
+      mediaRows: 0,
       sequences: 1,
       outputs: grid.patches,
       decodeRows: 0,
@@ -250,38 +233,6 @@ export class ImageBuilder {
   }
 }
 
-/** Rows, padded with zeros to whole groups. */
-function padColumns(values: Float32Array, columns: number): Float32Array {
-  const stride = padTo(columns, GROUP);
-  if (stride === columns) return values;
-  const rows = values.length / columns;
-  const padded = new Float32Array(rows * stride);
-  for (let row = 0; row < rows; row++) {
-    padded.set(values.subarray(row * columns, (row + 1) * columns), row * stride);
-  }
-  return padded;
-}
-
-/** A network whose operations are divided into parts. It has no operations over output rows. */
-class DividedNetwork extends Network {
-  /** Index of the first operation of each part. */
-  readonly #starts: number[] = [0];
-
-  /** Ends the current part. */
-  divide(): void {
-    this.#starts.push(this.operations("hidden").length);
-  }
-
-  /** For each part of a step, in order, the function that records it. */
-  *parts(step: StepShape): Generator<(pass: Pass) => void> {
-    const operations = this.operations("hidden");
-    for (const [i, start] of this.#starts.entries()) {
-      const part = operations.slice(start, this.#starts[i + 1]);
-      yield (pass) => part.forEach((operation) => operation.encode(pass, step));
-    }
-  }
-}
-
 const WEIGHT = "v.patch_embd.weight";
 
 /** The options of a patch embedding. */
@@ -297,7 +248,7 @@ interface PatchEmbeddingConfig {
  */
 async function loadPatchEmbedding(
   top: Layer,
-  weights: VisionWeights,
+  weights: EncoderWeights,
   columns: number,
   { frames = 1, bias = "optional" }: PatchEmbeddingConfig,
 ): Promise<Stack[]> {
@@ -313,7 +264,7 @@ async function loadPatchEmbedding(
 
 /** The sum of a convolution's matrices for each frame. Frames lie between channels and pixels. */
 function sumFrames(
-  weights: VisionWeights,
+  weights: EncoderWeights,
   frames: number,
   { rows, columns }: { rows: number; columns: number },
 ): Stack {

@@ -1,10 +1,10 @@
 // From the bytes of a picture to its part of a prompt: decoded, preprocessed, encoded, with the
 // marks of its family around it. The header alone tells how many tokens that will be.
-// prompt/image_marks.ts decides where in the prompt it goes.
+// prompt/media_marks.ts decides where in the prompt it goes.
 
 import { untilAborted } from "../../async.ts";
 import { RequestError } from "../../errors.ts";
-import type { ImageData, PromptImage, ReadImage } from "../../prompt/mod.ts";
+import type { MediaData, PromptMedia, ReadMedia } from "../../prompt/mod.ts";
 import type { ImageEncoder } from "../encoder.ts";
 import { ImageError, measureImage, type Size } from "../image/mod.ts";
 import { layOut, normalize, type PreparedImage } from "../preprocess/mod.ts";
@@ -42,7 +42,7 @@ export class ImageReader {
    *
    * @throws {ImageError} if the header shows that it cannot be read
    */
-  measure(data: ImageData): ReadImage {
+  measure(data: MediaData): ReadMedia {
     const { preprocessing, family } = this.#vision;
     const layout = layOut(measureImage(bytesOf(data)), preprocessing);
     const parts = layout.images.map((size, i) => ({
@@ -61,7 +61,7 @@ export class ImageReader {
    * @throws {ImageError} if it cannot be read
    * @throws {RequestError} if it does not fit the encoder
    */
-  async read(data: ImageData, signal?: AbortSignal): Promise<ReadImage> {
+  async read(data: MediaData, signal?: AbortSignal): Promise<ReadMedia> {
     const bytes = bytesOf(data);
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
     return await this.#cache.get(hash, (signal) => this.#read(bytes, hash, signal), signal);
@@ -71,17 +71,17 @@ export class ImageReader {
     bytes: Uint8Array<ArrayBuffer>,
     hash: string,
     signal: AbortSignal,
-  ): Promise<ReadImage> {
+  ): Promise<ReadMedia> {
     const { preprocessing, family } = this.#vision;
     const prepared = await this.#preparer.prepare(bytes, preprocessing, signal);
-    const parts: PromptImage[] = [];
+    const parts: PromptMedia[] = [];
     for (const [i, image] of prepared.images.entries()) {
       parts.push(await this.#encode(image, `${hash} ${i}`, signal));
     }
     return { parts, texts: family.marks(prepared) };
   }
 
-  async #encode(image: PreparedImage, key: string, signal: AbortSignal): Promise<PromptImage> {
+  async #encode(image: PreparedImage, key: string, signal: AbortSignal): Promise<PromptMedia> {
     const { preprocessing } = this.#vision;
     const pixels = normalize(image, preprocessing);
     const { width, height } = image;
@@ -98,7 +98,7 @@ export class ImageReader {
   }
 
   /** The tokens and the grid that follow from the size of a prepared image. */
-  #describe({ width, height }: Size): Pick<PromptImage, "tokens" | "grid"> {
+  #describe({ width, height }: Size): Pick<PromptMedia, "tokens" | "grid"> {
     const { preprocessing: { patchSize, merge }, family } = this.#vision;
     const side = patchSize * merge;
     return {
@@ -110,7 +110,7 @@ export class ImageReader {
   }
 }
 
-function bytesOf(data: ImageData): Uint8Array<ArrayBuffer> {
+function bytesOf(data: MediaData): Uint8Array<ArrayBuffer> {
   if (typeof data !== "string") return new Uint8Array(data);
   try {
     return Uint8Array.fromBase64(data);
@@ -122,7 +122,7 @@ function bytesOf(data: ImageData): Uint8Array<ArrayBuffer> {
 }
 
 interface Entry {
-  readonly image: Promise<ReadImage>;
+  readonly image: Promise<ReadMedia>;
   /** Aborts the reading. */
   readonly abort: AbortController;
   /** Number of callers that wait for it. */
@@ -150,9 +150,9 @@ export class ImageCache {
    */
   async get(
     key: string,
-    read: (signal: AbortSignal) => Promise<ReadImage>,
+    read: (signal: AbortSignal) => Promise<ReadMedia>,
     signal?: AbortSignal,
-  ): Promise<ReadImage> {
+  ): Promise<ReadMedia> {
     signal?.throwIfAborted();
     const entry = this.#entries.get(key) ?? this.#begin(key, read);
     this.#entries.delete(key);
@@ -169,7 +169,7 @@ export class ImageCache {
     }
   }
 
-  #begin(key: string, read: (signal: AbortSignal) => Promise<ReadImage>): Entry {
+  #begin(key: string, read: (signal: AbortSignal) => Promise<ReadMedia>): Entry {
     const abort = new AbortController();
     const entry: Entry = { image: read(abort.signal), abort, waiting: 0, bytes: 0 };
     entry.image.catch(() => this.#drop(key, entry));

@@ -1,6 +1,6 @@
 // Look-ups in a table in bands, as products have it, in WebAssembly. One item is a row.
 
-import { IMAGE_TOKEN } from "../../ops/embed.ts";
+import { MEDIA_TOKEN } from "../../ops/embed.ts";
 import { STEP_ROW } from "../../ops/step_records.ts";
 import { floatWeights } from "../linear/float_kernel.ts";
 import { BAND, type CpuFormat, GROUP } from "../formats/mod.ts";
@@ -29,7 +29,7 @@ export function addEmbed(
     const bandBytes = f.let(i32.mul(given.blocks, source.blockBytes));
     forItems(f, first, last, (row) => {
       const number = f.let(work.i32.load(i32.add(given.wanted, i32.mul(row, STEP_ROW.bytes))));
-      f.if(i32.and(given.standIn, i32.ge_u(number, IMAGE_TOKEN)), () => f.set(number, 0));
+      f.if(i32.and(given.standIn, i32.ge_u(number, MEDIA_TOKEN)), () => f.set(number, 0));
       f.if(i32.lt_u(number, given.rows), () => {
         const band = i32.mul(i32.div_u(number, BAND), bandBytes);
         const from = f.let(i32.add(given.weights, band));

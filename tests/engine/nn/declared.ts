@@ -235,7 +235,7 @@ export const GPU_STEPS: readonly Omit<StepShape, "outputs">[] = [
     prefillTiles: 33,
     prefillContext: 64,
   },
-].map((step) => ({ ...step, imageRows: 0, adapters: 0 }));
+].map((step) => ({ ...step, mediaRows: 0, adapters: 0 }));
 
 /** A GPU whose dispatches note what they are bound to; nothing is computed. */
 function noting(limits: GPUSupportedLimits, note: (buffer: Buffer, writes: boolean) => void) {

@@ -5,7 +5,7 @@
 // tokens of each slot a third time: a step that does not go on where they end gives nonsense.
 
 import type { OutputKind } from "../../../engine/nn/mod.ts";
-import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
+import type { PromptItem } from "../../../engine/prompt/prompt_media.ts";
 import type { Sampled, StepPlan } from "../../../engine/run/step_plan.ts";
 import { nextTask } from "../../../engine/async.ts";
 import type { StoredBlock } from "../../../engine/block_store/mod.ts";
@@ -16,7 +16,7 @@ import type {
   SequenceMemory,
   StepExecutor,
 } from "../../../engine/run/step_executor.ts";
-import { IMAGE_TOKEN, NO_TOKEN, PLAN_ROW } from "../../../kernels/mod.ts";
+import { MEDIA_TOKEN, NO_TOKEN, PLAN_ROW } from "../../../kernels/mod.ts";
 
 const BLOCK = 32;
 
@@ -277,22 +277,22 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
   }
 
   /** All rows write before any reads, as a layer does. */
-  #step({ rows, outputs, images }: StepPlan): number[] {
+  #step({ rows, outputs, media }: StepPlan): number[] {
     this.steps++;
-    const imageRows = images.flatMap(({ image, first, count }) =>
-      Array.from({ length: count }, (_, i) => imageRow(image.key, first + i))
+    const mediaRows = media.flatMap(({ media: { key }, first, count }) =>
+      Array.from({ length: count }, (_, i) => imageRow(key, first + i))
     );
-    this.longestImage = Math.max(this.longestImage, ...images.map(({ count }) => count));
+    this.longestImage = Math.max(this.longestImage, ...media.map(({ count }) => count));
     const at = (row: number) => {
       const { token, position, slot, inSlot } = PLAN_ROW.read(rows, row);
       if (inSlot === 1) return { ...this.#slots[slot], slot };
-      return { token: imageRows[token - IMAGE_TOKEN] ?? token, position, slot };
+      return { token: mediaRows[token - MEDIA_TOKEN] ?? token, position, slot };
     };
     const all = Array.from({ length: rows.length / PLAN_ROW.words }, (_, row) => at(row));
     this.rowsFed += all.length;
     for (const { token, position, slot } of all) {
       this.#cache[this.#address(slot, position)] = token;
-      this.#history[slot][position] = token < 0 ? IMAGE_TOKEN : token;
+      this.#history[slot][position] = token < 0 ? MEDIA_TOKEN : token;
       if (position === 0) this.#states[slot] = [];
       // A state that is not of all tokens before is of none after.
       if (this.#states[slot].length !== position) this.#states[slot].fill(NaN);
@@ -308,7 +308,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
       for (let i = 0; i <= position; i++) {
         const token = this.#cache[this.#address(slot, i)];
         tokens.push(token);
-        isSound &&= history[i] === (token < 0 ? IMAGE_TOKEN : token);
+        isSound &&= history[i] === (token < 0 ? MEDIA_TOKEN : token);
         isSound &&= !this.hasStates || states[i] === token;
       }
       const next = isSound ? this.follow(tokens) : -1;

@@ -39,7 +39,7 @@ Deno.test("layOut() tells each tile where its sequence ends, and each sequence i
   assertEquals(plan.shape, {
     rows: 8,
     sequences: 3,
-    imageRows: 0,
+    mediaRows: 0,
     adapters: 0,
     outputs: 3,
     decodeRows: 1,

@@ -1,7 +1,7 @@
 // Sequences on a scheduler whose runner is the fake one: what its tests share.
 
 import { nextTask } from "../../../engine/async.ts";
-import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
+import type { PromptItem } from "../../../engine/prompt/prompt_media.ts";
 import type { BlockTiers } from "../../../engine/run/offload.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
 import type {

@@ -9,7 +9,7 @@ import type { StepPlan } from "../../../engine/run/step_plan.ts";
 const SHAPE: StepShape = {
   rows: 1,
   sequences: 1,
-  imageRows: 0,
+  mediaRows: 0,
   adapters: 0,
   outputs: 1,
   decodeRows: 1,

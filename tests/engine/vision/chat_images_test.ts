@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readGguf } from "../../../engine/gguf/mod.ts";
-import { IMAGE_PLACEHOLDER, ImageMarks } from "../../../engine/prompt/image_marks.ts";
+import { IMAGE_PLACEHOLDER, MediaMarks } from "../../../engine/prompt/media_marks.ts";
 import {
   type ChatRequest,
   ContextLengthError,
@@ -19,7 +19,7 @@ import {
   usableProjector,
 } from "../../../engine/mod.ts";
 import { encodePrompt } from "../../../engine/prompt/prompt.ts";
-import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_images.ts";
+import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_media.ts";
 import {
   ImageEncoder,
   ImageReader,
@@ -77,7 +77,7 @@ async function itemsOf(model: Model, name: string, image: Uint8Array): Promise<P
   using device = await openDevice();
   using encoder = await loadImageEncoder(file, device);
   const reader = new ImageReader(readVision(file, limits), encoder, (work) => work());
-  const marks = new ImageMarks();
+  const marks = new MediaMarks();
   const text = marks.mark((await readManifest(name)).prompt, [image]);
   const read = await reader.read(image);
   // What is counted before anything is read is what comes of it.
@@ -86,8 +86,8 @@ async function itemsOf(model: Model, name: string, image: Uint8Array): Promise<P
   assertEquals(layoutOf(measured.parts), layoutOf(read.parts));
   const prompt = marks.split(text, [read]);
   const { tokenizer, contextLength } = model;
-  const images = { columns: encoder.columns, tokens: Infinity };
-  return encodePrompt({ tokenizer, contextLength, images }, { prompt });
+  const media = { columns: encoder.columns, tokens: Infinity };
+  return encodePrompt({ tokenizer, contextLength, media }, { prompt });
 }
 
 /** Items without embeddings and keys. */
@@ -289,7 +289,7 @@ Deno.test("a model that reads text alone refuses images", async () => {
 });
 
 Deno.test("images stand where their text says, else before it", () => {
-  const marks = new ImageMarks();
+  const marks = new MediaMarks();
   const [a, b] = [Uint8Array.of(1), Uint8Array.of(2)];
   const show = (text: string, images?: Uint8Array[]) => marks.show(marks.mark(text, images));
   assertEquals(show("no [img] here"), "no [img] here");
@@ -302,5 +302,5 @@ Deno.test("images stand where their text says, else before it", () => {
   assertEquals(show("only [img-1]", [a, b]), "[img-6]only [img-7]");
   const composed = `type [img] or [img-0] as <__media__>: ${IMAGE_PLACEHOLDER}`;
   assertEquals(show(composed, [a, b]), "[img-9]type [img] or [img-0] as <__media__>: [img-8]");
-  assertEquals(marks.images.length, 10);
+  assertEquals(marks.media.length, 10);
 });

@@ -1,10 +1,10 @@
 // Images that are remembered, and what becomes of those that are given up while they are read.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { ReadImage } from "../../../engine/prompt/mod.ts";
+import type { ReadMedia } from "../../../engine/prompt/mod.ts";
 import { ImageCache } from "../../../engine/vision/reader/image_reader.ts";
 
-const IMAGE: ReadImage = {
+const IMAGE: ReadMedia = {
   parts: [{ key: "a", tokens: 1, embeddings: new Float32Array(4) }],
   texts: ["", ""],
 };
@@ -12,9 +12,9 @@ const IMAGE: ReadImage = {
 /** A cache, how often each key was read, and the reads that have not ended. */
 function setUp() {
   const cache = new ImageCache(100);
-  const reads: (PromiseWithResolvers<ReadImage> & { signal: AbortSignal })[] = [];
+  const reads: (PromiseWithResolvers<ReadMedia> & { signal: AbortSignal })[] = [];
   const read = (signal: AbortSignal) => {
-    const pending = Promise.withResolvers<ReadImage>();
+    const pending = Promise.withResolvers<ReadMedia>();
     reads.push({ ...pending, signal });
     return pending.promise;
   };

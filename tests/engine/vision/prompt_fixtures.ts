@@ -1,7 +1,7 @@
 // The vision fixtures of the conformance data, as far as the text model goes: prompts of tokens and
 // images whose embeddings are given, the positions of their rows, and the logits expected.
 
-import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
+import type { PromptItem } from "../../../engine/prompt/prompt_media.ts";
 import { DATA, readFloats } from "../../conformance/logits.ts";
 
 /** Names of the fixtures; "gemma4v-ple" is the other decoder of gemma4v. */

@@ -7,7 +7,7 @@ import { assemble } from "../../../engine/load/assemble.ts";
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { describeModel } from "../../../engine/load/inspect.ts";
 import { loadModel } from "../../../engine/mod.ts";
-import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_images.ts";
+import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_media.ts";
 import { resolveSampling } from "../../../engine/generate/sampling_request.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { SequenceEnd } from "../../../engine/run/sequence.ts";
@@ -92,7 +92,7 @@ for (const maxSequences of [2, 480]) {
     const { model, images: { cat } } = await readVisionFixture("gemma3");
     const gguf = await readGguf(model);
     using device = await openDevice();
-    const { scheduler, images } = await assemble(gguf, describeModel(gguf), wholeOn(device), {
+    const { scheduler, media } = await assemble(gguf, describeModel(gguf), wholeOn(device), {
       ...LOAD,
       exact: true,
       prefillChunk: 16,
@@ -100,7 +100,7 @@ for (const maxSequences of [2, 480]) {
       cacheWindows: 1,
       imageTokens: 45,
     });
-    assertEquals(images, { columns: 64, tokens: 45 });
+    assertEquals(media, { columns: 64, tokens: 45 });
     const prompt = cat.prompt.map((item) => {
       if (typeof item === "number") return item;
       const embeddings = Float32Array.from(

@@ -3,12 +3,12 @@
 
 import { ModelClosedError } from "../../../engine/errors.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { PromptImage, PromptItem } from "../../../engine/prompt/prompt_images.ts";
+import type { PromptItem, PromptMedia } from "../../../engine/prompt/prompt_media.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import { continuation } from "../run/fake_runner.ts";
 import { add, promptOf, start } from "../run/scheduler_runs.ts";
 
-function imageOf(key: string, tokens: number, grid?: PromptImage["grid"]): PromptImage {
+function imageOf(key: string, tokens: number, grid?: PromptMedia["grid"]): PromptMedia {
   return { key, tokens, embeddings: new Float32Array(tokens), ...(grid && { grid }) };
 }
 

@@ -1,18 +1,18 @@
-// The rows of images in a step. An encoder made their embeddings, which are written into tables for
-// the step and then looked up like those of tokens. The first layers of a model may add more of an
-// image to its rows (deepstack, Meng et al. 2024); each has a table of its own. Memory is allocated
-// with the first image, or at load on request.
+// The rows of images and sounds in a step. An encoder made their embeddings, which are written into
+// tables for the step and then looked up like those of tokens. The first layers may add more of an image
+// to its rows (deepstack, Meng et al. 2024); each has a table of its own. Memory is allocated
+// with the first of them, or at load on request.
 
 import {
   type Device,
   type FloatRows,
   floatRows,
-  IMAGE_TOKEN,
+  MEDIA_TOKEN,
   NO_WORK,
   type Operation,
   type OperationMakers,
 } from "../../kernels/mod.ts";
-import type { ImageRun } from "../prompt/mod.ts";
+import type { MediaRun } from "../prompt/mod.ts";
 import { countsOf, type StepOperation, type StepState } from "./step.ts";
 
 /** The columns of the embeddings that one layer takes. */
@@ -28,8 +28,8 @@ interface Slice {
   lookUp?: { readonly table: FloatRows; readonly embed: Operation };
 }
 
-/** The rows of images in a step. */
-export class ImageRows {
+/** The rows of images and sounds in a step. */
+export class MediaRows {
   readonly #state: StepState;
   readonly #most: number;
   readonly #slices: Slice[] = [];
@@ -50,21 +50,21 @@ export class ImageRows {
   }
 
   /**
-   * The operation that writes or adds the next slice of the embeddings to the rows of images in x.
+   * The operation that writes or adds the next slice of the embeddings to the rows of media in x.
    */
   next(x: FloatRows, device: Device, make: OperationMakers): StepOperation {
     const slice: Slice = { x, device, make, first: this.columns };
     this.#slices.push(slice);
     return {
-      name: "embed images",
+      name: "embed media",
       reads: [this.#state.rows, ...slice.first > 0 ? [x.floats] : []],
       writes: [x.floats],
       encode: (pass, step) => {
-        if (step.imageRows > 0) this.#lookUp(slice).embed.encode(pass, step.rows);
+        if (step.mediaRows > 0) this.#lookUp(slice).embed.encode(pass, step.rows);
       },
       work: (step) => {
-        const counts = { ...countsOf(step), rows: step.imageRows };
-        return step.imageRows > 0 ? this.#lookUp(slice).embed.work(counts) : NO_WORK;
+        const counts = { ...countsOf(step), rows: step.mediaRows };
+        return step.mediaRows > 0 ? this.#lookUp(slice).embed.work(counts) : NO_WORK;
       },
     };
   }
@@ -74,8 +74,8 @@ export class ImageRows {
     for (const slice of this.#slices) this.#lookUp(slice);
   }
 
-  /** Writes the embeddings of a step's images, one after the other. */
-  write(runs: readonly ImageRun[]): void {
+  /** Writes the embeddings of a step's media, one after the other. */
+  write(runs: readonly MediaRun[]): void {
     for (const slice of this.#slices) {
       const { table } = this.#lookUp(slice);
       let row = 0;
@@ -89,8 +89,8 @@ export class ImageRows {
 
   #lookUp(slice: Slice): NonNullable<Slice["lookUp"]> {
     if (slice.lookUp) return slice.lookUp;
-    const table = floatRows(slice.device, "image rows", this.#most, slice.x.columns);
-    const matrix = slice.device.tableOf(table, this.#most, IMAGE_TOKEN);
+    const table = floatRows(slice.device, "media rows", this.#most, slice.x.columns);
+    const matrix = slice.device.tableOf(table, this.#most, MEDIA_TOKEN);
     const options = { by: "token", accumulate: slice.first > 0 } as const;
     const embed = slice.make.embed(matrix, this.#state, slice.x, options);
     return slice.lookUp = { table, embed };
@@ -99,7 +99,7 @@ export class ImageRows {
 
 /** The columns of a run's embeddings from `from` on, as rows of a table. */
 function rowsOf(
-  { image: { embeddings, tokens }, first, count }: ImageRun,
+  { media: { embeddings, tokens }, first, count }: MediaRun,
   from: number,
   { columns, stride }: FloatRows,
 ): Float32Array<ArrayBuffer> {

@@ -3,13 +3,13 @@
 // (M-RoPE, Wang et al. 2024): all rows of an image have the same time, and the text after it is
 // later only by the image's width or height. The difference is the M-RoPE delta.
 
-import { IMAGE_TOKEN } from "../../kernels/mod.ts";
+import { MEDIA_TOKEN } from "../../kernels/mod.ts";
 
 /** A token, or a string that identifies a row of an image. */
 export type TokenKey = number | string;
 
 /** An image as a text model reads it: the rows of embeddings that an encoder made. */
-export interface PromptImage {
+export interface PromptMedia {
   /** Identifies the image: a hash of its bytes and of the settings of its encoder. */
   readonly key: string;
   /** Number of rows. Each takes the place of a token. */
@@ -24,12 +24,12 @@ export interface PromptImage {
 }
 
 /** The bytes of a picture's file, or their base64. */
-export type ImageData = Uint8Array | string;
+export type MediaData = Uint8Array | string;
 
 /** A picture in a prompt: an image, or its tiles, and the texts around them. */
-export interface ReadImage {
+export interface ReadMedia {
   /** The image, or its tiles in the order of the prompt. */
-  readonly parts: readonly PromptImage[];
+  readonly parts: readonly PromptMedia[];
   /**
    * The texts before the first part, between parts, and after the last one: one more than there are
    * parts.
@@ -38,7 +38,7 @@ export interface ReadImage {
 }
 
 /** The images that a model can take. */
-export interface ImageLimits {
+export interface MediaLimits {
   /** Floats of a row: the width of the model, and again for each deepstack layer. */
   readonly columns: number;
   /** Most rows of an image. If an image has to run in one step, this is what a step can hold. */
@@ -48,7 +48,7 @@ export interface ImageLimits {
 /**
  * An item of a prompt: the id of a token, or an image, which counts as many tokens as it has rows.
  */
-export type PromptItem = number | PromptImage;
+export type PromptItem = number | PromptMedia;
 
 /** Consecutive positions of a sequence that are all text, or all of one image. */
 export interface PromptRun {
@@ -57,12 +57,12 @@ export interface PromptRun {
   readonly end: number;
   /** M-RoPE delta: positions minus rotary positions of its rows. */
   readonly delta: number;
-  readonly image?: PromptImage;
+  readonly media?: PromptMedia;
 }
 
 /** Consecutive rows of an image. */
-export interface ImageRun {
-  readonly image: PromptImage;
+export interface MediaRun {
+  readonly media: PromptMedia;
   /** The first row, and the number of rows. */
   readonly first: number;
   readonly count: number;
@@ -76,13 +76,13 @@ export function promptLength(items: readonly PromptItem[]): number {
 /** The token of each position. Rows of images have numbers above the vocabulary. */
 export function tokensOf(items: readonly PromptItem[]): number[] {
   return items.flatMap((item) =>
-    typeof item === "number" ? item : Array.from({ length: item.tokens }, () => IMAGE_TOKEN)
+    typeof item === "number" ? item : Array.from({ length: item.tokens }, () => MEDIA_TOKEN)
   );
 }
 
 /** The tokens that are not rows of images. */
 export function textTokens(tokens: readonly number[]): number[] {
-  return tokens.filter((token) => token < IMAGE_TOKEN);
+  return tokens.filter((token) => token < MEDIA_TOKEN);
 }
 
 /** The places of text and images in a sequence. */
@@ -95,7 +95,7 @@ export class PromptRuns {
       const before = end;
       end += lengthOf(item);
       if (typeof item === "number") continue;
-      this.#runs.push({ first, end: before, delta }, { first: before, end, delta, image: item });
+      this.#runs.push({ first, end: before, delta }, { first: before, end, delta, media: item });
       delta += item.tokens - momentsOf(item);
       first = end;
     }
@@ -112,7 +112,7 @@ export class PromptRuns {
     if (this.#runs.length === 1) return tokens;
     return tokens.map((token, i) => {
       const run = this.at(first + i);
-      return run.image ? `${first + i - run.first} of ${run.image.key}` : token;
+      return run.media ? `${first + i - run.first} of ${run.media.key}` : token;
     });
   }
 }
@@ -125,11 +125,11 @@ export interface MropePosition {
 }
 
 /** The M-RoPE position of a row of a run. */
-export function mropePosition({ image, first, delta }: PromptRun, position: number): MropePosition {
+export function mropePosition({ media, first, delta }: PromptRun, position: number): MropePosition {
   const row = position - first;
   const time = first - delta;
-  if (!image?.grid) return { time: time + row, height: time + row, width: time + row };
-  const { columns } = image.grid;
+  if (!media?.grid) return { time: time + row, height: time + row, width: time + row };
+  const { columns } = media.grid;
   return { time, height: time + Math.floor(row / columns), width: time + row % columns };
 }
 
@@ -138,6 +138,6 @@ function lengthOf(item: PromptItem): number {
 }
 
 /** By how much the text after an image is later than the image. */
-function momentsOf({ tokens, grid }: PromptImage): number {
+function momentsOf({ tokens, grid }: PromptMedia): number {
   return grid ? Math.max(grid.rows, grid.columns) : tokens;
 }

@@ -1,12 +1,12 @@
-// The feed-forward block of image encoders: that of texts, or, if the file bounds the inputs or
+// The feed-forward block of encoders: that of texts, or, if the file bounds the inputs or
 // outputs of its matrices, a version that applies the bounds between the products.
 
-import type { ActivationFunction, FloatRows, Norm } from "../../../kernels/mod.ts";
-import type { Input, Layer } from "../../nn/mod.ts";
+import type { ActivationFunction, FloatRows, Norm } from "../../kernels/mod.ts";
+import type { Input, Layer } from "../nn/mod.ts";
 import { loadProjection, type Projection } from "./projection.ts";
 
 /** A block that adds its result to a residual stream. */
-export interface ImageFeedForward {
+export interface EncoderFeedForward {
   readonly readers: Projection["readers"];
   readonly readsFloats?: boolean;
   /** y += block(x), or y += norm(block(x)). */
@@ -14,11 +14,11 @@ export interface ImageFeedForward {
 }
 
 /** Loads ffn_up, ffn_down and, with a gate, ffn_gate. Errors: GgufError. */
-export async function loadImageFeedForward(
+export async function loadEncoderFeedForward(
   layer: Layer,
   activation: ActivationFunction,
   gated: boolean,
-): Promise<ImageFeedForward> {
+): Promise<EncoderFeedForward> {
   const parts = gated ? ["ffn_gate", "ffn_up", "ffn_down"] : ["ffn_up", "ffn_down"];
   const isBounded = parts.some((part) =>
     ["input_min", "input_max", "output_min", "output_max"].some((bound) =>
@@ -41,7 +41,7 @@ export async function loadImageFeedForward(
 }
 
 /** down(f(gate(x)) * up(x)), or down(f(up(x))), of matrices with bounds. */
-class BoundedFeedForward implements ImageFeedForward {
+class BoundedFeedForward implements EncoderFeedForward {
   readonly readers: Projection["readers"];
   readonly readsFloats = true;
 

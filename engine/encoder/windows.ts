@@ -1,6 +1,6 @@
-// Windows of an image: groups of patches that attend to each other, perhaps a single group of all.
-// For the attention kernels a window is a sequence without a causal mask. Keys and values are in a
-// paged cache that all layers share, since an image is encoded in one step.
+// Windows of an encoder's rows: groups that attend to each other, perhaps a single group of all. For the
+// attention kernels a window is a sequence without a causal mask. Keys and values are in a paged cache
+// that all layers share, since an image or a sound is encoded in one step.
 
 import {
   BLOCK,
@@ -10,8 +10,8 @@ import {
   QUERY_TILE,
   STEP_ROW,
   typesOf,
-} from "../../../kernels/mod.ts";
-import { allocateStep, type Heads, type StepState } from "../../nn/mod.ts";
+} from "../../kernels/mod.ts";
+import { allocateStep, type Heads, type StepState } from "../nn/mod.ts";
 
 /** Limits of the windows' sizes, in rows. */
 export interface WindowSizes {
@@ -20,11 +20,11 @@ export interface WindowSizes {
   smallest: number;
 }
 
-/** The windows of an image. */
+/** The windows of a step's rows. */
 export class Windows {
   readonly state: StepState;
   readonly cache: LayerCache;
-  /** Number of query tiles of the current image. */
+  /** Number of query tiles of the current step. */
   tiles = 0;
   /** Rows of its largest window. */
   longest = 0;
@@ -33,7 +33,7 @@ export class Windows {
   readonly #device: Device;
 
   /**
-   * @param rows most rows of an image
+   * @param rows most rows of a step
    * @param half whether keys and values are f16
    */
   constructor(
@@ -54,7 +54,7 @@ export class Windows {
     this.cache = { keys: buffer("keys"), values: buffer("values"), types };
   }
 
-  /** Writes the windows of an image. @param windowOf index of the window of each row */
+  /** Writes the windows of a step. @param windowOf index of the window of each row */
   write(windowOf: ArrayLike<number>): void {
     const rows = STEP_ROW.list(windowOf.length);
     const tiles: { firstRow: number; rows: number; window: number }[] = [];

@@ -8,10 +8,10 @@ import { RequestError } from "../errors.ts";
 import { generate } from "../generate/mod.ts";
 import {
   encodePrompt,
-  type ImageData,
-  ImageMarks,
+  type MediaData,
+  MediaMarks,
   type PromptItem,
-  type ReadImage,
+  type ReadMedia,
 } from "../prompt/mod.ts";
 import type {
   ChatEvent,
@@ -23,19 +23,19 @@ import type {
 import { ImageError, type LoadedVision } from "../vision/mod.ts";
 
 /** A model that may read images. */
-export interface ImageContext extends ChatContext {
+export interface MediaContext extends ChatContext {
   /** Undefined if the model reads text alone. */
   readonly vision: Pick<LoadedVision, "reader"> | undefined;
 }
 
 /** generate() with the images of the request. Errors: those of generate(), ImageError. */
-export function generateWithImages(
-  context: ImageContext,
+export function generateWithMedia(
+  context: MediaContext,
   { images = [], ...request }: GenerateRequest,
 ): AsyncIterable<GenerateEvent> {
   if (images.length === 0) return generate(context, request);
   return later(async () => {
-    const marks = new ImageMarks();
+    const marks = new MediaMarks();
     if (typeof request.prompt !== "string") {
       throw new RequestError(
         "Cannot place the images: a prompt of token ids has no place for them",
@@ -44,7 +44,7 @@ export function generateWithImages(
     const prompt = marks.mark(request.prompt, images);
     const read = await readUsed(
       context,
-      marks.images,
+      marks.media,
       (counting, measured) =>
         encodePrompt(counting, { ...request, prompt: marks.split(prompt, measured) }),
       request.signal,
@@ -55,13 +55,13 @@ export function generateWithImages(
 }
 
 /** chat() with the images of the messages. Errors: those of chat(), ImageError. */
-export function chatWithImages(
-  context: ImageContext,
+export function chatWithMedia(
+  context: MediaContext,
   request: ChatRequest,
 ): AsyncIterable<ChatEvent> {
   if (!hasImages(request)) return chat(context, request);
   return later(async () => {
-    const { marked, images, splitBy } = markImages(request);
+    const { marked, media: images, splitBy } = markImages(request);
     const read = await readUsed(
       context,
       images,
@@ -73,12 +73,12 @@ export function chatWithImages(
 }
 
 /** countTokens() with the images of the messages. Errors: those of countTokens(), ImageError. */
-export async function countTokensWithImages(
-  context: ImageContext,
+export async function countTokensWithMedia(
+  context: MediaContext,
   request: ChatRequest,
 ): Promise<number> {
   if (!hasImages(request)) return countTokens(context, request);
-  const { marked, images, splitBy } = markImages(request);
+  const { marked, media: images, splitBy } = markImages(request);
   const measured = measureImages(context, images);
   return await cancellable(
     flagsOf(request.signal),
@@ -88,8 +88,8 @@ export async function countTokensWithImages(
 
 /** The embeddings of an image, of all its tiles. Errors: ImageError, RequestError. */
 export async function embedImage(
-  context: ImageContext,
-  image: ImageData,
+  context: MediaContext,
+  image: MediaData,
 ): Promise<ImageEmbedding> {
   const { parts } = await readerOf(context).read(image);
   const length = parts.reduce((sum, { embeddings }) => sum + embeddings.length, 0);
@@ -103,7 +103,7 @@ export async function embedImage(
 }
 
 /** The reader of a model's images. @throws {RequestError} if it has none */
-function readerOf({ vision }: ImageContext): LoadedVision["reader"] {
+function readerOf({ vision }: MediaContext): LoadedVision["reader"] {
   if (vision) return vision.reader;
   throw new RequestError(
     "Cannot read the image: this model reads text alone; use a model that has the capability vision",
@@ -114,7 +114,7 @@ function readerOf({ vision }: ImageContext): LoadedVision["reader"] {
  * The sizes of images, from their headers. Errors: ImageError with the number of the image;
  * RequestError.
  */
-function measureImages(context: ImageContext, images: readonly ImageData[]): ReadImage[] {
+function measureImages(context: MediaContext, images: readonly MediaData[]): ReadMedia[] {
   const reader = readerOf(context);
   return images.map((image, i) => {
     try {
@@ -134,11 +134,11 @@ function measureImages(context: ImageContext, images: readonly ImageData[]): Rea
  * @throws {RequestError} if the model reads text alone; what `promptOf` throws; the signal's reason
  */
 async function readUsed(
-  context: ImageContext,
-  images: readonly ImageData[],
-  promptOf: (counting: ImageContext, measured: ReadImage[]) => readonly PromptItem[],
+  context: MediaContext,
+  images: readonly MediaData[],
+  promptOf: (counting: MediaContext, measured: ReadMedia[]) => readonly PromptItem[],
   signal?: AbortSignal,
-): Promise<ReadImage[]> {
+): Promise<ReadMedia[]> {
   const reader = readerOf(context);
   const read = measureImages(context, images);
   const counting = withoutValues(context);
@@ -158,12 +158,12 @@ async function readUsed(
 /**
  * The context for prompts whose images are only measured: their rows have no values, so no columns.
  */
-function withoutValues(context: ImageContext): ImageContext {
-  return context.images ? { ...context, images: { ...context.images, columns: 0 } } : context;
+function withoutValues(context: MediaContext): MediaContext {
+  return context.media ? { ...context, media: { ...context.media, columns: 0 } } : context;
 }
 
 /** The error, with the number of the image if there are several. */
-function numbered(error: unknown, index: number, images: readonly ImageData[]): unknown {
+function numbered(error: unknown, index: number, images: readonly MediaData[]): unknown {
   if (!(error instanceof ImageError) || images.length === 1) return error;
   return new ImageError(error.state, `image ${index + 1} of ${images.length}`);
 }
@@ -177,11 +177,11 @@ function hasImages({ messages }: ChatRequest): boolean {
  * places.
  */
 function markImages(request: ChatRequest) {
-  const marks = new ImageMarks();
+  const marks = new MediaMarks();
   const marked = { ...request, messages: marks.markMessages(request.messages) };
-  const splitBy = (read: readonly ReadImage[]): SplitPrompt => (prompt) =>
+  const splitBy = (read: readonly ReadMedia[]): SplitPrompt => (prompt) =>
     marks.split(prompt, read);
-  return { marked, images: marks.images, splitBy };
+  return { marked, media: marks.media, splitBy };
 }
 
 /** A stream that is not known yet. It has no events if it is aborted before it is known. */

@@ -6,22 +6,22 @@ import { ContextLengthError, loadTokenizer, RequestError } from "../../../engine
 import { type Chunk, fittingTokens, layOut } from "../../../engine/run/planner.ts";
 import {
   mropePosition,
-  type PromptImage,
   type PromptItem,
   promptLength,
+  type PromptMedia,
   PromptRuns,
   textTokens,
   tokensOf,
-} from "../../../engine/prompt/prompt_images.ts";
+} from "../../../engine/prompt/prompt_media.ts";
 import { encodePrompt, type Prompt } from "../../../engine/prompt/prompt.ts";
 import { NO_MEMORY, Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
-import { IMAGE_TOKEN, PLAN_ROW, QUERY_TILE } from "../../../kernels/mod.ts";
+import { MEDIA_TOKEN, PLAN_ROW, QUERY_TILE } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { tinyPath } from "../harness.ts";
 import { FIXTURES, readVisionFixture } from "./prompt_fixtures.ts";
 import { unpacked } from "../../records.ts";
 
-function imageOf(key: string, tokens: number, grid?: PromptImage["grid"]): PromptImage {
+function imageOf(key: string, tokens: number, grid?: PromptMedia["grid"]): PromptMedia {
   return { key, tokens, embeddings: new Float32Array(tokens), ...(grid && { grid }) };
 }
 
@@ -42,7 +42,7 @@ Deno.test("rows of images take positions, and no token of a vocabulary", () => {
   assertEquals(promptLength(PROMPT), 14);
   const tokens = tokensOf(PROMPT);
   assertEquals(tokens.length, 14);
-  assertEquals(tokens[2], IMAGE_TOKEN);
+  assertEquals(tokens[2], MEDIA_TOKEN);
   assertEquals(textTokens(tokens), [5, 6, 7, 8]);
   assertEquals(textTokens([5, 300]), [5, 300]);
 });
@@ -50,14 +50,14 @@ Deno.test("rows of images take positions, and no token of a vocabulary", () => {
 Deno.test("PromptRuns know what has a position, and the M-RoPE delta", () => {
   const runs = new PromptRuns(PROMPT);
   assertEquals(runs.at(1), { first: 0, end: 2, delta: 0 });
-  assertEquals(runs.at(2), { first: 2, end: 8, delta: 0, image: grid });
+  assertEquals(runs.at(2), { first: 2, end: 8, delta: 0, media: grid });
   assertEquals(runs.at(7), runs.at(2));
   assertEquals(runs.at(8), { first: 8, end: 9, delta: 3 }, "six rows are three columns wide");
-  assertEquals(runs.at(12), { first: 9, end: 13, delta: 3, image: plain });
+  assertEquals(runs.at(12), { first: 9, end: 13, delta: 3, media: plain });
   assertEquals(runs.at(13), { first: 13, end: Infinity, delta: 3 });
   assertEquals(runs.at(1000), runs.at(13));
   assertEquals(new PromptRuns([1, 2]).at(0), { first: 0, end: Infinity, delta: 0 });
-  assertEquals(new PromptRuns([plain, plain]).at(4), { first: 4, end: 8, delta: 0, image: plain });
+  assertEquals(new PromptRuns([plain, plain]).at(4), { first: 4, end: 8, delta: 0, media: plain });
 });
 
 Deno.test("mropePosition() counts lines and columns of a grid, and goes on without one", () => {
@@ -89,17 +89,17 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
   const plan = layOut([chunk(10, 1)], 4); // positions 1 to 10
   const rowsOf = (field: keyof typeof PLAN_ROW.fields) =>
     unpacked(PLAN_ROW, plan.rows).map((row) => row[field]);
-  const images = [0, 1, 2, 3, 4, 5].map((row) => IMAGE_TOKEN + row);
-  assertEquals(rowsOf("token"), [6, ...images, 7, IMAGE_TOKEN + 6, IMAGE_TOKEN + 7]);
+  const images = [0, 1, 2, 3, 4, 5].map((row) => MEDIA_TOKEN + row);
+  assertEquals(rowsOf("token"), [6, ...images, 7, MEDIA_TOKEN + 6, MEDIA_TOKEN + 7]);
   assertEquals(rowsOf("position"), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   assertEquals(rowsOf("timeDelta"), [0, 0, 1, 2, 3, 4, 5, 3, 3, 3]);
   assertEquals(rowsOf("heightDelta"), [0, 0, 1, 2, 2, 3, 4, 3, 3, 3]);
   assertEquals(rowsOf("widthDelta"), [0, 0, 0, 0, 3, 3, 3, 3, 3, 3]);
-  assertEquals(plan.images, [
-    { image: grid, first: 0, count: 6 },
-    { image: plain, first: 0, count: 2 },
+  assertEquals(plan.media, [
+    { media: grid, first: 0, count: 6 },
+    { media: plain, first: 0, count: 2 },
   ]);
-  assertEquals(plan.shape.imageRows, 8);
+  assertEquals(plan.shape.mediaRows, 8);
   // No tile is of an image and a text, and those of an image know where it ends.
   assertEquals(unpacked(QUERY_TILE, plan.prefillTiles), [
     { firstRow: 0, rows: 1, end: 11, imageEnd: 0 },
@@ -109,9 +109,9 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
     { firstRow: 8, rows: 2, end: 11, imageEnd: 13 },
   ]);
   const rest = layOut([chunk(2, 11)], 4);
-  assertEquals(rest.images, [{ image: plain, first: 2, count: 2 }]);
+  assertEquals(rest.media, [{ media: plain, first: 2, count: 2 }]);
   const behind = { timeDelta: 3, heightDelta: 3, widthDelta: 3 };
-  const first = { token: IMAGE_TOKEN, position: 11, slot: 1, inSlot: 0, ...behind };
+  const first = { token: MEDIA_TOKEN, position: 11, slot: 1, inSlot: 0, ...behind };
   assertEquals(PLAN_ROW.read(rest.rows, 0), first);
 });
 
@@ -122,7 +122,7 @@ Deno.test("layOut() tells decoding rows their M-RoPE delta", () => {
   assertEquals(unpacked(PLAN_ROW, rows), [
     { token: 0, position: 0, slot: 1, inSlot: 1, timeDelta: 3, heightDelta: 3, widthDelta: 3 },
   ]);
-  assertEquals(shape.imageRows, 0);
+  assertEquals(shape.mediaRows, 0);
 });
 
 Deno.test("fittingTokens() cuts images, but not those that are seen whole", () => {
@@ -142,7 +142,7 @@ Deno.test("fittingTokens() cuts images, but not those that are seen whole", () =
 
 Deno.test("encodePrompt() puts images between texts, and checks them", async () => {
   const tokenizer = await loadTokenizer(tinyPath);
-  const context = { tokenizer, contextLength: 20, images: { columns: 1, tokens: 5 } };
+  const context = { tokenizer, contextLength: 20, media: { columns: 1, tokens: 5 } };
   const encode = (prompt: Prompt) => encodePrompt(context, { prompt });
   assertEquals(encode(["ab", plain, "c", 7, plain]), [
     ...tokenizer.encode("ab", { bos: true }),
@@ -152,7 +152,7 @@ Deno.test("encodePrompt() puts images between texts, and checks them", async () 
     plain,
   ]);
   assertEquals(encode([plain]), [plain]);
-  const textAlone = { ...context, images: undefined };
+  const textAlone = { ...context, media: undefined };
   assertThrows(() => encodePrompt(textAlone, { prompt: [plain] }), RequestError, "text alone");
   assertThrows(() => encode(["a", grid]), RequestError, "6 tokens");
   const narrow = { ...plain, embeddings: new Float32Array(3) };
@@ -171,7 +171,7 @@ for (const name of FIXTURES) {
         const run = runs.at(position);
         const turned = position - run.delta;
         const text = { time: turned, height: turned, width: turned };
-        const { time, height, width } = run.image ? mropePosition(run, position) : text;
+        const { time, height, width } = run.media ? mropePosition(run, position) : text;
         assertEquals([time, height, width], expected);
       });
       assert(prompt.some((item) => typeof item !== "number"));

@@ -5,7 +5,7 @@
 import { addText, cutText, plain, type Text } from "../../tokenizer/mod.ts";
 import type { ChatMessage } from "../types/mod.ts";
 import type { Prompt } from "./prompt.ts";
-import type { ImageData, PromptImage, ReadImage } from "./prompt_images.ts";
+import type { MediaData, PromptMedia, ReadMedia } from "./prompt_media.ts";
 
 /**
  * Stands for the next image in a text that a program has composed. In such a text `[img]` and the
@@ -18,9 +18,9 @@ const WISHES = /<__media__>|\[img\]|\[img-(\d+)\]/g;
 const PLACEHOLDERS = new RegExp(IMAGE_PLACEHOLDER, "g");
 
 /** The marks of one request's images. */
-export class ImageMarks {
+export class MediaMarks {
   /** The images in the order of their marks' numbers. */
-  readonly images: ImageData[] = [];
+  readonly media: MediaData[] = [];
   readonly #name = crypto.randomUUID();
 
   /**
@@ -28,8 +28,8 @@ export class ImageMarks {
    * it, `<__media__>` and `[img]` become the next one's, and `[img-N]` that of image N. The
    * remaining images come before the text.
    */
-  mark(text: string, images: readonly ImageData[] = []): string {
-    const marks = images.map((image) => `\uE000${this.#name}:${this.images.push(image) - 1}\uE001`);
+  mark(text: string, images: readonly MediaData[] = []): string {
+    const marks = images.map((image) => `\uE000${this.#name}:${this.media.push(image) - 1}\uE001`);
     const unused = new Set(marks);
     let next = 0;
     const wishes = text.includes(IMAGE_PLACEHOLDER) ? PLACEHOLDERS : WISHES;
@@ -56,8 +56,8 @@ export class ImageMarks {
   /**
    * A prompt with the images in place of their marks. It begins with a text, which may be empty.
    */
-  split(prompt: Text, read: readonly ReadImage[]): Prompt {
-    const pieces: (Text | PromptImage)[] = [];
+  split(prompt: Text, read: readonly ReadMedia[]): Prompt {
+    const pieces: (Text | PromptMedia)[] = [];
     let [text, end]: [Text, number] = ["", 0];
     for (const { index, 0: mark, 1: number } of plain(prompt).matchAll(this.#pattern())) {
       text = addText(text, cutText(prompt, end, index));

@@ -1,10 +1,10 @@
 // Matrices that share their input. Gemma 4 bounds the inputs and outputs of matrices (`input_min`,
 // `input_max`, `output_min`, `output_max` beside the weight). A matrix with bounds is a product of
-// its own; the others are stacked into one.
+// its own, and so is each where only some have biases, as in Whisper; the others are stacked into one.
 
-import type { FloatRows, Norm } from "../../../kernels/mod.ts";
-import type { Input, Layer, Network } from "../../nn/mod.ts";
-import { baseOf, type Rows, type Stack } from "../../weights/mod.ts";
+import type { FloatRows, Norm } from "../../kernels/mod.ts";
+import type { Input, Layer, Network } from "../nn/mod.ts";
+import { baseOf, type Rows, type Stack } from "../weights/mod.ts";
 
 /** The largest f32. It stands for infinity, which WGSL cannot express. */
 const LARGEST = (2 - 2 ** -23) * 2 ** 127;
@@ -88,7 +88,10 @@ export async function loadProjection(
     input: readBounds(layer, rows, "input"),
     output: readBounds(layer, rows, "output"),
   }));
-  if (!bounded.some(({ input, output }) => input || output)) {
+  const { inventory } = layer.weights;
+  const biased = weights.filter((rows) => inventory.hasAny([`${baseOf(rows)}.bias`])).length;
+  const isMixed = biased > 0 && biased < weights.length;
+  if (!isMixed && !bounded.some(({ input, output }) => input || output)) {
     const stack = await layer.stack(weights, columns);
     return new Projection(network, [{ stack, first: 0 }]);
   }

@@ -1,6 +1,6 @@
-// The attention of image encoders: every patch attends to all patches of its window, in both
+// The attention of encoders of images and sounds: every row attends to all rows of its window, in both
 // directions. Projections, norms of queries and keys, and the output are as in texts. Positions are
-// rotations that are given for each row, because they have two axes.
+// rotations that are given for each row, because those of images have two axes.
 
 import {
   type AttentionTiling,
@@ -8,8 +8,8 @@ import {
   type FloatRows,
   type Norm,
   partialBytes,
-} from "../../../kernels/mod.ts";
-import { type Heads, type Input, type Layer, type Network, stepOperation } from "../../nn/mod.ts";
+} from "../../kernels/mod.ts";
+import { type Heads, type Input, type Layer, type Network, stepOperation } from "../nn/mod.ts";
 import { loadProjection, type Projection } from "./projection.ts";
 import type { Windows } from "./windows.ts";
 
@@ -21,7 +21,7 @@ export interface Rotations {
 }
 
 /** The options of a layer. */
-export interface ImageAttentionConfig extends Heads {
+export interface EncoderAttentionConfig extends Heads {
   /** The rows that attend to each other. */
   windows: Windows;
   /** Missing: no rotation. */
@@ -33,13 +33,13 @@ export interface ImageAttentionConfig extends Heads {
 }
 
 /** An attention layer with its weights. */
-export class ImageAttention {
+export class EncoderAttention {
   readonly readers: Projection["readers"];
   readonly readsFloats: boolean;
 
   constructor(
     readonly network: Network,
-    readonly config: ImageAttentionConfig,
+    readonly config: EncoderAttentionConfig,
     readonly weights: {
       projection: Projection;
       output: Projection;
@@ -117,10 +117,10 @@ export class ImageAttention {
 }
 
 /** Loads attn_q, attn_k and attn_v, or attn_qkv; attn_out; optional norms. Errors: GgufError. */
-export async function loadImageAttention(
+export async function loadEncoderAttention(
   layer: Layer,
-  config: ImageAttentionConfig,
-): Promise<ImageAttention> {
+  config: EncoderAttentionConfig,
+): Promise<EncoderAttention> {
   const { heads, headDim } = config;
   const channels = heads * headDim;
   const { width } = layer.config;
@@ -130,7 +130,7 @@ export async function loadImageAttention(
   const hasNorms = layer.hasAll(["attn_q_norm.weight", "attn_k_norm.weight"]);
   const normOf = (name: string) =>
     hasNorms ? layer.norm(name, "rms", { shape: [headDim] }) : undefined;
-  return new ImageAttention(layer.network, config, {
+  return new EncoderAttention(layer.network, config, {
     projection: await loadProjection(layer, inputs.map((name) => layer.all(name, rows)), width),
     output: await loadProjection(layer, [layer.all("attn_out.weight", width)], channels),
     queryNorm: normOf("attn_q_norm"),
