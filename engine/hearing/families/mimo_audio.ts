@@ -20,7 +20,7 @@ const LOCAL_BASE = 640_000;
 
 /** Rows of the encoder, and rows of codes. */
 const rowsOf = (frames: number) => Math.ceil(frames / 2);
-const codesOf = (frames: number) => Math.ceil(rowsOf(frames) / 2);
+const codesOf = (frames: number) => Math.max(1, Math.floor(rowsOf(frames) / 2));
 
 const groupOf = (config: HearingConfig) => config.countOr("local_group_size", 4);
 
@@ -62,8 +62,12 @@ async function encode(sound: SoundBuilder): Promise<FloatRows> {
   const first = sound.convolution(one, { taps: 3, inputs: bins, outputs: width });
   const once = frames.network.linear(frames.network.input(heard, first), first, "convolved");
   const { floats } = frames.network.activate(once, width, "gelu_erf", { readers: [] });
-  const joined = sound.gather(rows, floats!, 3, ({ frames }) =>
-    sources(rowsOf(frames), 3, (row, tap) => 2 * row - 1 + tap, frames));
+  const joined = sound.gather(
+    rows,
+    floats!,
+    3,
+    ({ frames }) => sources(rowsOf(frames), 3, (row, tap) => 2 * row - 1 + tap, frames),
+  );
   const { stride } = floats!;
   const second = sound.convolution(two, { taps: 3, inputs: width, stride, outputs: width });
   const { network } = rows;
@@ -99,7 +103,9 @@ async function encode(sound: SoundBuilder): Promise<FloatRows> {
     const feedForward = await loadEncoderFeedForward(layer, "gelu_erf", false);
     feedForward.add(network.norm(x, layer.layerNorm("ln2"), feedForward), x);
   }
-  if (config.layers > SKIPPED_TO_END) network.elementwise("add", { rows: x }, { x: { rows: skipped } });
+  if (config.layers > SKIPPED_TO_END) {
+    network.elementwise("add", { rows: x }, { x: { rows: skipped } });
+  }
   network.normInto(x, x, sound.top(rows).layerNorm("a.post_ln"));
   return halve(sound, rows, x);
 }
@@ -109,8 +115,12 @@ function halve(sound: SoundBuilder, rows: RowNetwork, x: FloatRows): FloatRows {
   const { width } = sound.config;
   const half = sound.over(({ frames }) => codesOf(frames));
   const { network } = half;
-  const pairs = sound.gather(half, x, 2, (extent) =>
-    sources(half.rowsOf(extent), 2, (row, tap) => 2 * row + tap, rows.rowsOf(extent)));
+  const pairs = sound.gather(
+    half,
+    x,
+    2,
+    (extent) => sources(half.rowsOf(extent), 2, (row, tap) => 2 * row + tap, rows.rowsOf(extent)),
+  );
   const shape = { taps: 2, inputs: width, stride: x.stride, outputs: width };
   const stack = sound.convolution("a.downsample.conv.weight", shape);
   const convolved = network.linear(network.input(pairs, stack), stack, "halved");
@@ -177,7 +187,10 @@ class Codes {
     this.#mostEmbeddings = mostEmbeddings;
     this.#sizes = config.numbers("rvq.codebook_size");
     if (this.#sizes.length !== count || this.#sizes.some((size) => !(size >= 1 && size <= most))) {
-      throw config.error("rvq.codebook_size", `there are ${count} codebooks of up to ${most} codes`);
+      throw config.error(
+        "rvq.codebook_size",
+        `there are ${count} codebooks of up to ${most} codes`,
+      );
     }
     this.#codebook = weights.values("a.rvq.codebook.weight", [width, most, count]);
     this.#embeddings = weights.values("mm.a.code_embd.weight", [width, mostEmbeddings, count]);
