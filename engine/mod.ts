@@ -176,7 +176,12 @@ export type {
   TapSelection,
   TapVisit,
 } from "./run/mod.ts";
-export { IMAGE_PLACEHOLDER, type PromptItem, type PromptMedia } from "./prompt/mod.ts";
+export {
+  AUDIO_PLACEHOLDER,
+  IMAGE_PLACEHOLDER,
+  type PromptItem,
+  type PromptMedia,
+} from "./prompt/mod.ts";
 export {
   type Answer,
   type ApproveCall,

@@ -38,9 +38,10 @@ export class AudioError extends RequestError {
    * The message names the reason.
    *
    * @param state the reason, as words after a colon
+   * @param what which sound, if there are several
    */
-  constructor(readonly state: string) {
-    super(`Cannot read the sound: ${state}`);
+  constructor(readonly state: string, what = "the sound") {
+    super(`Cannot read ${what}: ${state}`);
   }
 }
 

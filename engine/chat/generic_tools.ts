@@ -70,8 +70,14 @@ function inWords(messages: readonly ChatMessage[]): ChatMessage[] {
     const last = turns.at(-1);
     if (last && followsResult && (isResult || message.role === "user")) {
       const images = [...last.images ?? [], ...message.images ?? []];
+      const audio = [...last.audio ?? [], ...message.audio ?? []];
       const content = `${last.content}\n${text}`;
-      turns.splice(-1, 1, { ...last, content, ...(images.length > 0 && { images }) });
+      turns.splice(-1, 1, {
+        ...last,
+        content,
+        ...(images.length > 0 && { images }),
+        ...(audio.length > 0 && { audio }),
+      });
     } else {
       turns.push({ ...message, role: isResult ? "user" : message.role, content: text });
     }

@@ -2,4 +2,12 @@
 // of embeddings in a prompt.
 
 export { loadSoundEncoder, SoundEncoder, type SoundEncoderOptions } from "./encoder.ts";
-export { readHearingHeader } from "./header.ts";
+export { hasAudioEncoder } from "./header.ts";
+export {
+  checkHearing,
+  findHearing,
+  hearingFault,
+  type LoadedHearing,
+  loadHearing,
+  provedHearing,
+} from "./load_hearing.ts";

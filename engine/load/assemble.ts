@@ -22,6 +22,7 @@ import {
   loadVision,
   provedEncoder,
 } from "../vision/mod.ts";
+import { findHearing, type LoadedHearing, loadHearing, provedHearing } from "../hearing/mod.ts";
 import type { Placement } from "../weights/mod.ts";
 
 /**
@@ -69,10 +70,12 @@ export interface Assembly {
   chunkSize: number;
   /** Whether tokens attend to later ones, so that a text has to run in one step. */
   encoder: boolean;
-  /** Images that a prompt may have; missing for encoders. */
+  /** Images and sounds that a prompt may have; missing for encoders. */
   media: MediaLimits | undefined;
   /** The encoder of images; undefined if the model has none. */
   vision: LoadedVision | undefined;
+  /** The encoder of sounds; undefined if the model has none. */
+  hearing: LoadedHearing | undefined;
   /** The head of a model that ranks; undefined if it has none. */
   classifier: Classifier | undefined;
   /** Undefined where the device's kernels are not to be tuned. */
@@ -121,6 +124,7 @@ export async function assemble(
     { readsImages: info.readsImages, isEncoder: encoder },
     options,
   );
+  const heard = await findHearing(gguf, encoder, options);
   const imageTokens = options.imageTokens ?? found?.mostTokens ?? 0;
   const bidirectionalImages = hasBidirectionalImages(config);
   const imageRows = bidirectionalImages ? imageTokens : 0;
@@ -181,11 +185,17 @@ export async function assemble(
     columns: network.media.columns,
     tokens: bidirectionalImages ? rows - slots : Infinity,
   };
-  if (found) network.media.allocate();
+  if (found || heard) network.media.allocate();
   const vision = found && await loadVision(found, device, {
     scheduler,
     openTensors,
     largestImage: options.largestImage ?? false,
+    ...(options.signal && { signal: options.signal }),
+  });
+  const hearing = heard && await loadHearing(heard, device, {
+    scheduler,
+    openTensors,
+    columns: network.media.columns,
     ...(options.signal && { signal: options.signal }),
   });
   const tuning = KernelTuning.of(device, options.tuning);
@@ -194,6 +204,7 @@ export async function assemble(
     { file: gguf, prove: () => prove({ ...built, device, isEncoder: encoder }, buildTwin) },
     ...drafting ? [drafting.network] : [],
     ...found && vision ? [provedEncoder(found.file, vision.encoder)] : [],
+    ...heard && hearing ? [provedHearing(heard, hearing.encoder)] : [],
   ];
   network.allocate();
   await proof?.restore();
@@ -230,6 +241,7 @@ export async function assemble(
     encoder,
     media,
     vision,
+    hearing,
     classifier: built.classifier,
   };
 }

@@ -14,6 +14,7 @@ import { architectures } from "../models/registry.ts";
 import { findFillInMiddleTokens } from "../prompt/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types/mod.ts";
 import { isSpeechArchitecture } from "../speech/mod.ts";
+import { hearingFault } from "../hearing/mod.ts";
 import { viewAsDecoder, visionFault } from "../vision/mod.ts";
 
 /** Greatest `pooling_type` with a meaning: that of models that rank. -1, read as unsigned, means "unspecified". */
@@ -85,6 +86,8 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     thinks: answers.thinking !== undefined,
     fillsInMiddle: findFillInMiddleTokens(gguf.metadata) !== undefined,
     readsImages: entry !== undefined && !isEncoder && visionFault(gguf, projector) === undefined,
+    ...(entry !== undefined && !isEncoder && projector !== gguf &&
+      hearingFault(gguf, projector) === undefined && { hears: true }),
     ...(ranks && { ranks }),
     ...(transcribes && { transcribes }),
     isEmbeddingModel: isEmbedding,

@@ -75,7 +75,7 @@ export async function estimateMemory(
     };
   }
   const { onProgress: _, ...rest } = options;
-  const { contextLength, maxSequences, chunkSize, vision } = await assemble(
+  const { contextLength, maxSequences, chunkSize, vision, hearing } = await assemble(
     gguf,
     describeModel(gguf),
     devices.placement,
@@ -87,7 +87,11 @@ export async function estimateMemory(
   );
   const working = devices.all.find((device) => device.workingMemory)?.workingMemory;
   return {
-    memory: memoryUse(...devices.all, ...vision?.encoder.devices ?? []),
+    memory: memoryUse(
+      ...devices.all,
+      ...vision?.encoder.devices ?? [],
+      ...hearing?.encoder.devices ?? [],
+    ),
     contextLength,
     maxSequences,
     chunkSize,

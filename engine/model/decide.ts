@@ -200,8 +200,10 @@ function conversation(input: DecideRequest["input"]): ChatMessage[] {
     : input;
   const joined: ChatMessage[] = [];
   for (const message of messages) {
-    if (message.images?.length) {
-      throw new RequestError("Cannot decide: input has images, and decisions read text alone");
+    if (message.images?.length || message.audio?.length) {
+      throw new RequestError(
+        "Cannot decide: input has images or sounds, and decisions read text alone",
+      );
     }
     const last = joined.at(-1);
     if (message.role !== "user" || last?.role !== "user") joined.push({ ...message });

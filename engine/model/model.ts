@@ -167,6 +167,7 @@ export class LocalModel implements Model {
     const info = {
       ...own,
       readsImages: assembly.vision !== undefined,
+      ...assembly.hearing && { hears: true },
       ...adapters.length > 0 && { adapters },
     };
     const source = templateSource(gguf);
@@ -261,7 +262,12 @@ export class LocalModel implements Model {
   }
 
   get memory(): MemoryUse {
-    return memoryUse(...this.#devices.all, ...this.#context.vision?.encoder.devices ?? []);
+    const { vision, hearing } = this.#context;
+    return memoryUse(
+      ...this.#devices.all,
+      ...vision?.encoder.devices ?? [],
+      ...hearing?.encoder.devices ?? [],
+    );
   }
 
   get occupancy(): Occupancy {
@@ -400,6 +406,7 @@ export class LocalModel implements Model {
     await this.#context.tuning?.stop();
     await this.#context.scheduler.close();
     this.#context.vision?.encoder[Symbol.dispose]();
+    this.#context.hearing?.encoder[Symbol.dispose]();
     this.#devices[Symbol.dispose]();
   }
 

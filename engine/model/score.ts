@@ -85,10 +85,10 @@ export function generateScored(
   request: GenerateRequest,
   top: number,
 ): AsyncIterable<GenerateEvent> {
-  const { prompt: text, suffix, images, signal } = request;
+  const { prompt: text, suffix, images, audio, signal } = request;
   const attempt = "Cannot tell how likely the prompt was";
-  if (suffix || images?.length) {
-    throw new RequestError(`${attempt}: it has ${suffix ? "a suffix" : "images"}`);
+  if (suffix || images?.length || audio?.length) {
+    throw new RequestError(`${attempt}: it has ${suffix ? "a suffix" : "images or sounds"}`);
   }
   checkLogprobs(top, "tell how likely the prompt was");
   const scoring = score(context, { inputs: [{ text }], top, ...(signal && { signal }) });

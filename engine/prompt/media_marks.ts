@@ -1,11 +1,11 @@
-// Where images are in a prompt. Before a template runs, each image becomes a mark in the text
+// Where images and sounds are in a prompt. Before a template runs, each of them becomes a mark in the text
 // of its message; afterwards the text is split at the marks. A mark has a random part, so that no
 // text of a conversation can contain it by intention.
 
 import { addText, cutText, plain, type Text } from "../../tokenizer/mod.ts";
 import type { ChatMessage } from "../types/mod.ts";
 import type { Prompt } from "./prompt.ts";
-import type { MediaData, PromptMedia, ReadMedia } from "./prompt_media.ts";
+import type { MediaData, MediaItem, PromptMedia, ReadMedia } from "./prompt_media.ts";
 
 /**
  * Stands for the next image in a text that a program has composed. In such a text `[img]` and the
@@ -13,48 +13,66 @@ import type { MediaData, PromptMedia, ReadMedia } from "./prompt_media.ts";
  */
 export const IMAGE_PLACEHOLDER = "\uE000image\uE001";
 
-/** What stands for images in a text: for the next one, or for one by number. */
-const WISHES = /<__media__>|\[img\]|\[img-(\d+)\]/g;
-const PLACEHOLDERS = new RegExp(IMAGE_PLACEHOLDER, "g");
+/** Stands for the next sound in such a text. */
+export const AUDIO_PLACEHOLDER = "\uE000audio\uE001";
 
-/** The marks of one request's images. */
+/** What stands for media in other texts: for the next one, or for an image by number. */
+const WISHES = /<__media__>|\[img\]|\[img-(\d+)\]/g;
+const PLACEHOLDERS = /\uE000(image|audio)\uE001/g;
+
+/** The marks of one request's images and sounds. */
 export class MediaMarks {
-  /** The images in the order of their marks' numbers. */
-  readonly media: MediaData[] = [];
+  /** The images and sounds in the order of their marks' numbers. */
+  readonly media: MediaItem[] = [];
   readonly #name = crypto.randomUUID();
 
   /**
-   * A text with marks for its images. Each IMAGE_PLACEHOLDER becomes the next image's. In texts without
-   * it, `<__media__>` and `[img]` become the next one's, and `[img-N]` that of image N. The
-   * remaining images come before the text.
+   * A text with marks for its images and sounds. Each IMAGE_PLACEHOLDER becomes the next image's, each
+   * AUDIO_PLACEHOLDER the next sound's. In texts without them, `<__media__>` and `[img]` become the next
+   * one's, images first, and `[img-N]` that of image N. The remaining ones come before the text.
    */
-  mark(text: string, images: readonly MediaData[] = []): string {
-    const marks = images.map((image) => `\uE000${this.#name}:${this.media.push(image) - 1}\uE001`);
-    const unused = new Set(marks);
-    let next = 0;
-    const wishes = text.includes(IMAGE_PLACEHOLDER) ? PLACEHOLDERS : WISHES;
-    const marked = text.replace(wishes, (wish, number?: string | number) => {
-      // If the pattern has no group, the second argument is an offset.
-      const mark = marks[typeof number === "string" ? Number(number) : next++];
-      return mark !== undefined && unused.delete(mark) ? mark : wish;
-    });
+  mark(
+    text: string,
+    images: readonly MediaData[] = [],
+    audio: readonly MediaData[] = [],
+  ): string {
+    const marksOf = (kind: MediaItem["kind"], list: readonly MediaData[]) =>
+      list.map((data) => `\uE000${this.#name}:${this.media.push({ kind, data }) - 1}\uE001`);
+    const marks = { image: marksOf("image", images), audio: marksOf("audio", audio) };
+    const all = [...marks.image, ...marks.audio];
+    const unused = new Set(all);
+    const next = { image: 0, audio: 0, any: 0 };
+    const isComposed = [IMAGE_PLACEHOLDER, AUDIO_PLACEHOLDER].some((mark) => text.includes(mark));
+    const place = (wish: string, mark: string | undefined) =>
+      mark !== undefined && unused.delete(mark) ? mark : wish;
+    const marked = isComposed
+      ? text.replace(
+        PLACEHOLDERS,
+        (wish, kind: MediaItem["kind"]) => place(wish, marks[kind][next[kind]++]),
+      )
+      : text.replace(WISHES, (wish, number?: string | number) =>
+        // If the pattern has no number, the second argument is an offset.
+        place(wish, typeof number === "string" ? marks.image[Number(number)] : all[next.any++]));
     return [...unused].join("") + marked;
   }
 
   markMessages(messages: readonly ChatMessage[]): ChatMessage[] {
-    return messages.map(({ images, ...message }) => ({
+    return messages.map(({ images, audio, ...message }) => ({
       ...message,
-      content: this.mark(message.content, images),
+      content: this.mark(message.content, images, audio),
     }));
   }
 
-  /** A text in which marks are shown as `[img-N]`, for people. */
+  /** A text in which marks are shown as `[img-N]` or `[audio-N]`, for people. */
   show(text: string): string {
-    return text.replace(this.#pattern(), (_, number) => `[img-${number}]`);
+    return text.replace(this.#pattern(), (_, number) => {
+      const kind = this.media[Number(number)].kind;
+      return `[${kind === "image" ? "img" : kind}-${number}]`;
+    });
   }
 
   /**
-   * A prompt with the images in place of their marks. It begins with a text, which may be empty.
+   * A prompt with the images and sounds in place of their marks. It begins with a text, which may be empty.
    */
   split(prompt: Text, read: readonly ReadMedia[]): Prompt {
     const pieces: (Text | PromptMedia)[] = [];

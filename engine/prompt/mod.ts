@@ -2,7 +2,7 @@
 // the window. Templates are not rendered here.
 
 export { findFillInMiddleTokens } from "./fill_in_middle.ts";
-export { IMAGE_PLACEHOLDER, MediaMarks } from "./media_marks.ts";
+export { AUDIO_PLACEHOLDER, IMAGE_PLACEHOLDER, MediaMarks } from "./media_marks.ts";
 export {
   checkTokens,
   encodePrompt,
@@ -12,6 +12,7 @@ export {
 } from "./prompt.ts";
 export {
   type MediaData,
+  type MediaItem,
   type MediaLimits,
   type MediaRun,
   mropePosition,

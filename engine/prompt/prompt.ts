@@ -103,14 +103,15 @@ export function encodePrompt(context: PromptContext, parts: PromptParts): Prompt
   return items;
 }
 
-function checkMedia({ embeddings, tokens }: PromptMedia, limits: MediaLimits | undefined): void {
-  const refuse = (state: string) => new RequestError(`Cannot read an image: ${state}`);
+function checkMedia(media: PromptMedia, limits: MediaLimits | undefined): void {
+  const { embeddings, tokens, isCausal = false } = media;
+  const refuse = (state: string) => new RequestError(`Cannot read an image or a sound: ${state}`);
   if (!limits) throw refuse("the model reads text alone");
   if (tokens === 0 || embeddings.length !== tokens * limits.columns) {
     const given = `it has ${embeddings.length} values in ${tokens} rows`;
     throw refuse(`${given}, and the model takes rows of ${limits.columns}`);
   }
-  if (tokens > limits.tokens) {
+  if (!isCausal && tokens > limits.tokens) {
     throw refuse(`it has ${tokens} tokens, and the model takes ${limits.tokens} at a time`);
   }
 }

@@ -1,5 +1,5 @@
-// Images in a prompt: their rows and their places in a sequence. A row of an image takes the place
-// of a token everywhere: in the window, in the KV cache, in counts. Rotary positions differ
+// Images and sounds in a prompt: their rows and their places in a sequence. A row of them takes the place
+// of a token everywhere: in the window, in the KV cache, in counts. Rotary positions of images differ
 // (M-RoPE, Wang et al. 2024): all rows of an image have the same time, and the text after it is
 // later only by the image's width or height. The difference is the M-RoPE delta.
 
@@ -8,9 +8,9 @@ import { MEDIA_TOKEN } from "../../kernels/mod.ts";
 /** A token, or a string that identifies a row of an image. */
 export type TokenKey = number | string;
 
-/** An image as a text model reads it: the rows of embeddings that an encoder made. */
+/** An image or a sound as a text model reads it: the rows of embeddings that an encoder made. */
 export interface PromptMedia {
-  /** Identifies the image: a hash of its bytes and of the settings of its encoder. */
+  /** Identifies it: a hash of its bytes and of the settings of its encoder. */
   readonly key: string;
   /** Number of rows. Each takes the place of a token. */
   readonly tokens: number;
@@ -21,14 +21,25 @@ export interface PromptMedia {
   readonly embeddings: Float32Array;
   /** For M-RoPE: the grid of the rows, line by line. Missing: positions continue as in a text. */
   readonly grid?: { readonly rows: number; readonly columns: number };
+  /**
+   * Whether its rows attend to earlier rows alone, as those of sounds do, even where those of images attend
+   * to each other in both directions. Default false.
+   */
+  readonly isCausal?: boolean;
 }
 
-/** The bytes of a picture's file, or their base64. */
+/** The bytes of a picture's or a sound's file, or their base64. */
 export type MediaData = Uint8Array | string;
 
-/** A picture in a prompt: an image, or its tiles, and the texts around them. */
+/** A picture or a sound of a request. */
+export interface MediaItem {
+  readonly kind: "image" | "audio";
+  readonly data: MediaData;
+}
+
+/** A picture or a sound in a prompt, or its parts, and the texts around them. */
 export interface ReadMedia {
-  /** The image, or its tiles in the order of the prompt. */
+  /** The image, its tiles, or the windows of a sound, in the order of the prompt. */
   readonly parts: readonly PromptMedia[];
   /**
    * The texts before the first part, between parts, and after the last one: one more than there are

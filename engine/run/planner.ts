@@ -83,7 +83,7 @@ export function fittingTokens(sequence: Sequence, budget: StepBudget): number {
   const { submitted, unfed, runs } = sequence;
   const count = Math.min(unfed, rows, stop(sequence) - submitted);
   const { media, first, end } = runs.at(submitted + count);
-  const isCut = media !== undefined && first < submitted + count;
+  const isCut = media !== undefined && !media.isCausal && first < submitted + count;
   if (!bidirectionalImages || !isCut) return count;
   if (first > submitted) return first - submitted;
   return end - submitted <= most ? end - submitted : 0;
@@ -142,7 +142,7 @@ export function layOut(
       const { media: item, first } = run;
       if (item) media.push({ media: item, first: position - first, count: end - position });
       for (let at = position; count > 1 && at < end; at += tileRows) {
-        const imageEnd = item ? run.end : 0;
+        const imageEnd = item && !item.isCausal ? run.end : 0;
         const firstRow = row + at - position;
         tiles.add({ firstRow, rows: Math.min(tileRows, end - at), end: context, imageEnd });
       }

@@ -96,6 +96,7 @@ export class History {
       message: structuredClone({
         ...message,
         ...(message.images && { images: message.images.map(toText) }),
+        ...(message.audio && { audio: message.audio.map(toText) }),
       }),
     }));
     return { ...(this.#head !== undefined && { head: this.#head }), nodes };

@@ -51,6 +51,8 @@ export interface SessionOptions extends SessionRequest, LoopOptions {
 export interface SendOptions<S extends Schema = Schema> extends SessionRequest, LoopOptions {
   /** Pictures beside the text, as bytes of files or their base64. */
   images?: readonly (Uint8Array | string)[];
+  /** Sounds beside the text, for models that hear, likewise. */
+  audio?: readonly (Uint8Array | string)[];
   /** The schema of the answer: its text is a document of it, and `value` what the validator gives. */
   schema?: S;
   /** The JSON Schema that the mask enforces, where the validator in `schema` gives none. */
@@ -151,8 +153,9 @@ export class Session {
         `Cannot send: the call of "${waiting.name}" waits for its result; give it with answerCalls`,
       );
     }
-    const { images } = options;
-    return this.#begin([{ role: "user", content: text, ...(images && { images }) }], options);
+    const { images, audio } = options;
+    const media = { ...(images && { images }), ...(audio && { audio }) };
+    return this.#begin([{ role: "user", content: text, ...media }], options);
   }
 
   /**
@@ -254,6 +257,7 @@ export class Session {
     const all = { ...this.#options, ...options };
     const {
       images: _images,
+      audio: _audio,
       schema,
       jsonSchema,
       signal,

@@ -70,6 +70,8 @@ export interface ModelInfo {
   fillsInMiddle: boolean;
   /** Whether it reads images: whether its file or its projector's has an encoder. */
   readsImages: boolean;
+  /** Whether it hears: whether its projector's file has an audio encoder. Default false. */
+  hears?: boolean;
   /** Whether it transcribes speech (`transcribe`), and does nothing else. Default false. */
   transcribes?: boolean;
   /** Whether it is made to rank documents (`rank`): it has a head, or a prompt for that. Default false. */

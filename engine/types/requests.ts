@@ -203,6 +203,8 @@ export interface GenerateRequest
   suffix?: string;
   /** Pictures in the prompt, as bytes of files or their base64, in order. */
   images?: readonly (Uint8Array | string)[];
+  /** Sounds in the prompt, for models that hear, likewise. */
+  audio?: readonly (Uint8Array | string)[];
   /**
    * Number of most likely tokens to report in the place of each token of the prompt, which has no images
    * and no suffix then. Default: no report.
@@ -231,6 +233,8 @@ export interface ChatMessage {
   content: string;
   /** Pictures in the turn, as bytes of files or their base64, in order. */
   images?: readonly (Uint8Array | string)[];
+  /** Sounds in the turn, for models that hear, likewise. */
+  audio?: readonly (Uint8Array | string)[];
   /** The thinking of an assistant before its answer. */
   thinking?: string;
   /** Tools that an assistant called. */

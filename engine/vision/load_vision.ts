@@ -10,7 +10,10 @@ import type { Scheduler } from "../run/mod.ts";
 import type { LoadOptions } from "../types/mod.ts";
 import { type ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./encoder.ts";
 import type { ImageSize } from "./network/patch_grid.ts";
-import { type Between, ImageReader } from "./reader/image_reader.ts";
+import type { Between } from "../encoder/mod.ts";
+import { ImageReader } from "./reader/image_reader.ts";
+import { checkHearing, hasAudioEncoder, hearingFault } from "../hearing/mod.ts";
+import { hasImageEncoder } from "./files/encoder_file.ts";
 import { readVisionOf, type Vision, visionFault } from "./vision.ts";
 
 /** A loaded encoder, and the reader that uses it. */
@@ -52,6 +55,10 @@ export async function findEncoder(
     );
   }
   const file = projector === undefined ? gguf : await readGguf(projector, gguf.files);
+  if (!hasImageEncoder(file) && hasAudioEncoder(file)) {
+    checkHearing(gguf, file);
+    return undefined;
+  }
   return { ...readVisionOf(gguf, file, limits), file };
 }
 
@@ -66,8 +73,16 @@ export async function usableProjector(
   gguf?: GgufFile,
 ): Promise<Pick<LoadOptions, "projector" | "warnings">> {
   if (projector === undefined) return {};
-  const fault = visionFault(gguf ?? await readGguf(path), await readGguf(projector));
-  return fault === undefined ? { projector } : { warnings: [withoutImages(fault)] };
+  const [decoder, file] = [gguf ?? await readGguf(path), await readGguf(projector)];
+  const fault = visionFault(decoder, file);
+  if (fault === undefined) return { projector };
+  if (!hasAudioEncoder(file)) return { warnings: [withoutImages(fault)] };
+  const unheard = hearingFault(decoder, file);
+  if (unheard !== undefined) {
+    return { warnings: [`the model reads text alone, and hears nothing: ${unheard}`] };
+  }
+  // A file with both encoders, of which only that of sounds is known, is of no use yet.
+  return hasImageEncoder(file) ? { warnings: [withoutImages(fault)] } : { projector };
 }
 
 /** Warnings for a model that has an encoder in its own file but cannot read images with it. */

@@ -4,7 +4,7 @@
 export { type EncoderHeader, readEncoderHeader, viewAsDecoder } from "./files/encoder_file.ts";
 export { ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./encoder.ts";
 export { ImageError } from "./image/mod.ts";
-export { type Between, ImageReader } from "./reader/image_reader.ts";
+export { ImageReader } from "./reader/image_reader.ts";
 export { hasBidirectionalImages } from "./families/mod.ts";
 export type { ImageSize } from "./network/patch_grid.ts";
 export {

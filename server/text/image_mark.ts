@@ -1,26 +1,30 @@
-// Contents with images in them: one text and its images in order, with a mark in the text where each
-// image stands. The engine puts images at their marks, and those without one before the text.
+// Contents with images and sounds in them: one text and these in order, with a mark in the text where each
+// stands. The engine puts them at their marks, and those without one before the text.
 
-import { type ChatMessage, IMAGE_PLACEHOLDER } from "../../engine/mod.ts";
+import { AUDIO_PLACEHOLDER, type ChatMessage, IMAGE_PLACEHOLDER } from "../../engine/mod.ts";
 
 const LEADING_PLACEHOLDERS = new RegExp(`^(?:${IMAGE_PLACEHOLDER})+`);
 
 /** A text, or an image as the bytes of its file or their base64. */
 export type ContentPiece = string | { image: Uint8Array | string };
 
+/** A text, an image or a sound. */
+export type MediaPiece = ContentPiece | { audio: Uint8Array | string };
+
 /** The members of a message that its pieces become. */
-export type ComposedContent = Pick<ChatMessage, "content" | "images">;
+export type ComposedContent = Pick<ChatMessage, "content" | "images" | "audio">;
 
 /**
  * Makes a content of pieces.
  *
- * @param join makes one text of the texts between two images
+ * @param join makes one text of the texts between two images or sounds
  */
 export function composeContent(
-  pieces: readonly ContentPiece[],
+  pieces: readonly MediaPiece[],
   join: (texts: readonly string[]) => string,
 ): ComposedContent {
   const images: (Uint8Array | string)[] = [];
+  const audio: (Uint8Array | string)[] = [];
   let content = "";
   let texts: string[] = [];
   for (const piece of pieces) {
@@ -28,12 +32,18 @@ export function composeContent(
       texts.push(piece);
       continue;
     }
-    content += join(texts) + IMAGE_PLACEHOLDER;
+    const isImage = "image" in piece;
+    content += join(texts) + (isImage ? IMAGE_PLACEHOLDER : AUDIO_PLACEHOLDER);
     texts = [];
-    images.push(piece.image);
+    if (isImage) images.push(piece.image);
+    else audio.push(piece.audio);
   }
   content += join(texts);
-  return { content, ...(images.length > 0 && { images }) };
+  return {
+    content,
+    ...(images.length > 0 && { images }),
+    ...(audio.length > 0 && { audio }),
+  };
 }
 
 /** The pieces of a content, without empty texts. */

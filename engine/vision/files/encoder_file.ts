@@ -20,6 +20,11 @@ export interface EncoderHeader {
   readonly family: VisionFamily;
 }
 
+/** Whether a projector's file has an image encoder, of whatever family. */
+export function hasImageEncoder(gguf: GgufFile): boolean {
+  return new MetadataReader(gguf).has("clip.vision.block_count");
+}
+
 /**
  * Reads what a file tells about its image encoder.
  *

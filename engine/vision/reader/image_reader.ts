@@ -2,7 +2,7 @@
 // marks of its family around it. The header alone tells how many tokens that will be.
 // prompt/media_marks.ts decides where in the prompt it goes.
 
-import { untilAborted } from "../../async.ts";
+import { type Between, MediaCache } from "../../encoder/mod.ts";
 import { RequestError } from "../../errors.ts";
 import type { MediaData, PromptMedia, ReadMedia } from "../../prompt/mod.ts";
 import type { ImageEncoder } from "../encoder.ts";
@@ -14,15 +14,12 @@ import { ImagePreparer } from "./preparer.ts";
 /** Most bytes of embeddings in the cache. */
 const CACHE_BYTES = 64 * 2 ** 20;
 
-/** Runs work while nothing else uses the device. An aborted signal ends the wait for that. */
-export type Between = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
-
 /** Reads the images of a model's prompts. */
 export class ImageReader {
   readonly #vision: Vision;
   readonly #encoder: ImageEncoder;
   readonly #between: Between;
-  readonly #cache = new ImageCache(CACHE_BYTES);
+  readonly #cache = new MediaCache(CACHE_BYTES);
   readonly #preparer = new ImagePreparer();
 
   /** @param between runs work on the device between two steps of the decoder */
@@ -118,77 +115,5 @@ function bytesOf(data: MediaData): Uint8Array<ArrayBuffer> {
     throw new ImageError(
       "its text is no base64; send the bytes of a file in base64, no URL or path",
     );
-  }
-}
-
-interface Entry {
-  readonly image: Promise<ReadMedia>;
-  /** Aborts the reading. */
-  readonly abort: AbortController;
-  /** Number of callers that wait for it. */
-  waiting: number;
-  /** Bytes of its embeddings; 0 until they are there. */
-  bytes: number;
-}
-
-/** A cache of images with a limit in bytes. */
-export class ImageCache {
-  /** Entries, the least recently used first. */
-  readonly #entries = new Map<string, Entry>();
-  readonly #capacity: number;
-
-  /** @param capacity bytes of embeddings */
-  constructor(capacity: number) {
-    this.#capacity = capacity;
-  }
-
-  /**
-   * The image of a key, read if it is not in the cache. Failures are not cached.
-   *
-   * @param read reads the image; its signal is aborted when nobody waits any more
-   * @throws what `read` throws; the reason of `signal`, at once
-   */
-  async get(
-    key: string,
-    read: (signal: AbortSignal) => Promise<ReadMedia>,
-    signal?: AbortSignal,
-  ): Promise<ReadMedia> {
-    signal?.throwIfAborted();
-    const entry = this.#entries.get(key) ?? this.#begin(key, read);
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    entry.waiting++;
-    try {
-      const image = await untilAborted(entry.image, signal);
-      entry.bytes = image.parts.reduce((sum, { embeddings }) => sum + embeddings.byteLength, 0);
-      return image;
-    } finally {
-      entry.waiting--;
-      if (entry.bytes > 0) this.#trim();
-      else if (entry.waiting === 0) this.#drop(key, entry);
-    }
-  }
-
-  #begin(key: string, read: (signal: AbortSignal) => Promise<ReadMedia>): Entry {
-    const abort = new AbortController();
-    const entry: Entry = { image: read(abort.signal), abort, waiting: 0, bytes: 0 };
-    entry.image.catch(() => this.#drop(key, entry));
-    return entry;
-  }
-
-  /** Removes an image that could not be read, or for which nobody waits. */
-  #drop(key: string, entry: Entry): void {
-    entry.abort.abort();
-    if (this.#entries.get(key) === entry) this.#entries.delete(key);
-  }
-
-  #trim(): void {
-    let total = this.#entries.values().reduce((sum, { bytes }) => sum + bytes, 0);
-    for (const [key, { bytes }] of this.#entries) {
-      if (total <= this.#capacity) return;
-      if (bytes === 0) continue;
-      this.#entries.delete(key);
-      total -= bytes;
-    }
   }
 }

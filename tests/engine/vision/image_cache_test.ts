@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { ReadMedia } from "../../../engine/prompt/mod.ts";
-import { ImageCache } from "../../../engine/vision/reader/image_reader.ts";
+import { MediaCache } from "../../../engine/encoder/mod.ts";
 
 const IMAGE: ReadMedia = {
   parts: [{ key: "a", tokens: 1, embeddings: new Float32Array(4) }],
@@ -11,7 +11,7 @@ const IMAGE: ReadMedia = {
 
 /** A cache, how often each key was read, and the reads that have not ended. */
 function setUp() {
-  const cache = new ImageCache(100);
+  const cache = new MediaCache(100);
   const reads: (PromiseWithResolvers<ReadMedia> & { signal: AbortSignal })[] = [];
   const read = (signal: AbortSignal) => {
     const pending = Promise.withResolvers<ReadMedia>();
@@ -22,7 +22,7 @@ function setUp() {
   return { get, reads };
 }
 
-Deno.test("ImageCache ends the reading of an image for which nobody waits any more", async () => {
+Deno.test("MediaCache ends the reading of an image for which nobody waits any more", async () => {
   const { get, reads } = setUp();
   const abort = new AbortController();
   const image = get(abort.signal);
@@ -39,7 +39,7 @@ Deno.test("ImageCache ends the reading of an image for which nobody waits any mo
   assertEquals(reads.length, 2);
 });
 
-Deno.test("ImageCache reads on for those who still wait", async () => {
+Deno.test("MediaCache reads on for those who still wait", async () => {
   const { get, reads } = setUp();
   const abort = new AbortController();
   const [first, second] = [get(abort.signal), get()];
@@ -51,7 +51,7 @@ Deno.test("ImageCache reads on for those who still wait", async () => {
   await assertRejects(() => get(abort.signal), Error, "gone");
 });
 
-Deno.test("ImageCache tells all who wait that an image cannot be read, and tries again", async () => {
+Deno.test("MediaCache tells all who wait that an image cannot be read, and tries again", async () => {
   const { get, reads } = setUp();
   const both = [get(), get()];
   reads[0].reject(new Error("damaged"));

@@ -7,7 +7,7 @@ import {
   type ComposedContent,
   type ContentPiece,
 } from "../../../text/image_mark.ts";
-import type { ReadImage } from "../images.ts";
+import type { ReadFile } from "../media.ts";
 import type { AnthropicBlock, AnthropicSource } from "./schema.ts";
 
 /** Joins texts, with a line break between two that have no white space there. */
@@ -26,7 +26,7 @@ export function joinTexts(texts: readonly string[]): string {
 export function readContent(
   content: string | readonly AnthropicBlock[] | null | undefined,
   path: string,
-  readImage: ReadImage,
+  readImage: ReadFile,
 ): ComposedContent {
   return composeContent(readPieces(content, path, readImage), joinTexts);
 }
@@ -39,7 +39,7 @@ export function readContent(
 export function readBlock(
   block: AnthropicBlock,
   path: string,
-  readImage: ReadImage,
+  readImage: ReadFile,
 ): ContentPiece[] {
   switch (block.type) {
     case "text":
@@ -95,7 +95,7 @@ function requireSource({ source }: AnthropicBlock, path: string): AnthropicSourc
 function readPieces(
   content: string | readonly AnthropicBlock[] | null | undefined,
   path: string,
-  readImage: ReadImage,
+  readImage: ReadFile,
 ): ContentPiece[] {
   if (content === null || content === undefined) return [];
   if (typeof content === "string") return [content];
@@ -105,7 +105,7 @@ function readPieces(
 function readDocument(
   source: AnthropicSource,
   path: string,
-  readImage: ReadImage,
+  readImage: ReadFile,
 ): ContentPiece[] {
   if (source.type === "text") return [source.data ?? ""];
   if (source.type === "content") {
@@ -120,7 +120,7 @@ function readDocument(
 function readImageSource(
   source: AnthropicSource,
   path: string,
-  readImage: ReadImage,
+  readImage: ReadFile,
 ): Uint8Array {
   if (source.type === "base64") return readImage(source.data ?? "", `${path}.source.data`);
   throw new HttpError(

@@ -7,7 +7,7 @@ import type { ChatMessage, ModelInfo, ToolCall } from "../../../../engine/mod.ts
 import { HttpError } from "../../errors.ts";
 import { toEngineId } from "./tools.ts";
 import { composeContent, type ContentPiece } from "../../../text/image_mark.ts";
-import { imageReader, type ReadImage } from "../images.ts";
+import { mediaReaders, type ReadFile } from "../media.ts";
 import { joinTexts, readBlock, readContent } from "./text.ts";
 import type { AnthropicBlock, AnthropicMessage, AnthropicRequest } from "./schema.ts";
 
@@ -24,7 +24,7 @@ const BILLING_LINE = /^x-anthropic-billing-header:.*\n?/;
  */
 export function toTurns(body: AnthropicRequest, info: ModelInfo): ChatMessage[] {
   const { system, messages } = body;
-  const readImage = imageReader(body, info);
+  const { image: readImage } = mediaReaders(body, info);
   const reader = new TurnReader(readImage);
   const turns = (messages ?? []).flatMap((message, index) => {
     return reader.read(message, `messages[${index}]`);
@@ -83,11 +83,11 @@ function withoutBilling(system: AnthropicRequest["system"]): AnthropicRequest["s
 
 /** Reads messages in order, and remembers which calls there were. */
 class TurnReader {
-  readonly #readImage: ReadImage;
+  readonly #readImage: ReadFile;
   /** Names of the tools that were called, by the ids of the calls. */
   readonly #called = new Map<string, string>();
 
-  constructor(readImage: ReadImage) {
+  constructor(readImage: ReadFile) {
     this.#readImage = readImage;
   }
 

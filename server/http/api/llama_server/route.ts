@@ -94,7 +94,7 @@ export function llamaServerRoutes(dependencies: AppDependencies): Hono<AppEnviro
       build_info: `quern-${version}`,
       default_generation_settings: { n_ctx: await windowOf(manager, entry) ?? 0 },
       ...(slots && { total_slots: slots.used + slots.free }),
-      modalities: { vision: info.readsImages, audio: false },
+      modalities: { vision: info.readsImages, audio: info.hears ?? false },
       chat_template: typeof template === "string" ? template : "",
       is_loaded: model !== undefined,
     });

@@ -55,11 +55,17 @@ function toTag(entry: StoreEntry, digest: string): OllamaTag {
 export function capabilitiesOf(info: ModelInfo): string[] {
   if (info.transcribes) return ["transcription"];
   if (info.isEmbeddingModel) return [info.ranks ? "rerank" : "embedding"];
-  const { readsImages: vision, callsTools: tools, fillsInMiddle: insert, thinks: thinking } = info;
+  const {
+    readsImages: vision,
+    hears: audio = false,
+    callsTools: tools,
+    fillsInMiddle: insert,
+    thinks: thinking,
+  } = info;
   const { ranks: rerank = false } = info;
-  const others = Object.entries({ vision, tools, insert, thinking, rerank }).filter(([, has]) =>
-    has
-  );
+  const others = Object.entries({ vision, audio, tools, insert, thinking, rerank }).filter((
+    [, has],
+  ) => has);
   return ["completion", ...others.map(([name]) => name)];
 }
 

@@ -4,7 +4,7 @@
 import type { ChatMessage, ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import type { Task, Translation } from "../handler.ts";
-import { imageReader, type ReadImage } from "../images.ts";
+import { type MediaReaders, mediaReaders } from "../media.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
 import { readTools, refuseOtherTools } from "../tool_choice.ts";
 import { readWishes, refuseVariables, type Wishes } from "../wishes.ts";
@@ -25,7 +25,7 @@ export function translateChat(body: OllamaChatRequest, info: ModelInfo): Transla
   const { engine, think, around } = translateCommon(body, info);
   if (!body.messages?.length) return { ...around, tasks: [] };
   refuseEmbeddingModel(body, info, "chat");
-  const read = imageReader(body, info);
+  const read = mediaReaders(body, info);
   const messages = body.messages.map((message, index) => toMessage(message, index, read));
   const task = chatTask(body, messages, { ...engine, ...think });
   for (const [index, { type }] of (body.tools ?? []).entries()) {
@@ -49,8 +49,10 @@ export function translateGenerate(body: OllamaGenerateRequest, info: ModelInfo):
   const { engine, think, around } = translateCommon(body, info);
   const { raw, suffix, system, template } = body;
   const prompt = body.prompt ?? "";
-  const shown = readImages(body.images, "images", imageReader(body, info));
-  if (!raw && !suffix && prompt === "" && !shown.images) return { ...around, tasks: [] };
+  const shown = readMedia(body, "", mediaReaders(body, info));
+  if (!raw && !suffix && prompt === "" && !shown.images && !shown.audio) {
+    return { ...around, tasks: [] };
+  }
   refuseEmbeddingModel(body, info, "generate");
   if (!raw) engine.context = body.context ?? [];
   // A prompt with a suffix, or one for which there is neither a template nor a system prompt, is no
@@ -89,12 +91,12 @@ function chatTask(
   return { kind: "chat", request };
 }
 
-function toMessage(message: OllamaMessage, index: number, read: ReadImage): ChatMessage {
+function toMessage(message: OllamaMessage, index: number, read: MediaReaders): ChatMessage {
   const turn: ChatMessage = {
     role: toRole(message.role, index),
     content: message.content ?? "",
     index,
-    ...readImages(message.images, `messages[${index}].images`, read),
+    ...readMedia(message, `messages[${index}].`, read),
   };
   if (message.thinking) turn.thinking = message.thinking;
   if (message.tool_name) turn.toolName = message.tool_name;
@@ -108,13 +110,20 @@ function toMessage(message: OllamaMessage, index: number, read: ReadImage): Chat
   return turn;
 }
 
-function readImages(
-  images: OllamaMessage["images"],
+/** The images and sounds of a message or a prompt. @param path what comes before the members' names */
+function readMedia(
+  { images, audio }: Pick<OllamaMessage, "images" | "audio">,
   path: string,
-  read: ReadImage,
-): Pick<ChatMessage, "images"> {
-  if (!images?.length) return {};
-  return { images: images.map((image, index) => read(image, `${path}[${index}]`)) };
+  read: MediaReaders,
+): Pick<ChatMessage, "images" | "audio"> {
+  return {
+    ...(images?.length && {
+      images: images.map((image, index) => read.image(image, `${path}images[${index}]`)),
+    }),
+    ...(audio?.length && {
+      audio: audio.map((sound, index) => read.audio(sound, `${path}audio[${index}]`)),
+    }),
+  };
 }
 
 function toRole(role: string, index: number): ChatMessage["role"] {
@@ -150,6 +159,7 @@ function refuseInGenerate(body: OllamaGenerateRequest, info: ModelInfo): void {
   if (body.template) throw refusal("template: a prompt with a suffix has no other template");
   if (body.system) throw refusal("system: a prompt with a suffix has no system prompt");
   if (body.images?.length) throw refusal("images: a prompt with a suffix takes none");
+  if (body.audio?.length) throw refusal("audio: a prompt with a suffix takes none");
 }
 
 /** @throws {HttpError} 400 if the model gives vectors and no text */

@@ -18,6 +18,11 @@ import { unreadInTools, unreadInTurns } from "../unread_members.ts";
 import { wishes } from "../wishes.ts";
 
 const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." } as const;
+const audio = {
+  ...texts,
+  description:
+    "Sound files as base64, such as WAV, FLAC or MP3, for models with the capability `audio`.",
+} as const;
 
 /** Members that chat and generate share. */
 const common = {
@@ -51,6 +56,7 @@ const message = closed({
   content: text,
   thinking: text,
   images,
+  audio,
   tool_calls: list(toolCall),
   tool_name: text,
   tool_call_id: text,
@@ -81,6 +87,7 @@ export const generateSchema = closed({
   raw: flag,
   context: list({ type: "integer" }),
   images,
+  audio,
 });
 
 export type OllamaGenerateRequest = BodyOf<typeof generateSchema>;

@@ -1,13 +1,9 @@
-// Contents of messages, which are texts or lists of parts, -> text with images; and the arguments
+// Contents of messages, which are texts or lists of parts, -> text with images and sounds; and the arguments
 // of calls, which are JSON text, -> objects. Pure.
 
 import { isJsonObject, parseExactJson, type ValueBudget } from "../../../../engine/mod.ts";
-import {
-  composeContent,
-  type ComposedContent,
-  type ContentPiece,
-} from "../../../text/image_mark.ts";
-import type { ReadImage } from "../images.ts";
+import { composeContent, type ComposedContent, type MediaPiece } from "../../../text/image_mark.ts";
+import type { MediaReaders } from "../media.ts";
 import type { Given } from "../../body/schema.ts";
 import { refusal } from "./errors.ts";
 import type { Content, ContentPart } from "./schema.ts";
@@ -20,7 +16,7 @@ const SEPARATOR = "\n";
 const DATA_URL = /^data:[^,]*;base64,/i;
 
 /**
- * The text and the images of a content.
+ * The text, the images and the sounds of a content.
  *
  * @param path where it stands, such as "messages[0].content"
  * @throws {HttpError} 400 for what is neither
@@ -28,17 +24,18 @@ const DATA_URL = /^data:[^,]*;base64,/i;
 export function readContent(
   content: Content,
   path: string,
-  readImage: ReadImage,
+  read: MediaReaders,
 ): ComposedContent {
   if (content === undefined || content === null) return { content: "" };
   if (typeof content === "string") return { content };
-  const pieces = content.map((part, index) => readPart(part, `${path}[${index}]`, readImage));
+  const pieces = content.map((part, index) => readPart(part, `${path}[${index}]`, read));
   return composeContent(pieces, (texts) => texts.join(SEPARATOR));
 }
 
-function readPart(part: ContentPart, path: string, readImage: ReadImage): ContentPiece {
+function readPart(part: ContentPart, path: string, read: MediaReaders): MediaPiece {
   if (TEXT_TYPES.includes(part.type)) return part.text ?? "";
   if (part.type === "refusal") return part.refusal ?? "";
+  if (part.type === "input_audio") return { audio: readSound(part, path, read) };
   if (part.type !== "image_url" && part.type !== "input_image") {
     throw refusal(`${path}: parts of type "${part.type}" are not supported`, path);
   }
@@ -51,7 +48,17 @@ function readPart(part: ContentPart, path: string, readImage: ReadImage): Conten
       path,
     );
   }
-  return { image: readImage(url.replace(DATA_URL, ""), path) };
+  return { image: read.image(url.replace(DATA_URL, ""), path) };
+}
+
+/** The bytes of a sound, whose format the engine finds out itself. */
+function readSound(
+  { input_audio: sound }: ContentPart,
+  path: string,
+  read: MediaReaders,
+): Uint8Array {
+  if (sound?.data) return read.audio(sound.data.replace(DATA_URL, ""), `${path}.input_audio.data`);
+  throw refusal(`${path} lacks "input_audio": {"data": …, "format": …}`, path);
 }
 
 /**

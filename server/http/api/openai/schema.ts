@@ -67,6 +67,11 @@ const part = closed({
     type: ["string", "object", "null"],
     description: "A data URL, by itself or as url.",
   },
+  input_audio: {
+    ...closed({ data: text, format: text }),
+    type: ["object", "null"],
+    description: "A sound file as base64, for models with the capability `audio`.",
+  },
 }, "type");
 
 /** A part of a message's content. */

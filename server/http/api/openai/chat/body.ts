@@ -8,7 +8,7 @@ import {
   type ToolCall,
   ValueBudget,
 } from "../../../../../engine/mod.ts";
-import { imageReader } from "../../images.ts";
+import { mediaReaders } from "../../media.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../errors.ts";
 import { readAlternatives, readAnswers, readCommon } from "../translation.ts";
@@ -80,7 +80,7 @@ function readContinuation(
 }
 
 function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
-  const readImage = imageReader(body, info);
+  const read = mediaReaders(body, info);
   const names = new Map<string, string>();
   const budget = new ValueBudget();
   return body.messages!.map((message, index) => {
@@ -88,7 +88,7 @@ function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
     const turn: ChatMessage = {
       role: readRole(message, path),
       index,
-      ...readContent(message.content ?? message.refusal, `${path}.content`, readImage),
+      ...readContent(message.content ?? message.refusal, `${path}.content`, read),
     };
     const thinking = message.reasoning ?? message.reasoning_content;
     if (thinking) turn.thinking = thinking;

@@ -183,6 +183,7 @@ const keptPart = anyOf(
   outputText,
   record({ type: { const: "refusal" }, refusal: text }),
   record({ type: { const: "input_image" }, image_url: text, detail: { const: "auto" } }),
+  record({ type: { const: "input_audio" }, input_audio: record({ data: text, format: text }) }),
 );
 
 /** A part of a kept item's content. */

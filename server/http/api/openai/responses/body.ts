@@ -8,7 +8,7 @@ import {
   ValueBudget,
 } from "../../../../../engine/mod.ts";
 import type { ChatTranslation } from "../../count.ts";
-import { imageReader, type ReadImage } from "../../images.ts";
+import { type MediaReaders, mediaReaders } from "../../media.ts";
 import { readTools } from "../../tool_choice.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../errors.ts";
@@ -90,7 +90,7 @@ function readInput(
   const conversation = conversationOf(body);
   const isAsked = conversation !== undefined && earlier.length > 0 && input !== "";
   if (!input?.length && !isAsked) throw refusal("input is required", "input");
-  const reader = new InputReader(imageReader(body, info));
+  const reader = new InputReader(mediaReaders(body, info));
   if (instructions) reader.messages.push({ role: "system", content: instructions });
   const origin = conversation === undefined ? "previous_response_id" : "conversation";
   for (const item of earlier) reader.add(item, origin);
@@ -111,19 +111,19 @@ function readInput(
  * @throws {HttpError} 400 if one cannot be taken
  */
 export function checkItems(items: readonly InputItem[], member: string): void {
-  const reader = new InputReader(imageReader({}, { readsImages: true }));
+  const reader = new InputReader(mediaReaders({}, { readsImages: true, hears: true }));
   for (const [index, item] of items.entries()) reader.add(item, `${member}[${index}]`);
 }
 
 class InputReader {
   messages: ChatMessage[] = [];
-  readonly #readImage: ReadImage;
+  readonly #read: MediaReaders;
   readonly #budget = new ValueBudget();
   /** Names of the tools that were called, by the call's id. */
   readonly #names = new Map<string, string>();
 
-  constructor(readImage: ReadImage) {
-    this.#readImage = readImage;
+  constructor(read: MediaReaders) {
+    this.#read = read;
   }
 
   add(item: InputItem, path: string): void {
@@ -159,14 +159,14 @@ class InputReader {
     if (!known) {
       throw refusal(`${path}.role must be one of ${Object.keys(ROLES).join(", ")}`, path);
     }
-    const said = readContent(content, `${path}.content`, this.#readImage);
+    const said = readContent(content, `${path}.content`, this.#read);
     if (known !== "assistant") this.messages.push({ role: known, ...said });
     else Object.assign(this.#turn(({ content, toolCalls }) => content === "" && !toolCalls), said);
   }
 
   #addReasoning({ content, summary }: InputItem, path: string): void {
-    const text = readContent(content, `${path}.content`, this.#readImage).content ||
-      readContent(summary, `${path}.summary`, this.#readImage).content;
+    const text = readContent(content, `${path}.content`, this.#read).content ||
+      readContent(summary, `${path}.summary`, this.#read).content;
     if (text === "") return;
     const turn = this.#turn(({ content, toolCalls }) => content === "" && !toolCalls);
     turn.thinking = (turn.thinking ?? "") + text;
@@ -187,7 +187,7 @@ class InputReader {
     const name = this.#names.get(id ?? "");
     this.messages.push({
       role: "tool",
-      ...readContent(output, `${path}.output`, this.#readImage),
+      ...readContent(output, `${path}.output`, this.#read),
       ...(name && { toolName: name }),
       ...(id && { toolCallId: id }),
     });

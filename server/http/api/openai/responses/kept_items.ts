@@ -34,7 +34,7 @@ type Role = (KeptItem & { type: "message" })["role"];
 const ROLES: readonly Role[] = ["system", "developer", "user", "assistant"];
 
 /** The type of a part that is text. */
-type TextType = Exclude<KeptPart["type"], "refusal" | "input_image">;
+type TextType = Exclude<KeptPart["type"], "refusal" | "input_image" | "input_audio">;
 
 /** The id of a response as clients see it. */
 export function toResponseId(id: string): string {
@@ -156,13 +156,16 @@ function partsOf(content: Content, type: TextType): KeptPart[] {
 }
 
 function toKeptPart(
-  { type, text, refusal, image_url: image }: ContentPart,
+  { type, text, refusal, image_url: image, input_audio: sound }: ContentPart,
   kind: TextType,
 ): KeptPart {
   if (type === "refusal") return { type, refusal: refusal ?? "" };
   if (type === "input_image" || type === "image_url") {
     const url = typeof image === "string" ? image : image?.url;
     return { type: "input_image", image_url: url ?? "", detail: "auto" };
+  }
+  if (type === "input_audio") {
+    return { type, input_audio: { data: sound?.data ?? "", format: sound?.format ?? "wav" } };
   }
   if (kind !== "output_text") return { type: kind, text: text ?? "" };
   return { type: kind, text: text ?? "", annotations: [], logprobs: [] };
