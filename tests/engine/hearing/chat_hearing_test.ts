@@ -4,13 +4,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { loadSoundEncoder } from "../../../engine/hearing/mod.ts";
 import { HearingReader } from "../../../engine/hearing/reader.ts";
-import { AudioError, loadModel, type Model, RequestError } from "../../../engine/mod.ts";
 import {
-  encodePrompt,
-  MediaMarks,
-  type PromptItem,
-  promptLength,
-} from "../../../engine/prompt/mod.ts";
+  AudioError,
+  type ChatRequest,
+  loadModel,
+  type Model,
+  RequestError,
+} from "../../../engine/mod.ts";
+import { encodePrompt, MediaMarks, type PromptItem } from "../../../engine/prompt/mod.ts";
 import { openDevice } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { nmse } from "../../numbers.ts";
@@ -64,7 +65,9 @@ for (const name of FIXTURES) {
     assertEquals(items.map((item) => typeof item === "number" ? item : item.tokens), parts);
     const logits = await model.logits(items);
     const [, columns] = short.logits_shape;
-    const rows = short.logits_rows.map((row) => logits.subarray(row * columns, (row + 1) * columns));
+    const rows = short.logits_rows.map((row) =>
+      logits.subarray(row * columns, (row + 1) * columns)
+    );
     const error = nmse(concatenate(rows), await readFloats(name, short.logits));
     assert(error <= MOST, `NMSE ${error}`);
   });
@@ -77,9 +80,15 @@ conformanceTest("a conversation about a sound is answered, counted and found aga
   const [first, other] = await Promise.all(
     [short, long].map(({ file }) => Deno.readFile(pathOf(name, file))),
   );
-  const about = (audio: readonly (Uint8Array | string)[], content = "what is in <__media__> this") =>
-    ({ messages: [{ role: "user", content, audio }], maxTokens: 4, temperature: 0 }) as const;
-  const answer = async (request: Parameters<Model["chat"]>[0]) => {
+  const about = (
+    audio: readonly (Uint8Array | string)[],
+    content = "what is in <__media__> this",
+  ): ChatRequest => ({
+    messages: [{ role: "user", content, audio }],
+    maxTokens: 4,
+    temperature: 0,
+  });
+  const answer = async (request: ChatRequest) => {
     const events = await Array.fromAsync(model.chat(request));
     const done = events.find((event) => event.type === "done")!;
     assert(done.type === "done");
@@ -99,8 +108,12 @@ conformanceTest("a conversation about a sound is answered, counted and found aga
 
   const wrong = new TextEncoder().encode("no sound");
   await assertRejects(() => answer(about([wrong])), AudioError, "Cannot read the sound: ");
-  await assertRejects(() => answer(about([first, wrong])), AudioError, "Cannot read sound 2 of 2: ");
-  const image = { messages: [{ role: "user", content: "", images: [wrong] }] } as const;
+  await assertRejects(
+    () => answer(about([first, wrong])),
+    AudioError,
+    "Cannot read sound 2 of 2: ",
+  );
+  const image: ChatRequest = { messages: [{ role: "user", content: "", images: [wrong] }] };
   await assertRejects(() => answer(image), RequestError, "reads no images");
   await assertRejects(
     () => Array.fromAsync(model.generate({ prompt: [1, 2], audio: [first] })),

@@ -28,7 +28,7 @@ export const propsSchema = record({
   modalities: {
     ...record({
       vision: { ...flag, description: "Whether the model reads images." },
-      audio: { const: false },
+      audio: { type: "boolean", description: "Whether the model hears." },
     }),
     description: "What it reads besides text.",
   },
