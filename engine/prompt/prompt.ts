@@ -105,7 +105,8 @@ export function encodePrompt(context: PromptContext, parts: PromptParts): Prompt
 
 function checkMedia(media: PromptMedia, limits: MediaLimits | undefined): void {
   const { embeddings, tokens, isCausal = false } = media;
-  const refuse = (state: string) => new RequestError(`Cannot read an image or a sound: ${state}`);
+  const refuse = (state: string) =>
+    new RequestError(isCausal ? `Cannot read a sound: ${state}` : `Cannot read an image: ${state}`);
   if (!limits) throw refuse("the model reads text alone");
   if (tokens === 0 || embeddings.length !== tokens * limits.columns) {
     const given = `it has ${embeddings.length} values in ${tokens} rows`;
