@@ -149,6 +149,7 @@ export class Scheduler {
     return {
       slots: { used: slots - freeSlots, free: freeSlots },
       blocks: { used, cached: idle, free },
+      blockTokens: this.blockSize,
     };
   }
 

@@ -100,6 +100,8 @@ export interface Occupancy {
   slots: { used: number; free: number };
   /** Blocks of the KV cache: of running sequences, cached for later prompts, and empty. */
   blocks: { used: number; cached: number; free: number };
+  /** Tokens of such a block; undefined where that is not known. */
+  blockTokens?: number;
 }
 
 /** A device on which a model is not run. */

@@ -20,7 +20,7 @@ import {
 import { loadReport } from "./middleware/load_report.ts";
 import { tracing } from "./middleware/tracing.ts";
 import { shownPath } from "./middleware/variables.ts";
-import { RunningRequests, WaitingQueue } from "./generation/queue.ts";
+import { RunningRequests, WaitingQueue, wantedId } from "./generation/queue.ts";
 import { UnreadBudget } from "./generation/unread.ts";
 import { EventLogs } from "./stream/event_log.ts";
 import { pullModel, pushModel } from "../registry/mod.ts";
@@ -69,6 +69,9 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.use(async (context, next) => {
     await next();
     context.header("server", `quern/${options.version}`);
+    // By the id that its client or a gateway gave it, a request is found in their logs, also one that failed.
+    const id = wantedId(context.req.header("x-request-id"));
+    if (id && !context.res.headers.has("x-request-id")) context.header("x-request-id", id);
   });
   app.use(
     tracing(options.telemetry),

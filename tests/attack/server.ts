@@ -186,7 +186,8 @@ export class Server implements AsyncDisposable {
   }
 }
 
-function freePort(): number {
+/** A port that nobody listens on now. */
+export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }

@@ -76,7 +76,8 @@ export const pythonLibraries: Client[] = rows.map(([name, program, packages, can
 /** Patterns are their sources, which mean the same to Python. */
 const sourceOf = (_: string, value: unknown) => value instanceof RegExp ? value.source : value;
 
-const ENVIRONMENT = {
+/** What the programs are told: what the model in the box has learnt, and to ask nobody else. */
+export const ENVIRONMENT = {
   QUERN_TALK: JSON.stringify({ model: BOX, weather, weatherTool, sum, passage }, sourceOf),
   PYTHONDONTWRITEBYTECODE: "1",
   // None of them may ask anybody else.

@@ -4,6 +4,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { RayCluster } from "./ray_cluster.ts";
+import { type Answer, askStream, outcomeOf, says } from "./streams.ts";
 
 const MODEL = "quern:tiny";
 const figures: Record<string, unknown> = {};
@@ -13,58 +14,10 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => cluster[Symbol.asyncDispose]());
 
-interface Answer {
-  status: number;
-  /** Milliseconds until the first byte, and until the last one. */
-  first: number;
-  whole: number;
-  text: string;
-  /** Whether its last event tells an error. */
-  failed: boolean;
-  cached: number;
-  prompt: number;
+/** Asks Ray for a stream. */
+function ask(messages: { role: string; content: string }[], tokens = 20): Promise<Answer> {
+  return askStream({ url: cluster.url, model: MODEL, messages, tokens });
 }
-
-/** Asks for a stream of OpenAI's form. */
-async function ask(messages: { role: string; content: string }[], tokens = 20): Promise<Answer> {
-  const began = performance.now();
-  const response = await fetch(`${cluster.url}/v1/chat/completions`, {
-    method: "POST",
-    body: JSON.stringify({
-      model: MODEL,
-      messages,
-      max_tokens: tokens,
-      temperature: 0,
-      ignore_eos: true,
-      stream: true,
-      stream_options: { include_usage: true },
-    }),
-  });
-  let first = 0;
-  let body = "";
-  try {
-    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-      first ||= performance.now() - began;
-      body += chunk;
-    }
-  } catch {
-    body += '\ndata: {"error":"cut off"}\n';
-  }
-  const events = body.split("\n").filter((line) => line.startsWith("data: {"))
-    .map((line) => JSON.parse(line.slice(6)));
-  const usage = events.findLast((event) => event.usage)?.usage;
-  return {
-    status: response.status,
-    first,
-    whole: performance.now() - began,
-    text: events.map((event) => event.choices?.[0]?.delta?.content ?? "").join(""),
-    failed: response.status !== 200 || events.at(-1)?.error !== undefined,
-    cached: usage?.prompt_tokens_details?.cached_tokens ?? 0,
-    prompt: usage?.prompt_tokens ?? 0,
-  };
-}
-
-const asks = (text: string) => [{ role: "user", content: text }];
 
 /** Three turns of eight conversations with long beginnings of their own. */
 async function converse(): Promise<{ cached: number; prompt: number }> {
@@ -87,7 +40,7 @@ async function converse(): Promise<{ cached: number; prompt: number }> {
 
 Deno.test("a stream passes through as it comes", async () => {
   await cluster.deploy({ models: [{ name: MODEL }] });
-  const { first, whole, failed, text } = await ask(asks("Tell me a story."), 200);
+  const { first, whole, failed, text } = await ask(says("Tell me a story."), 200);
   assert(!failed && text.length > 100, text);
   assert(first < whole / 2, `${first} of ${whole} ms`);
 });
@@ -107,19 +60,14 @@ Deno.test("what was not answered yet when a replica is lost is answered by anoth
   await cluster.deploy({ models: [{ name: MODEL, min_replicas: 3, max_replicas: 3 }] });
   const streams = Array.from(
     { length: 16 },
-    (_, i) => ask(asks(`Number ${i}: tell me more.`), 150),
+    (_, i) => ask(says(`Number ${i}: tell me more.`), 150),
   );
   const [killed, stopped] = cluster.processes();
   Deno.kill(killed!, "SIGKILL");
   Deno.kill(stopped!, "SIGSTOP");
-  const answers = await Promise.all(streams);
-  const lost = answers.filter(({ failed }) => failed);
-  figures["16 streams, one replica killed, one stopped"] = {
-    whole: answers.length - lost.length,
-    "cut in their midst, with an error": lost.filter(({ text }) => text !== "").length,
-    "failed before their first byte": lost.filter(({ text }) => text === "").length,
-  };
-  assertEquals(lost.filter(({ text }) => text === ""), []);
+  const outcome = outcomeOf(await Promise.all(streams));
+  figures["16 streams, one replica killed, one stopped"] = outcome;
+  assertEquals(outcome.failed, 0);
 });
 
 Deno.test("a model without replicas gets one for its first request, and loses it again", async () => {
@@ -127,7 +75,7 @@ Deno.test("a model without replicas gets one for its first request, and loses it
     models: [{ name: MODEL, min_replicas: 0, max_replicas: 1, downscale_delay: 2 }],
   });
   assertEquals(cluster.processes(), []);
-  const { status, first } = await ask(asks("Hello?"));
+  const { status, first } = await ask(says("Hello?"));
   assertEquals(status, 200);
   figures["first byte from zero replicas, ms"] = Math.round(first);
   const end = performance.now() + 120_000;
@@ -142,10 +90,10 @@ Deno.test("three replicas of one thread are measured beside one of three", async
     await cluster.deploy({
       models: [{ name: MODEL, min_replicas: replicas, max_replicas: replicas, threads }],
     });
-    await ask(asks("Warm up."));
+    await ask(says("Warm up."));
     const began = performance.now();
     const answers = await Promise.all(
-      Array.from({ length: 24 }, (_, i) => ask(asks(`Number ${i}: tell me more.`), 60)),
+      Array.from({ length: 24 }, (_, i) => ask(says(`Number ${i}: tell me more.`), 60)),
     );
     assert(answers.every(({ failed }) => !failed));
     const rate = 24 * 60 * 1000 / (performance.now() - began);
@@ -158,7 +106,7 @@ Deno.test("three replicas of one thread are measured beside one of three", async
 Deno.test("a model that is not served is a 404 that names those that are", async () => {
   const response = await fetch(`${cluster.url}/v1/chat/completions`, {
     method: "POST",
-    body: JSON.stringify({ model: "other", messages: asks("Hi") }),
+    body: JSON.stringify({ model: "other", messages: says("Hi") }),
   });
   assertEquals(response.status, 404);
   const { error } = await response.json();

@@ -117,6 +117,7 @@ export class FakeModel implements ChatModel {
   readonly occupancy = {
     slots: { used: 1, free: 3 },
     blocks: { used: 2, cached: 5, free: 9 },
+    blockTokens: 32,
   };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
   readonly embedRequests: EmbedRequest[] = [];

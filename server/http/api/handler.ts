@@ -327,6 +327,7 @@ async function begin<Body extends RequestBody, Told, Encoder extends EventEncode
     throw error;
   });
   if (!isStreamed) return await whole(begun, encoder, finish, headersNow);
+  await begun.untilBegun(dependencies.heartbeatMilliseconds);
   const response = endpoint.stream({
     events: encoded(begun),
     cancel: () => begun.return(),

@@ -67,6 +67,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   readonly #abort: AbortController;
   readonly #signal: AbortSignal;
   readonly #place: Disposable;
+  readonly #begun = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #first: IteratorResult<ChatEvent> | undefined;
   #done: DoneEvent | undefined;
@@ -159,6 +160,17 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     return this.#failure;
   }
 
+  /**
+   * Settles when the model works on it or is done, or after so many milliseconds in the queue. Until then
+   * a stream sends nothing, so that a gateway can give the request to another server if this one is lost.
+   *
+   * @throws what the model raises instead of an answer
+   */
+  async untilBegun(milliseconds = HEARTBEAT_MILLISECONDS): Promise<void> {
+    await atMost(milliseconds, this.#begun.promise);
+    if (this.#failure !== undefined && this.#times.firstToken === undefined) throw this.#failure;
+  }
+
   /** Settles when the generation is over, whichever way; its answer may still be read. */
   get ended(): Promise<void> {
     return this.#ended.promise;
@@ -222,6 +234,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   #note(event: ChatEvent): void {
     if (event.type === "queued") return;
     this.#place[Symbol.dispose]();
+    this.#begun.resolve();
     if (event.type === "start") {
       this.#times.begun ??= performance.now();
       this.#cachedTokens = event.cachedTokens;
@@ -247,6 +260,7 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     this.#lease.release(end.error);
     // Only now, so that whoever has read the end finds the model given back.
     this.#unread.close(end);
+    this.#begun.resolve();
     this.#ended.resolve();
   }
 }

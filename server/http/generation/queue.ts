@@ -45,6 +45,11 @@ export class WaitingQueue {
 /** Ids that clients may give their requests. */
 const ID = /^[\w.:-]{1,128}$/;
 
+/** The id that a client wants for its request; undefined if it names none, or one that may not be. */
+export function wantedId(header: string | undefined): string | undefined {
+  return header !== undefined && ID.test(header) ? header : undefined;
+}
+
 /** The generations that run now. */
 export class RunningRequests {
   readonly #running = new Map<string, AbortController>();
@@ -53,8 +58,9 @@ export class RunningRequests {
    * Enters a request under the id that its client wants, or under another one where that is none or
    * taken. Disposing of it takes it out.
    */
-  enter(wanted: string | undefined): RunningRequest {
-    const isFree = wanted !== undefined && ID.test(wanted) && !this.#running.has(wanted);
+  enter(header: string | undefined): RunningRequest {
+    const wanted = wantedId(header);
+    const isFree = wanted !== undefined && !this.#running.has(wanted);
     const id = isFree ? wanted : crypto.randomUUID();
     const answer = new AbortController();
     this.#running.set(id, answer);

@@ -253,7 +253,7 @@ function keyCounts({ keys }: MetricsSources): Metric[] {
 /** The use of loaded models, a series for each state. */
 function* occupancyOf(
   manager: MetricsSources["manager"],
-  kind: keyof Occupancy,
+  kind: Exclude<keyof Occupancy, "blockTokens">,
 ): Generator<[Record<string, string>, number]> {
   for (const { entry: { name }, model } of manager.running()) {
     for (const [state, count] of Object.entries(model?.occupancy?.[kind] ?? {})) {

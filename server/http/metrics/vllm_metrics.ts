@@ -2,7 +2,7 @@
 // Inference Extension, llm-d, Ray Serve's and others' examples. Each has a label for the model.
 // https://docs.vllm.ai/en/latest/usage/metrics.html
 
-import type { ModelManager } from "../../../engine/mod.ts";
+import type { ModelManager, Occupancy } from "../../../engine/mod.ts";
 import type { Generation } from "../generation/generation.ts";
 import {
   Counter,
@@ -28,10 +28,15 @@ export function loadsOf(manager: Pick<ModelManager, "running">): ModelLoad[] {
   return manager.running().map(({ entry: { name }, model, users }) => {
     const { slots, blocks } = model?.occupancy ?? {};
     const running = slots?.used ?? 0;
-    const all = blocks ? blocks.used + blocks.cached + blocks.free : 0;
+    const all = countBlocks(blocks);
     const cacheUse = all > 0 ? blocks!.used / all : 0;
     return { name, running, waiting: Math.max(0, users - running), cacheUse };
   });
+}
+
+/** How many blocks a KV cache has. */
+function countBlocks(blocks: Occupancy["blocks"] | undefined): number {
+  return blocks ? blocks.used + blocks.cached + blocks.free : 0;
 }
 
 /** Counts what models answer. */
@@ -63,6 +68,11 @@ export class VllmMetrics {
       gauge("num_requests_running", "Sequences that a model runs.", ({ running }) => running),
       gauge("num_requests_waiting", "Requests that wait for a model.", ({ waiting }) => waiting),
       gauge("kv_cache_usage_perc", "Part of the KV cache in use, 0 to 1.", (load) => load.cacheUse),
+      createGauge(
+        "vllm:cache_config_info",
+        "Always 1; tells the tokens of a block of the KV cache, and how many blocks there are.",
+        () => manager.running().flatMap(cacheConfigOf),
+      ),
     ];
   }
 
@@ -104,6 +114,16 @@ export class VllmMetrics {
       histograms.betweenTokens.observe(completionSeconds / (usage.completionTokens - 1), labels);
     }
   }
+}
+
+/** Where the form of a model's KV cache is known, its series. */
+function cacheConfigOf(
+  { entry: { name }, model }: ReturnType<ModelManager["running"]>[number],
+): [Labels, number][] {
+  const { blocks, blockTokens } = model?.occupancy ?? {};
+  if (blockTokens === undefined) return [];
+  const labels = { block_size: `${blockTokens}`, num_gpu_blocks: `${countBlocks(blocks)}` };
+  return [[{ ...labelsOf(name), ...labels }, 1]];
 }
 
 function labelsOf(model: string): Labels {

@@ -52,6 +52,19 @@ Deno.test("GET /api/version gives the version of Ollama's API, which clients hav
   assertEquals((await app.request("/nothing")).headers.get("server"), "quern/1.2.3");
 });
 
+Deno.test("every answer has the id that its request named, also one that failed", async () => {
+  const { app } = createTestApp();
+  const ask = async (path: string, id: string) => {
+    const response = await app.request(path, { headers: { "x-request-id": id } });
+    await response.body?.cancel();
+    return response.headers.get("x-request-id");
+  };
+  for (const path of ["/health", "/api/tags", "/nothing", "/v1/models/none"]) {
+    assertEquals(await ask(path, "gateway-7"), "gateway-7", path);
+    assertEquals(await ask(path, "no id"), null, path);
+  }
+});
+
 Deno.test("GET /api/tags lists the store's models and HEAD answers too", async () => {
   const { app } = createTestApp();
   const { models } = await (await app.request("/api/tags?x=1")).json();

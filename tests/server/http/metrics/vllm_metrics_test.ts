@@ -19,6 +19,8 @@ Deno.test("answers are counted by vLLM's names, whatever a client calls the mode
   // The fake model says that it runs one sequence, which has 2 of its 16 blocks.
   assertEquals(valueOf("num_requests_running"), "1");
   assertEquals(valueOf("kv_cache_usage_perc"), "0.125");
+  const config = LABELS.replace("}", ',block_size="32",num_gpu_blocks="16"}');
+  assertEquals(valueOf("cache_config_info", config), "1");
   assertEquals(valueOf("e2e_request_latency_seconds_count"), "2");
   const stopped = LABELS.replace("}", ',finished_reason="stop"}');
   assertEquals(valueOf("request_success_total", stopped), "2");
