@@ -18,23 +18,51 @@ export const Word = {
   Faults: 4,
   /** Not zero if the rest of the step has to be skipped. */
   Abort: 16,
-  /** Number of threads at the end of the phase. */
+  /** Number of groups of threads at the end of the phase. */
   Arrived: 32,
   /** Counts phases. Threads at the end of a phase wait until it changes. */
   Phase: 48,
 } as const;
 
+/** Words of a cache line. */
+const LINE = 16;
+/** Threads that count together how many of them are at the end of a phase. */
+export const GROUP_THREADS = 8;
+/** Most threads of a pool, as many as the largest machines have. */
+export const MOST_THREADS = 1024;
+/** Where the groups count, each in a line of its own. */
+const GROUPS = 64;
+
+/**
+ * Counts a thread at the end of a phase; true for the last one. Groups count first, so that no word is
+ * changed by more than 8 threads, or an eighth of them: changing one takes 0.1 to 0.2 microseconds, for
+ * each thread after the other.
+ */
+export function arrive(control: Int32Array, index: number, threads: number): boolean {
+  const group = Math.floor(index / GROUP_THREADS);
+  const members = Math.min(GROUP_THREADS, threads - GROUP_THREADS * group);
+  return isLast(control, GROUPS + LINE * group, members) &&
+    isLast(control, Word.Arrived, Math.ceil(threads / GROUP_THREADS));
+}
+
+/** Counts up to a number, and then from zero again; true at its end. */
+function isLast(control: Int32Array, word: number, number: number): boolean {
+  if (number > 1 && Atomics.add(control, word, 1) < number - 1) return false;
+  if (number > 1) Atomics.store(control, word, 0);
+  return true;
+}
+
 /** Commands. */
 export const Task = { Run: 1, Listen: 2, Close: 3 } as const;
 
 /** Where the operations begin, and the words of each. */
-export const OPERATIONS = 64;
+export const OPERATIONS = GROUPS + LINE * MOST_THREADS / GROUP_THREADS;
 /**
  * Words of an operation: kernel, arguments, items, most items that are taken at once, next item,
  * phase; the kernel that follows over the same items, or NO_KERNEL, and its arguments; items of each
  * thread's own. A cache line, so that threads which take items of one disturb no other.
  */
-export const OPERATION_WORDS = 16;
+export const OPERATION_WORDS = LINE;
 /** The number of no kernel. */
 export const NO_KERNEL = -1;
 

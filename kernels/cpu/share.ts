@@ -2,7 +2,15 @@
 // with the next phase when all threads have finished this one. The pool's host and its workers run
 // the same code.
 
-import { advance, NO_KERNEL, OPERATION_WORDS, OPERATIONS, type SpinWait, Word } from "./control.ts";
+import {
+  advance,
+  arrive,
+  NO_KERNEL,
+  OPERATION_WORDS,
+  OPERATIONS,
+  type SpinWait,
+  Word,
+} from "./control.ts";
 import type { Kernel } from "./modules.ts";
 
 /** About how many times a thread takes items of an operation. */
@@ -54,7 +62,8 @@ export function mostItems(items: number, threads: number): number {
  * goes to whoever is there first, which makes up for threads that differ by up to three times.
  */
 export function ownItems(items: number, threads: number): number {
-  return threads === 1 ? 0 : Math.floor(items / (2 * threads));
+  if (threads === 1 || items < threads) return 0;
+  return Math.max(1, Math.floor(items / (2 * threads)));
 }
 
 /**
@@ -62,7 +71,7 @@ export function ownItems(items: number, threads: number): number {
  * has finished itself.
  */
 export function takeShare(thread: Participant, isHost: boolean): void {
-  const { control, threads, wait } = thread;
+  const { control, threads, index, wait } = thread;
   const phases = Atomics.load(control, Word.Phases);
   let operation = OPERATIONS;
   for (let phase = 0; phase < phases; phase++) {
@@ -75,8 +84,7 @@ export function takeShare(thread: Participant, isHost: boolean): void {
     }
     if (threads === 1) continue;
     const current = Atomics.load(control, Word.Phase);
-    if (Atomics.add(control, Word.Arrived, 1) === threads - 1) {
-      Atomics.store(control, Word.Arrived, 0);
+    if (arrive(control, index, threads)) {
       advance(control, Word.Phase);
     } else if (isHost || phase < phases - 1) {
       wait.forChange(control, Word.Phase, current, thread.watch);

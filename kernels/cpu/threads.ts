@@ -10,6 +10,7 @@ import {
   type WorkerThread,
 } from "../../host/mod.ts";
 import { GpuError } from "../errors.ts";
+import { MOST_THREADS } from "./control.ts";
 import { startWorker } from "../workers/start_worker.ts";
 
 /** A thread that takes messages, from where it was started: a worker, or the port of one. */
@@ -57,9 +58,6 @@ export function newThread(): Thread {
 // The number of threads: one for each physical core that the process may use, since two threads of
 // one core share the units that kernels occupy, and wait for each other at the end of each phase.
 // Linux tells which CPUs belong to one core; elsewhere each CPU counts as one.
-
-/** Most threads that can be requested, as many as the largest machines have. */
-export const MOST_THREADS = 1024;
 
 /**
  * The files in which a system describes its CPUs, as an interface, so that tests can simulate
