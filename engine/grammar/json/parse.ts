@@ -16,7 +16,7 @@ const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 type Open = { items: JsonValue[] } | { members: Map<string, JsonValue>; key: string };
 
 /**
- * Reads a JSON text. Of equal keys the last one counts, at the place of the first.
+ * Reads a JSON text. Of equal keys the last one counts, at the position of the first.
  *
  * @throws JsonError, with the offset, if the text is no JSON, is nested more than 512 deep, has more
  * than 160,000 values, or a number out of range

@@ -3,7 +3,13 @@
 // becomes part of an intersection; a Behind is kept in the expression and derived by every
 // character that is read.
 
-import { ANY_CHARACTER, type CharacterSet, hasCharacter, intersectSets } from "./character_set.ts";
+import {
+  ANY_CHARACTER,
+  type CharacterSet,
+  hasCharacter,
+  intersectSets,
+  partition,
+} from "./character_set.ts";
 import { LanguageError } from "./errors.ts";
 import { BEYOND_NODES, type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
@@ -396,39 +402,4 @@ function firstSets(expressions: Expressions, expression: Expression): CharacterS
     }
   }
   return [...sets];
-}
-
-/** A division of the numbers from 0 on into segments, each with the number of its block. */
-interface Partition {
-  /** The first code point of each segment; the first is 0. */
-  readonly starts: readonly number[];
-  /** The block of each segment: segments of one block are in the same sets. */
-  readonly blocks: readonly number[];
-  /** Number of blocks. */
-  readonly count: number;
-}
-
-/** The coarsest partition in which each set is a union of blocks. */
-function partition(sets: readonly CharacterSet[]): Partition {
-  const cuts = new Set([0]);
-  for (const set of sets) {
-    for (let i = 0; i < set.length; i += 2) cuts.add(set[i]!).add(set[i + 1]! + 1);
-  }
-  const starts = [...cuts].sort((a, b) => a - b);
-  let blocks = new Array<number>(starts.length).fill(0);
-  let count = 1;
-  for (const set of sets) {
-    const renamed = new Map<number, number>();
-    let interval = 0;
-    blocks = blocks.map((block, i) => {
-      while (interval < set.length && set[interval + 1]! < starts[i]!) interval += 2;
-      const inside = interval < set.length && set[interval]! <= starts[i]!;
-      const key = 2 * block + (inside ? 1 : 0);
-      const name = renamed.get(key) ?? renamed.size;
-      renamed.set(key, name);
-      return name;
-    });
-    count = renamed.size;
-  }
-  return { starts, blocks, count };
 }

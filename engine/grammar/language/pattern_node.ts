@@ -23,7 +23,7 @@ export type PatternNode =
     | {
       readonly kind: "set";
       readonly set: CharacterSet;
-      /** Where it stands in the pattern, in UTF-16 units, start and end; missing if it stands for several places. */
+      /** Where it stands in the pattern, in UTF-16 units, start and end; missing if it stands for several positions. */
       readonly span?: readonly [start: number, end: number];
     }
     | { readonly kind: "sequence" | "choice"; readonly items: readonly PatternNode[] }

@@ -58,35 +58,41 @@ export interface MaskOptions {
   readonly remaining?: number;
 }
 
+/** A machine, and what finds out more of its states. */
+class Tools {
+  readonly machine: Machine;
+  readonly masks: TokenMasks;
+  readonly completion: Completion;
+  readonly ends: SpelledEnds;
+
+  constructor(rules: Rules, table: TokenTable) {
+    this.machine = new Machine(rules);
+    this.masks = new TokenMasks(this.machine, table);
+    this.completion = new Completion(this.machine);
+    this.ends = new SpelledEnds(this.machine, table, this.completion);
+  }
+}
+
 /** What the matchers of one grammar and vocabulary share. */
 export class MatcherContext {
   rules: Rules;
   readonly table: TokenTable;
   /** Steps of work for a mask. */
   readonly maskWork: number;
-  machine: Machine;
-  masks: TokenMasks;
-  completion: Completion;
-  ends: SpelledEnds;
+  tools: Tools;
 
   constructor(rules: Rules, table: TokenTable, maskWork = MASK_WORK) {
     this.rules = rules;
     this.table = table;
     this.maskWork = maskWork;
-    this.machine = new Machine(rules);
-    this.masks = new TokenMasks(this.machine, table);
-    this.completion = new Completion(this.machine);
-    this.ends = new SpelledEnds(this.machine, table, this.completion);
+    this.tools = new Tools(rules, table);
   }
 
-  /** Makes a new machine, unless another one than `machine` is current already. */
-  renew(machine: Machine): void {
-    if (machine !== this.machine) return;
+  /** Makes a new machine, unless another one than that of `tools` is current already. */
+  renew(tools: Tools): void {
+    if (tools !== this.tools) return;
     if (this.rules.isFull) this.rules = this.rules.renewed();
-    this.machine = new Machine(this.rules);
-    this.masks = new TokenMasks(this.machine, this.table);
-    this.completion = new Completion(this.machine);
-    this.ends = new SpelledEnds(this.machine, this.table, this.completion);
+    this.tools = new Tools(this.rules, this.table);
   }
 }
 
@@ -107,10 +113,7 @@ interface Position {
 /** Checks and steers one document. */
 export class Matcher {
   readonly #context: MatcherContext;
-  #machine: Machine;
-  #masks: TokenMasks;
-  #completion: Completion;
-  #ends: SpelledEnds;
+  #tools: Tools;
   #position: Position;
   /** The empty mask, for questions that the budget was not enough for. */
   readonly #nothing: FoundMask;
@@ -120,11 +123,8 @@ export class Matcher {
 
   constructor(context: MatcherContext) {
     this.#context = context;
-    this.#machine = context.machine;
-    this.#masks = context.masks;
-    this.#completion = context.completion;
-    this.#ends = context.ends;
-    this.#position = { state: this.#machine.start, length: 0 };
+    this.#tools = context.tools;
+    this.#position = { state: this.#tools.machine.start, length: 0 };
     this.#nothing = { bits: new Uint32Array(Math.ceil(context.table.size / 32)), isPartial: true };
   }
 
@@ -135,10 +135,7 @@ export class Matcher {
   fork(): Matcher {
     const fork = new Matcher(this.#context);
     fork.#isAhead = true;
-    fork.#machine = this.#machine;
-    fork.#masks = this.#masks;
-    fork.#completion = this.#completion;
-    fork.#ends = this.#ends;
+    fork.#tools = this.#tools;
     fork.#position = this.#position;
     fork.#document = this.#document.slice(0, Math.max(256, this.#position.length));
     fork.#isEnded = this.#isEnded;
@@ -147,7 +144,7 @@ export class Matcher {
 
   /** Whether the document may end here. */
   get isComplete(): boolean {
-    return this.#machine.isComplete(this.#position.state);
+    return this.#tools.machine.isComplete(this.#position.state);
   }
 
   /** The bytes so far. Valid until the next call. */
@@ -168,12 +165,8 @@ export class Matcher {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
     const within = remaining < Infinity && this.mayEndWithin(remaining) && this.#within(remaining);
     if (within) return within;
-    const { rules: { work }, maskWork } = this.#context;
-    for (let steps = maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
-      const { bits, isPartial } = work.limited(
-        steps,
-        () => unlessOutOfWork(() => this.#look(), this.#nothing),
-      );
+    for (let steps = this.#context.maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
+      const { bits, isPartial } = this.#limited(() => this.#look(), this.#nothing, steps);
       if (bits.some((word) => word !== 0)) return bits;
       if (!isPartial) throw new DeadEndError();
       // Results are kept, so the next attempt gets further.
@@ -185,7 +178,7 @@ export class Matcher {
 
   /** The tokens that may come, as far as they are found within the budget. */
   #look(): FoundMask {
-    const { bits, deferred, isPartial } = this.#masks.of(this.#position.state);
+    const { bits, deferred, isPartial } = this.#tools.masks.of(this.#position.state);
     if (deferred.length === 0) return { bits, isPartial };
     const all = bits.slice();
     const isCut = this.#addDeferred(all, [...deferred]);
@@ -201,11 +194,14 @@ export class Matcher {
     const runTo = (node: number) => node === 0 ? this.#position : this.#run(table.pathTo(node));
     const goal = {
       limit: remaining - 1,
-      ends: this.#ends,
+      ends: this.#tools.ends,
       reach: (node: number) => runTo(node).state,
       before: (node: number) => this.#textBefore(runTo(node)),
     };
-    const bits = work.limited(LEAD_WORK, () => this.#masks.within(this.#position.state, goal));
+    const bits = work.limited(
+      LEAD_WORK,
+      () => this.#tools.masks.within(this.#position.state, goal),
+    );
     return bits.some((word) => word !== 0) ? bits : undefined;
   }
 
@@ -215,7 +211,7 @@ export class Matcher {
    */
   missing(): number {
     const position = this.#position;
-    const find = () => this.#ends.of(position.state, () => this.#textBefore(position));
+    const find = () => this.#tools.ends.of(position.state, () => this.#textBefore(position));
     const end = this.#limited(find, undefined, MISSING_WORK);
     return end?.isSpelled ? end.tokens : Infinity;
   }
@@ -238,28 +234,25 @@ export class Matcher {
 
   #mayEndWithin(tokens: number, position: Position): boolean {
     const before = () => this.#textBefore(position);
-    return this.#limited(() => this.#ends.fits(position.state, tokens, before), false);
+    const fits = () => this.#tools.ends.fits(position.state, tokens, before);
+    return this.#limited(fits, false, END_WORK);
   }
 
   #textBefore({ length }: Position): Uint8Array {
     return this.#document.subarray(0, length);
   }
 
-  /** The result of measuring an end, or `otherwise` if that takes too long. */
-  #limited<T>(measure: () => T, otherwise: T, steps = END_WORK): T {
+  /** The result of `find` within a number of steps of work, or `otherwise` if they are not enough. */
+  #limited<T>(find: () => T, otherwise: T, steps: number): T {
     const { work } = this.#context.rules;
-    return work.limited(steps, () => unlessOutOfWork(measure, otherwise));
+    return work.limited(steps, () => unlessOutOfWork(find, otherwise));
   }
 
   /** Accepts a token. Returns false, and changes nothing, if the token is not allowed. */
   accept(token: number): boolean {
     if (!this.#isAhead) return this.#accept(token);
-    const { rules: { work }, maskWork } = this.#context;
     const before = this.#position;
-    const isTaken = work.limited(
-      maskWork,
-      () => unlessOutOfWork(() => this.#accept(token), undefined),
-    );
+    const isTaken = this.#limited(() => this.#accept(token), undefined, this.#context.maskWork);
     if (isTaken === undefined) this.#position = before;
     return isTaken ?? false;
   }
@@ -285,7 +278,7 @@ export class Matcher {
     const position = this.#run(bytes);
     if (position.state === DEAD) return false;
     this.#position = this.#settled(position);
-    if (this.#machine.size > MAX_STATES || this.#machine.rules.isFull) this.#renew();
+    if (this.#tools.machine.size > MAX_STATES || this.#tools.machine.rules.isFull) this.#renew();
     return true;
   }
 
@@ -295,14 +288,13 @@ export class Matcher {
    */
   forced(): Uint8Array {
     const bytes: number[] = [];
-    const { work } = this.#context.rules;
-    work.limited(FORCED_WORK, () => unlessOutOfWork(() => this.#force(bytes), undefined));
+    this.#limited(() => this.#force(bytes), undefined, FORCED_WORK);
     return Uint8Array.from(bytes);
   }
 
   #force(bytes: number[]): void {
     for (let position = this.#position; bytes.length < MAX_FORCED;) {
-      if (this.#machine.isComplete(position.state)) break;
+      if (this.#tools.machine.isComplete(position.state)) break;
       const possible = this.#nextBytes(position);
       if (possible.length !== 1 || possible[0] === CONTROL) break;
       bytes.push(possible[0]!);
@@ -315,23 +307,22 @@ export class Matcher {
    * to find.
    */
   completion(): Uint8Array | undefined {
-    const { work } = this.#context.rules;
-    return work.limited(COMPLETION_WORK, () => unlessOutOfWork(() => this.#complete(), undefined));
+    return this.#limited(() => this.#complete(), undefined, COMPLETION_WORK);
   }
 
   #complete(): Uint8Array | undefined {
     let position = this.#position;
-    let cost = this.#completion.cost(position.state);
+    let cost = this.#tools.completion.cost(position.state);
     const limit = 2 * cost + 4096;
     if (cost > MAX_COMPLETION) return undefined;
     const bytes: number[] = [];
-    while (!this.#machine.isComplete(position.state)) {
+    while (!this.#tools.machine.isComplete(position.state)) {
       if (bytes.length > limit) return undefined;
       const byte = this.#nearing(position, cost);
       if (byte === undefined) return undefined;
       bytes.push(byte);
       position = this.#advance(position, byte);
-      cost = this.#completion.cost(position.state);
+      cost = this.#tools.completion.cost(position.state);
     }
     return Uint8Array.from(bytes);
   }
@@ -345,7 +336,7 @@ export class Matcher {
     let best: number | undefined;
     for (const byte of ENDING_FIRST) {
       const { state } = this.#advance(position, byte);
-      const after = state === DEAD ? Infinity : this.#completion.cost(state);
+      const after = state === DEAD ? Infinity : this.#tools.completion.cost(state);
       if (after < cost) return byte;
       if (after < least) [least, best] = [after, byte];
     }
@@ -371,7 +362,7 @@ export class Matcher {
   }
 
   #advance({ state, length }: Position, byte: number): Position {
-    const machine = this.#machine;
+    const { machine } = this.#tools;
     let next = machine.step(state, byte);
     if (next === UNRESOLVED) {
       const settled = machine.settle(state, this.#document.subarray(0, length), true);
@@ -387,19 +378,16 @@ export class Matcher {
   }
 
   #settled(position: Position): Position {
-    const settled = this.#machine.settle(position.state, this.#textBefore(position), false);
-    return { state: this.#machine.thinned(settled), length: position.length };
+    const settled = this.#tools.machine.settle(position.state, this.#textBefore(position), false);
+    return { state: this.#tools.machine.thinned(settled), length: position.length };
   }
 
   #renew(): void {
     const { state, length } = this.#position;
-    this.#context.renew(this.#machine);
-    const old = this.#machine;
-    this.#machine = this.#context.machine;
-    this.#masks = this.#context.masks;
-    this.#completion = this.#context.completion;
-    this.#ends = this.#context.ends;
-    this.#position = { state: this.#machine.adopt(old, state), length };
+    const old = this.#tools;
+    this.#context.renew(old);
+    this.#tools = this.#context.tools;
+    this.#position = { state: this.#tools.machine.adopt(old.machine, state), length };
   }
 
   /**
@@ -413,13 +401,13 @@ export class Matcher {
       try {
         const { state } = this.#run(table.pathTo(node));
         if (state === DEAD) continue;
-        this.#masks.addAt(bits, node);
-        this.#masks.addBelow(bits, node, state, deferred);
+        this.#tools.masks.addAt(bits, node);
+        this.#tools.masks.addBelow(bits, node, state, deferred);
       } catch (error) {
         expectOutOfWork(error);
         isCut = true;
       }
     }
-    return isCut || this.#masks.isPartial;
+    return isCut || this.#tools.masks.isPartial;
   }
 }

@@ -192,7 +192,7 @@ function fixWantedKeys(
 ): Cell[] | undefined {
   const kept: Cell[] = [];
   for (const wanted of shape.wantedKeys) {
-    const places: { key: string; property: PropertyShape }[] = [];
+    const owners: { key: string; property: PropertyShape }[] = [];
     let holds = false;
     for (const [key, property] of shape.properties) {
       const { type, required } = property;
@@ -200,7 +200,7 @@ function fixWantedKeys(
       const both = types.all([type, wanted.type]);
       if (both === type && required) holds = true;
       if (types.isKnownEmpty(both)) continue;
-      places.push({ key, property: { ...property, type: both, required: true } });
+      owners.push({ key, property: { ...property, type: both, required: true } });
     }
     if (holds) continue;
     const elsewhere = shape.others.some((cell) =>
@@ -209,9 +209,9 @@ function fixWantedKeys(
         undeclared(types, types.languages.intersect(cell.keys, wanted.keys), shape),
       )
     );
-    if (elsewhere || places.length > 1) kept.push(wanted);
-    else if (places.length === 0) return undefined;
-    else shape.properties.set(places[0]!.key, places[0]!.property);
+    if (elsewhere || owners.length > 1) kept.push(wanted);
+    else if (owners.length === 0) return undefined;
+    else shape.properties.set(owners[0]!.key, owners[0]!.property);
   }
   return kept;
 }

@@ -5,7 +5,8 @@
 import type { ArrayProgress, ArrayRules } from "../rules/array_rules.ts";
 import { type Position, weighPositions } from "../rules/program.ts";
 import { LITERALS, type Rules } from "../rules/rules.ts";
-import { KeyLengths, ObjectEnds } from "./object_ends.ts";
+import { KeyLengths } from "./key_lengths.ts";
+import { ObjectEnds } from "./object_ends.ts";
 import type { TextEnds } from "./text_ends.ts";
 
 /** Measures values, and the ends of arrays and objects. */

@@ -158,7 +158,7 @@ export const TEXT = {
   frame: (text: number, state: number, characters: number): Frame => [10, text, state, characters],
 } as const;
 
-/** Any stack of a set, in the place of the stack below. It is never the top frame of a state. */
+/** Any stack of a set, instead of the stack below. It is never the top frame of a state. */
 export const EITHER = {
   kind: 11,
   set: 1 as Field<"either">,

@@ -10,7 +10,7 @@ import type { TextRules } from "./text_rules.ts";
 const MAX_DEPTH = 2000;
 
 /** Steps of work for all transitions of a position. */
-const PLACE_STEPS = 20;
+const POSITION_STEPS = 20;
 
 /** Finds and caches which positions in texts have strings left outside which sets. */
 export class WordAvoidance {
@@ -56,7 +56,7 @@ export class WordAvoidance {
     avoided: WordSet,
     depth: number,
   ): boolean {
-    this.#work.charge(PLACE_STEPS);
+    this.#work.charge(POSITION_STEPS);
     const along: [next: number, counted: number, rest: WordSet][] = [];
     for (let byte = 0x20; byte < 0xf5; byte++) {
       const next = text.automaton.step(state, byte);
