@@ -35,6 +35,7 @@ import {
   generateWithMedia,
   type MediaContext,
 } from "./media_requests.ts";
+import { transcribeByChat } from "./heard_transcript.ts";
 import type {
   CacheState,
   CaptureEvent,
@@ -64,6 +65,8 @@ import type {
   TextToken,
   TokenizeRequest,
   TokenScore,
+  TranscribeEvent,
+  TranscribeRequest,
   WindowOptions,
 } from "../types/mod.ts";
 import type { DeviceFault } from "../tuning/mod.ts";
@@ -357,7 +360,8 @@ export class LocalModel implements Model {
     return embedImage(this.#context, image);
   }
 
-  transcribe(): AsyncGenerator<never> {
+  transcribe(request: TranscribeRequest): AsyncGenerator<TranscribeEvent> {
+    if (this.#context.hearing) return transcribeByChat(this.#contextOf({}), request);
     throw new RequestError(
       "Cannot transcribe speech: this model reads text; use one that has the capability transcription",
     );

@@ -2,7 +2,7 @@
 
 export { languageName, readSpecialTokens, type SpecialTokens } from "./special_tokens.ts";
 export { MOST_SEQUENCES, SpeechNetwork, speechOptions } from "./speech_network.ts";
-export { type SpeechContext, transcribe } from "./transcribe.ts";
+export { compressionOf, type SpeechContext, transcribe } from "./transcribe.ts";
 
 /** The architecture of models that transcribe speech. */
 const WHISPER = "whisper";

@@ -246,7 +246,7 @@ function textOf({ tokenizer, special }: SpeechContext, tokens: readonly number[]
 }
 
 /** How many times a text becomes smaller by zlib's compression; 0 of no text. */
-async function compressionOf(text: string): Promise<number> {
+export async function compressionOf(text: string): Promise<number> {
   const bytes = new TextEncoder().encode(text);
   const compressed = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate"));
   return bytes.length / (await new Response(compressed).arrayBuffer()).byteLength;

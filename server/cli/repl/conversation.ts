@@ -40,6 +40,20 @@ export interface NamedModel {
   readonly facts: ModelFacts;
 }
 
+/** The images and sounds of a turn, in base64. */
+export interface TurnMedia {
+  readonly images: readonly string[];
+  readonly audio: readonly string[];
+}
+
+/** The members of a turn or a prompt for what there is. */
+function withoutNone({ images, audio }: TurnMedia): { images?: string[]; audio?: string[] } {
+  return {
+    ...(images.length > 0 && { images: [...images] }),
+    ...(audio.length > 0 && { audio: [...audio] }),
+  };
+}
+
 /** One conversation; models can take turns in it. */
 export class Conversation {
   readonly settings: RequestSettings;
@@ -74,20 +88,20 @@ export class Conversation {
   /** The answer to one more turn. A model without a chat template continues each text by itself. */
   ask(
     content: string,
-    images: readonly string[],
+    media: TurnMedia,
     signal: AbortSignal,
   ): AsyncGenerator<OllamaRecord> {
     if (this.settings.raw || !knowsTurns(this.model.facts)) {
-      return this.complete(content, images, signal);
+      return this.complete(content, media, signal);
     }
-    const turn = { role: "user", content, ...(images.length > 0 && { images: [...images] }) };
+    const turn = { role: "user", content, ...withoutNone(media) };
     return this.#chat(turn, signal);
   }
 
   /** The answer to a prompt without a conversation. */
   complete(
     prompt: string,
-    images: readonly string[],
+    media: TurnMedia,
     signal: AbortSignal,
   ): AsyncGenerator<OllamaRecord> {
     const { system } = this.settings;
@@ -96,7 +110,7 @@ export class Conversation {
     return this.#api.stream("/api/generate", {
       ...this.#common(),
       prompt,
-      ...(images.length > 0 && { images }),
+      ...withoutNone(media),
       ...(raw ? { raw } : system && { system }),
     }, signal);
   }

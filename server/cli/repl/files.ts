@@ -1,4 +1,4 @@
-// Files that a prompt names by their paths, texts and images. What is in texts (`./notes.txt`,
+// Files that a prompt names by their paths, texts, images and sounds. What is in texts (`./notes.txt`,
 // `../a b.md` in quotes, `~/report.csv`) goes before the prompt, which keeps their names. A bare
 // path from the root stays a word, since questions and logs are full of those; in quotes, as
 // terminals write what is dropped on them, it names a file.
@@ -26,7 +26,7 @@ const PATH =
   /"((?:~|\.{0,2})\/[^"\n]+)"|'((?:~|\.{0,2})\/(?:[^'\n]|'\\'')+)'|(?<!\S)((?:~|\.{1,2})\/(?:\\.|[^\s\\])+)/g;
 
 /** Files that are attached in another way, or are models. */
-const OTHER = /\.(?:png|jpe?g|webp|gif|bmp|gguf|safetensors)$/i;
+const OTHER = /\.(?:png|jpe?g|webp|gif|bmp|wav|flac|mp3|ogg|oga|opus|webm|gguf|safetensors)$/i;
 
 /**
  * Reads the texts that a prompt names.
@@ -105,48 +105,57 @@ export function expand(path: string, home: string, folder: string): string {
   return resolve(folder, path.startsWith("~/") ? join(home, path.slice(2)) : path);
 }
 
-// Paths of images in a prompt, as people type them, and as terminals insert files that are dropped on
-// them. Files that exist are read and their paths removed from the text; missing ones are reported. The
+// Paths of images and sounds in a prompt, as people type them, and as terminals insert files that are dropped
+// on them. Files that exist are read and their paths removed from the text; missing ones are reported. The
 // server checks what is in the files.
 
-/** An image that a prompt names. */
-interface PromptImage {
+/** An image or a sound that a prompt names. */
+interface PromptFile {
   readonly path: string;
   readonly base64: string;
 }
 
-/** A prompt and the images that it names. */
-interface FoundImages {
-  /** Without the paths of the images. */
+/** A prompt and the images or sounds that it names. */
+interface FoundFiles {
+  /** Without the paths of the files. */
   readonly text: string;
-  readonly images: readonly PromptImage[];
+  readonly files: readonly PromptFile[];
   /** Paths that stayed in the text, since there is no such file. */
   readonly missing: readonly string[];
 }
 
-const EXTENSION = "\\.(?:png|jpe?g|webp|gif|bmp)";
+/** How the names of files of a kind end. */
+const EXTENSIONS = {
+  image: "png|jpe?g|webp|gif|bmp",
+  sound: "wav|flac|mp3|ogg|oga|opus|webm",
+} as const;
+
 /** A path in quotes; or one that looks like a path, its spaces escaped by backslashes. */
-const IMAGE_PATH = new RegExp(
-  `"([^"\\n]+${EXTENSION})"|'((?:[^'\\n]|'\\\\'')+${EXTENSION})'|` +
-    `(?<!\\S)((?:~|\\.{1,2}|[A-Za-z]:)?[/\\\\](?:\\\\.|[^\\s\\\\])*?${EXTENSION})(?!\\w)`,
-  "gi",
-);
+function pathOf(kind: keyof typeof EXTENSIONS): RegExp {
+  const end = `\\.(?:${EXTENSIONS[kind]})`;
+  return new RegExp(
+    `"([^"\\n]+${end})"|'((?:[^'\\n]|'\\\\'')+${end})'|` +
+      `(?<!\\S)((?:~|\\.{1,2}|[A-Za-z]:)?[/\\\\](?:\\\\.|[^\\s\\\\])*?${end})(?!\\w)`,
+    "gi",
+  );
+}
 
 /**
- * Reads the images that the text names.
+ * Reads the images or the sounds that the text names.
  *
  * @param home what `~` stands for
  * @param folder what other paths start from
  */
-export async function extractImages(
+export async function extractFiles(
+  kind: keyof typeof EXTENSIONS,
   text: string,
   home: string,
   folder = ".",
-): Promise<FoundImages> {
-  const images: PromptImage[] = [];
+): Promise<FoundFiles> {
+  const files: PromptFile[] = [];
   const missing: string[] = [];
   let rest = text;
-  for (const [whole, ...ways] of text.matchAll(IMAGE_PATH)) {
+  for (const [whole, ...ways] of text.matchAll(pathOf(kind))) {
     const written = unquote(ways as (string | undefined)[]);
     const path = written.startsWith("~/") ? expand(written, home, folder) : written;
     const bytes = await readIfFile(expand(path, home, folder));
@@ -154,10 +163,10 @@ export async function extractImages(
       missing.push(path);
       continue;
     }
-    images.push({ path, base64: bytes.toBase64() });
+    files.push({ path, base64: bytes.toBase64() });
     rest = rest.replace(whole, () => "");
   }
-  return { text: images.length > 0 ? tidy(rest) : text, images, missing };
+  return { text: files.length > 0 ? tidy(rest) : text, files, missing };
 }
 
 async function readIfFile(path: string): Promise<Uint8Array | undefined> {

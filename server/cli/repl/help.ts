@@ -59,7 +59,7 @@ export function helpOn(topic: string): string | undefined {
     case "":
       return help("Available commands:", COMMANDS) +
         '\nUse """ to begin and to end a message of several lines.\n' +
-        "Name text files by their paths, such as ./notes.txt, and with a model that can see images.\n";
+        "Name text files by their paths, such as ./notes.txt, images and sounds too.\n";
     case "set":
       return help("Available settings:", SET);
     case "show":

@@ -6,10 +6,10 @@ import type { Api, OllamaRecord } from "../client/mod.ts";
 import { LiveLines, movesCursor, type ProgressRecord, type Terminal } from "../terminal/mod.ts";
 import { withoutControls } from "../terminal/format.ts";
 import { type AnswerLook, AnswerPrinter, formatStatistics } from "./answer_printer.ts";
-import { type Conversation, partsOf } from "./conversation.ts";
+import { type Conversation, partsOf, type TurnMedia } from "./conversation.ts";
 import { History } from "./line_editor.ts";
 import { can } from "./model_facts.ts";
-import { extractImages, readTexts, withTexts } from "./files.ts";
+import { extractFiles, readTexts, withTexts } from "./files.ts";
 
 /** How answers are shown, and whether counts and rates follow. */
 export interface SessionLook extends AnswerLook {
@@ -76,15 +76,15 @@ export class Session {
   async answer(piped: string, prompt: string, signal: AbortSignal): Promise<void> {
     // A prompt without a template is continued as it stands.
     const whole = this.conversation.settings.raw ? prompt : await this.#readTexts(prompt);
-    const { text, images } = await this.#readImages([piped, whole].filter(Boolean).join("\n"));
-    await this.#show(this.conversation.complete(text, images, signal));
+    const { text, media } = await this.#readMedia([piped, whole].filter(Boolean).join("\n"));
+    await this.#show(this.conversation.complete(text, media, signal));
   }
 
   /** Shows the answer to the next turn of the conversation. */
   async talk(typed: string, signal: AbortSignal): Promise<void> {
-    const { text, images } = await this.#readImages(await this.#readTexts(typed));
+    const { text, media } = await this.#readMedia(await this.#readTexts(typed));
     try {
-      await this.#show(this.conversation.ask(text, images, signal));
+      await this.#show(this.conversation.ask(text, media, signal));
     } finally {
       this.say("");
     }
@@ -101,22 +101,35 @@ export class Session {
     return withTexts(prompt, texts);
   }
 
-  /** The text without the images, if the model can see them; else the text, and a warning. */
-  async #readImages(text: string): Promise<{ text: string; images: string[] }> {
+  /** The text without the images and sounds that it names, as far as the model sees and hears. */
+  async #readMedia(text: string): Promise<{ text: string; media: TurnMedia }> {
+    const seen = await this.#readFiles("image", text);
+    const heard = await this.#readFiles("sound", seen.text);
+    return { text: heard.text, media: { images: seen.files, audio: heard.files } };
+  }
+
+  /** The text without the files of a kind, if the model can take them; else the text, and a warning. */
+  async #readFiles(
+    kind: "image" | "sound",
+    text: string,
+  ): Promise<{ text: string; files: string[] }> {
     const { name, facts } = this.conversation.model;
     const { HOME = "", USERPROFILE = "" } = this.environment;
-    const found = await extractImages(text, HOME || USERPROFILE);
-    if (!can(facts, "vision")) {
-      for (const { path } of found.images) {
-        this.warn(`${name} cannot see images: it reads the name '${path}', and nothing else of it`);
+    const { files, missing, text: rest } = await extractFiles(kind, text, HOME || USERPROFILE);
+    const verb = kind === "image" ? "see" : "hear";
+    if (!can(facts, kind === "image" ? "vision" : "audio")) {
+      for (const { path } of files) {
+        this.warn(
+          `${name} cannot ${verb} ${kind}s: it reads the name '${path}', and nothing else of it`,
+        );
       }
-      return { text, images: [] };
+      return { text, files: [] };
     }
-    for (const { path } of found.images) this.terminal.writeError(`Added image '${path}'\n`);
-    for (const path of found.missing) {
-      this.warn(`there is no file '${path}': the model reads its name, and sees no image`);
+    for (const { path } of files) this.terminal.writeError(`Added ${kind} '${path}'\n`);
+    for (const path of missing) {
+      this.warn(`there is no file '${path}': the model reads its name, and ${verb}s no ${kind}`);
     }
-    return { text: found.text, images: found.images.map(({ base64 }) => base64) };
+    return { text: rest, files: files.map(({ base64 }) => base64) };
   }
 
   /** Shows an answer as it comes. After an error or an abort the row is ended before it throws. */

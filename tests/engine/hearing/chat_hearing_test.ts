@@ -122,6 +122,32 @@ conformanceTest("a conversation about a sound is answered, counted and found aga
   );
 });
 
+conformanceTest("a model that hears writes down what is said, piece by piece", async () => {
+  const { files, sounds: { short } } = await readManifest("qwen3a");
+  await using model = await loadFixture("qwen3a", files.text);
+  // Forty seconds, with a silence where the first piece may end.
+  const samples = Float32Array.from({ length: 40 * 16_000 }, (_, i) => {
+    const seconds = i / 16_000;
+    return seconds >= 26 && seconds < 27 ? 0 : 0.3 * Math.sin(i / 7);
+  });
+  const events = await Array.fromAsync(
+    model.transcribe({ audio: samples, language: "en", prompt: "Quern" }),
+  );
+  assertEquals(events.map(({ type }) => type), [
+    ...["start", "language", "segment", "progress", "segment", "progress", "done"] as const,
+  ]);
+  const segments = events.filter((event) => event.type === "segment");
+  const [first, second] = segments;
+  assert(first.start === 0 && first.end > 26 && first.end < 27, `cut at ${first.end}`);
+  assertEquals([second.start, second.end], [first.end, 40]);
+  const sound = await Deno.readFile(pathOf("qwen3a", short.file));
+  await assertRejects(
+    () => Array.fromAsync(model.transcribe({ audio: sound, words: true })),
+    RequestError,
+    "times of words",
+  );
+});
+
 conformanceTest("a model without an audio encoder says so", async () => {
   const { files } = await readManifest("qwen3a");
   await using model = await loadModel(pathOf("qwen3a", files.text), LOAD);

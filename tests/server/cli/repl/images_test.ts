@@ -1,11 +1,11 @@
 // Which words of a prompt are images.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { extractImages } from "../../../../server/cli/repl/files.ts";
+import { extractFiles } from "../../../../server/cli/repl/files.ts";
 
 const FILES = ["a.png", "my photo.jpg", "b.JPEG", "c.webp", "d.gif", "e.bmp", "it's (1).png"];
 
-Deno.test("extractImages() reads the files that a prompt names and keeps the other words", async () => {
+Deno.test("extractFiles() reads the files that a prompt names and keeps the other words", async () => {
   const home = await Deno.makeTempDir();
   try {
     for (const name of FILES) await Deno.writeTextFile(`${home}/${name}`, name);
@@ -35,8 +35,8 @@ Deno.test("extractImages() reads the files that a prompt names and keeps the oth
       ["see ./a.pngx", "see ./a.pngx", []],
     ];
     for (const [prompt, text, names, missing = []] of cases) {
-      const found = await extractImages(prompt, home, home);
-      const read = found.images.map(({ base64 }) => atob(base64));
+      const found = await extractFiles("image", prompt, home, home);
+      const read = found.files.map(({ base64 }) => atob(base64));
       assertEquals([found.text, read, found.missing], [text, names, missing], prompt);
     }
   } finally {
@@ -45,7 +45,7 @@ Deno.test("extractImages() reads the files that a prompt names and keeps the oth
 });
 
 Deno.test({
-  name: "extractImages() leaves the backslashes of Windows's paths alone",
+  name: "extractFiles() leaves the backslashes of Windows's paths alone",
   // There it is a path, here the name of a file.
   ignore: Deno.build.os === "windows",
   async fn() {
@@ -53,7 +53,7 @@ Deno.test({
     try {
       const path = "C:\\Users\\my.photos\\.a.png";
       await Deno.writeTextFile(`${folder}/${path}`, "x");
-      const { text, images } = await extractImages(`${path} which?`, "", folder);
+      const { text, files: images } = await extractFiles("image", `${path} which?`, "", folder);
       assertEquals([text, images.length], ["which?", 1]);
     } finally {
       await Deno.remove(folder, { recursive: true });
@@ -62,13 +62,13 @@ Deno.test({
 });
 
 Deno.test({
-  name: "extractImages() tells of a file that may not be read",
+  name: "extractFiles() tells of a file that may not be read",
   // Root reads everything.
   ignore: Deno.build.os === "windows" || Deno.uid() === 0,
   async fn() {
     const path = await Deno.makeTempFile({ suffix: ".png" });
     await Deno.chmod(path, 0);
-    await assertRejects(() => extractImages(path, ""), Deno.errors.PermissionDenied);
+    await assertRejects(() => extractFiles("image", path, ""), Deno.errors.PermissionDenied);
     await Deno.remove(path);
   },
 });
