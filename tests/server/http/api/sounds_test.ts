@@ -31,7 +31,7 @@ Deno.test("/api/chat and /api/generate take sounds beside images", async () => {
   const test = hearing({ readsImages: true });
   const messages = [{ role: "user", content: "Who?", audio: [one64], images: [other64] }];
   await ask(test, "/api/chat", { messages });
-  const turn = { role: "user", content: "Who?", images: [other], audio: [one] };
+  const turn = { role: "user" as const, content: "Who?", images: [other], audio: [one] };
   assertEquals(turnsOf(test), [turn]);
   await ask(test, "/api/generate", { prompt: "Who?", audio: [one64, other64] });
   assertEquals(turnsOf(test), [{ role: "user", content: "Who?", audio: [one, other] }]);
