@@ -4,8 +4,11 @@
 /** What is tried with the clients that can do it. */
 export const CHECKS = ["chat", "stream", "tools", "schema", "overflow", "abort"] as const;
 
+/** What is tried with those that send sounds besides. */
+export const HEARING = [...CHECKS, "transcribe"] as const;
+
 /** One thing that is tried. */
-export type CheckName = typeof CHECKS[number];
+export type CheckName = typeof HEARING[number];
 
 /** What came of each: why it failed, or nothing. */
 export type Results = Partial<Record<CheckName, { failure?: string }>>;

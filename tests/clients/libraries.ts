@@ -3,7 +3,14 @@
 
 import { PROJECT_ROOT } from "../source_files.ts";
 import { runChecks } from "./checked_program.ts";
-import { type CheckName, CHECKS, type Client, type Place, type Results } from "./client.ts";
+import {
+  type CheckName,
+  CHECKS,
+  type Client,
+  HEARING,
+  type Place,
+  type Results,
+} from "./client.ts";
 
 /** What the programs import beside their packages, by the path below the project's root. */
 const SHARED = ["tests/clients/libraries/checks.ts", "tests/server/box_talk.ts"];
@@ -15,7 +22,7 @@ const langChain = "@langchain/core@1.4.0";
 /** Name, program, packages, and what it can do where that is not all. */
 const rows: [string, string, string[], CheckName[]?][] = [
   ["ollama", "ollama", ["ollama@0.6.4"]],
-  ["openai", "openai", ["openai@7.59.0"]],
+  ["openai", "openai", ["openai@7.59.0"], [...HEARING]],
   ["@anthropic-ai/sdk", "anthropic", ["@anthropic-ai/sdk@1.14.0"]],
   ["@langchain/ollama", "langchain", ["@langchain/ollama@1.3.0", langChain]],
   ["@langchain/openai", "langchain", ["@langchain/openai@1.6.0", langChain]],

@@ -8,7 +8,7 @@
 import { parseArgs } from "node:util";
 import { say } from "../attack/table.ts";
 import { agentClients } from "./agents.ts";
-import { CHECKS, type Client, type Results } from "./client.ts";
+import { type Client, HEARING, type Results } from "./client.ts";
 import { libraries } from "./libraries.ts";
 import { promptfoo } from "./promptfoo.ts";
 import { pythonLibraries } from "./python_libraries.ts";
@@ -121,10 +121,10 @@ async function attempt(client: Client): Promise<Results> {
 let passed = 0;
 const failures: string[] = [];
 const width = Math.max(...all.map(({ name }) => name.length)) + 2;
-say(["client".padEnd(width), ...CHECKS.map((check) => check.padEnd(10))].join("").trimEnd());
+say(["client".padEnd(width), ...HEARING.map((check) => check.padEnd(10))].join("").trimEnd());
 for (const client of all.filter(({ name }) => names.includes(name))) {
   const results = await attempt(client);
-  const cells = CHECKS.map((check) => {
+  const cells = HEARING.map((check) => {
     if (!client.can.includes(check)) return "n/a";
     const failure = results[check]?.failure;
     if (failure === undefined) passed++;

@@ -4,11 +4,11 @@
 import { BOX, passage, sum, weather, weatherTool } from "../server/box_talk.ts";
 import { PROJECT_ROOT } from "../source_files.ts";
 import { runChecks } from "./checked_program.ts";
-import { type CheckName, CHECKS, type Client } from "./client.ts";
+import { type CheckName, CHECKS, type Client, HEARING } from "./client.ts";
 
 /** Name, program, packages, and what it can do where that is not all. */
 const rows: [string, string, string[], CheckName[]?][] = [
-  ["openai", "openai_sdk", ["openai==3.57.0", "pydantic==2.14.4"]],
+  ["openai", "openai_sdk", ["openai==3.57.0", "pydantic==2.14.4"], [...HEARING]],
   ["anthropic", "anthropic_sdk", ["anthropic==2.14.0"]],
   ["ollama", "ollama_sdk", ["ollama==0.6.3"]],
   ["huggingface_hub", "huggingface_hub_sdk", ["huggingface_hub==2.4.0"]],

@@ -102,3 +102,56 @@ await box.check("abort", async () => {
     for await (const _ of stream) stream.abort();
   });
 });
+
+/** A second of noise as a WAV file: PCM of 8 bits at 16 kHz. */
+function noise(): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(44 + 16_000);
+  const view = new DataView(bytes.buffer);
+  const text = (at: number, value: string) => bytes.set(new TextEncoder().encode(value), at);
+  text(0, "RIFF");
+  view.setUint32(4, bytes.length - 8, true);
+  text(8, "WAVEfmt ");
+  const format: [number, number][] = [[16, 4], [1, 2], [1, 2], [16_000, 4], [16_000, 4], [1, 2], [
+    8,
+    2,
+  ]];
+  let at = 16;
+  for (const [value, size] of format) {
+    if (size === 4) view.setUint32(at, value, true);
+    else view.setUint16(at, value, true);
+    at += size;
+  }
+  text(36, "data");
+  view.setUint32(40, 16_000, true);
+  for (let i = 44; i < bytes.length; i++) bytes[i] = i * i % 251;
+  return bytes;
+}
+
+await box.check("transcribe", async () => {
+  const { transcriptions, translations } = openai.audio;
+  const ask = { file: new File([noise()], "noise.wav"), model: "whisper", language: "en" };
+  const { text, usage } = await transcriptions.create({ ...ask, seed: 1 });
+  assert.deepEqual([typeof text, usage], ["string", { type: "duration", seconds: 1 }]);
+  const { words, segments, language } = await transcriptions.create({
+    ...ask,
+    response_format: "verbose_json",
+    timestamp_granularities: ["word", "segment"],
+  });
+  assert.equal(language, "english");
+  for (const { start, end } of [...words, ...segments]) assert(0 <= start && start <= end);
+  const events = await transcriptions.create({ ...ask, stream: true });
+  let [told, whole] = ["", undefined];
+  for await (const event of events) {
+    if (event.type === "transcript.text.delta") told += event.delta;
+    else whole = event.text;
+  }
+  assert.equal(told.trim(), whole);
+  const { file, model } = ask;
+  const { task } = await translations.create({ file, model, response_format: "verbose_json" });
+  assert.equal(task, "translate");
+  const srt = await transcriptions.create({ ...ask, response_format: "srt" });
+  assert.match(srt, /^$|^1\n00:00:\d\d,\d{3} --> 00:00:/);
+  await assert.rejects(transcriptions.create({ ...ask, file: new File(["no sound"], "x.mp3") }), {
+    status: 400,
+  });
+});

@@ -1,6 +1,8 @@
 # The openai package: chat completions, responses and completions.
 
+import io
 import json
+import wave
 
 from openai import BadRequestError, NotFoundError, OpenAI
 from pydantic import BaseModel
@@ -112,3 +114,37 @@ def _():
 
     box.abandons(chat)
     box.abandons(respond)
+
+
+@box.check("transcribe")
+def _():
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(1)
+        sound.setframerate(16_000)
+        sound.writeframes(bytes(i * i % 251 for i in range(16_000)))
+    file = ("noise.wav", buffer.getvalue())
+    transcriptions = client.audio.transcriptions
+    ask = {"file": file, "model": "whisper", "language": "en"}
+    told = transcriptions.create(**ask)
+    box.equals((type(told.text), told.usage.seconds), (str, 1))
+    verbose = transcriptions.create(
+        response_format="verbose_json", timestamp_granularities=["word", "segment"], **ask
+    )
+    box.equals(verbose.language, "english")
+    for part in [*(verbose.words or []), *verbose.segments]:
+        assert 0 <= part.start <= part.end, f"from {part.start} to {part.end}"
+    events = list(transcriptions.create(stream=True, **ask))
+    deltas = [event.delta for event in events if event.type == "transcript.text.delta"]
+    box.equals("".join(deltas).strip(), events[-1].text)
+    box.equals(events[-1].type, "transcript.text.done")
+    english = client.audio.translations.create(file=file, model="whisper")
+    box.equals(type(english.text), str)
+    box.says(transcriptions.create(response_format="vtt", **ask), "^WEBVTT")
+    try:
+        transcriptions.create(**{**ask, "file": ("x.mp3", b"no sound")})
+    except BadRequestError as error:
+        box.says(error.message, "Cannot read the sound")
+    else:
+        raise AssertionError("a text was taken for a sound")
