@@ -3,6 +3,7 @@
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { RequestError } from "../errors.ts";
+import { logSumOfExponentials } from "../exponential.ts";
 import type {
   RulesInForce,
   TextToken,
@@ -47,7 +48,7 @@ export function tokenLogprob(
   tokenizer: Tokenizer,
   allowed?: AllowedTokens,
 ): TokenLogprob {
-  const normalizer = logSumExp(logits);
+  const normalizer = logSumOfExponentials(logits);
   const tell = (id: number): TokenProbability => {
     const { text, bytes } = textToken(id, tokenizer);
     return { token: text, bytes, logprob: logits[id]! - normalizer };
@@ -79,15 +80,6 @@ function tokenMask(
     topAllowed: likeliest(logits, most, isAllowed).map(tell),
     topForbidden: likeliest(logits, most, (id) => !isAllowed(id)).map(tell),
   };
-}
-
-/** The logarithm of the sum of all exp(logit). */
-export function logSumExp(logits: Float32Array): number {
-  let largest = -Infinity;
-  for (const logit of logits) if (logit > largest) largest = logit;
-  let sum = 0;
-  for (const logit of logits) sum += Math.exp(logit - largest);
-  return largest + Math.log(sum);
 }
 
 /** The most likely of some tokens, in descending order; of equal ones the lower id first. */

@@ -4,7 +4,8 @@
 // overlap and begin with BOS, of which the second halves count, where there is context.
 
 import { RequestError } from "../errors.ts";
-import { likeliest, logSumExp } from "../generate/mod.ts";
+import { logSumOfExponentials } from "../exponential.ts";
+import { likeliest } from "../generate/mod.ts";
 import type { Model } from "./model.ts";
 
 /** How a text is measured. */
@@ -77,14 +78,14 @@ export async function measurePerplexity(
     const rowOf = (all: Float32Array, row: number) => all.subarray(row * size, (row + 1) * size);
     for (let row = Math.floor(window / 2); row + 1 < window; row++) {
       const q = rowOf(logits, row);
-      const ofQ = logSumExp(q);
+      const ofQ = logSumOfExponentials(q);
       const loss = ofQ - q[own[row + 1]!]!;
       sums.tokens++;
       sums.loss += loss;
       sums.squares += loss * loss;
       if (!expected) continue;
       const p = rowOf(expected, row);
-      const ofP = logSumExp(p);
+      const ofP = logSumOfExponentials(p);
       sums.other += ofP - p[own[row + 1]!]!;
       p.forEach((logit, i) => {
         sums.divergence += Math.exp(logit - ofP) * (logit - ofP - (q[i]! - ofQ));

@@ -4,12 +4,12 @@
 
 import { pollCancellation } from "../cancellation.ts";
 import { ContextLengthError, NotFiniteError, RequestError } from "../errors.ts";
+import { logSumOfExponentials } from "../exponential.ts";
 import {
   checkLogprobs,
   generate,
   type GenerateContext,
   likeliest,
-  logSumExp,
   textToken,
 } from "../generate/mod.ts";
 import type { Assembly } from "../load/mod.ts";
@@ -154,7 +154,7 @@ async function lookAt(
     const at = position + 1;
     const here = tree[branch].members.filter((index) => isScored(sequences[index], at));
     if (here.length === 0) return;
-    const normalizer = logSumExp(logits);
+    const normalizer = logSumOfExponentials(logits);
     if (!Number.isFinite(normalizer)) throw new NotFiniteError("logits");
     for (const sequence of here) tell({ logits, normalizer, sequence, at });
   };

@@ -5,6 +5,7 @@ import { createTokenizer, type Tokenizer } from "../../tokenizer/mod.ts";
 import { decodeSound } from "../audio/mod.ts";
 import { pollCancellation } from "../cancellation.ts";
 import { DeviceFailedError, ModelClosedError, RequestError } from "../errors.ts";
+import { compileFormat } from "../generate/mod.ts";
 import type { GgufFile } from "../gguf/mod.ts";
 import { describeModel, type ModelDevices } from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
@@ -173,14 +174,18 @@ export class SpeechModel implements ChatModel {
   }
 
   async *#transcribe(
-    { audio, ...request }: TranscribeRequest,
+    { audio, format, ...request }: TranscribeRequest,
   ): AsyncGenerator<TranscribeEvent, void> {
     this.#used++;
     try {
       this.#closing.signal.throwIfAborted();
       const { signal } = request;
+      const compiled = format && compileFormat(format, this.tokenizer);
       const samples = audio instanceof Float32Array ? audio : await decodeSound(audio, { signal });
-      yield* transcribe(this.#context, samples, request);
+      yield* transcribe(this.#context, samples, {
+        ...request,
+        ...compiled && { matcher: () => compiled.matcher() },
+      });
     } catch (error) {
       this.#closing.signal.throwIfAborted();
       throw error;

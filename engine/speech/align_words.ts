@@ -3,9 +3,9 @@
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { inSlices } from "../async.ts";
+import { logSumOfExponentials } from "../exponential.ts";
 import type { SpecialTokens } from "./special_tokens.ts";
 import type { SpeechNetwork } from "./speech_network.ts";
-import { logSumOfExponentials } from "./token_rules.ts";
 import { FRAMES_PER_ROW } from "./whisper.ts";
 import { attentionMatrix, warp } from "./alignment.ts";
 import { type TimedWord, timeWords } from "./word_times.ts";

@@ -3,6 +3,7 @@
 // goes back neither in the text nor in time (dynamic time warping, Sakoe and Chiba 1978), as OpenAI's
 // own program finds it. Plain loops over numbers; whoever calls decides when they pause.
 
+import { exponential } from "../exponential.ts";
 import type { HeadAttention } from "./alignment_heads.ts";
 
 /** Values that the median is taken of. */
@@ -52,7 +53,7 @@ function* softmaxOf(
       most = Math.max(most, scores[row]);
     }
     let total = 0;
-    for (let row = 0; row < rows; row++) total += scores[row] = Math.exp(scores[row] - most);
+    for (let row = 0; row < rows; row++) total += scores[row] = exponential(scores[row] - most);
     for (let row = 0; row < rows; row++) scores[row] /= total;
     yield;
   }

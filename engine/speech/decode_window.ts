@@ -1,7 +1,9 @@
 // The transcript of one window that was encoded: token by token, the most likely one, or several drawn
 // ones of which the likeliest transcript is taken. What the tokens may be, token_rules.ts says.
 
-import { applyRules, logSumOfExponentials } from "./token_rules.ts";
+import type { Matcher } from "../grammar/mod.ts";
+import { exponential, logSumOfExponentials } from "../exponential.ts";
+import { applyMask, applyRules, mostLikely } from "./token_rules.ts";
 import type { SpecialTokens } from "./special_tokens.ts";
 import { MOST_SEQUENCES, type SpeechNetwork } from "./speech_network.ts";
 
@@ -16,6 +18,8 @@ export interface WindowRequest {
   readonly temperature: number;
   /** Gives numbers from 0 to 1, not 1 itself. */
   readonly random: () => number;
+  /** Follows a transcript in a format, which then decides what may come. Default: any text. */
+  readonly matcher?: (() => Matcher) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -35,13 +39,15 @@ interface Draft {
   readonly tokens: number[];
   logprob: number;
   isEnded: boolean;
+  /** Where it is in its format. */
+  readonly matcher: Matcher | undefined;
 }
 
 /** Transcribes the window that was encoded last. Errors: those of {@linkcode SpeechNetwork.step}. */
 export async function decodeWindow(
   network: SpeechNetwork,
   special: SpecialTokens,
-  { before, start, hasTimes, temperature, random, signal }: WindowRequest,
+  { before, start, hasTimes, temperature, random, matcher, signal }: WindowRequest,
 ): Promise<WindowTranscript> {
   const { context, vocabulary } = network.sizes;
   const prompt = promptOf(special, { before, start, hasTimes });
@@ -49,7 +55,7 @@ export async function decodeWindow(
   const startAt = prompt.indexOf(special.start);
   const drafts = Array.from(
     { length: temperature > 0 ? MOST_SEQUENCES : 1 },
-    (_, slot): Draft => ({ slot, tokens: [], logprob: 0, isEnded: false }),
+    (_, slot): Draft => ({ slot, tokens: [], logprob: 0, isEnded: false, matcher: matcher?.() }),
   );
   let noSpeech = 0;
   let last: Float32Array | undefined;
@@ -61,9 +67,13 @@ export async function decodeWindow(
     last = logits.subarray(vocabulary);
   }
   const take = (draft: Draft, logits: Float32Array) => {
-    applyRules(logits, { tokens: draft.tokens, special, hasTimes });
+    const { tokens, matcher } = draft;
+    // A format's mask leads to its end in time, and has no special tokens but the end.
+    if (matcher) applyMask(logits, matcher.mask({ remaining: most - tokens.length }));
+    else applyRules(logits, { tokens, special, hasTimes });
     const token = temperature > 0 ? draw(logits, temperature, random) : mostLikely(logits);
     draft.logprob += logits[token] - logSumOfExponentials(logits);
+    matcher?.accept(token);
     if (token === special.end) draft.isEnded = true;
     else draft.tokens.push(token);
     if (draft.tokens.length >= most) draft.isEnded = true;
@@ -114,17 +124,13 @@ export async function detectLanguage(
     .sort(([, a], [, b]) => b - a);
 }
 
-function mostLikely(logits: Float32Array): number {
-  return logits.reduce((best, logit, token) => logit > logits[best] ? token : best, 0);
-}
-
 /** A token by the probabilities of logits that are divided by a temperature. */
 function draw(logits: Float32Array, temperature: number, random: () => number): number {
   const heated = logits.map((logit) => logit / temperature);
   const sum = logSumOfExponentials(heated);
   let rest = random();
   for (let token = 0; token < heated.length; token++) {
-    rest -= Math.exp(heated[token] - sum);
+    rest -= exponential(heated[token] - sum);
     if (rest < 0) return token;
   }
   return mostLikely(logits);

@@ -252,7 +252,8 @@ export class SpeechNetwork {
     await nextTask();
     throwIfCancelled(signal);
     // One value that is not finite makes the sum so.
-    const sum = values.reduce((sum, value) => sum + value, 0);
+    let sum = 0;
+    for (let i = 0; i < values.length; i++) sum += values[i];
     if (!Number.isFinite(sum)) throw new NotFiniteError("logits");
     return values;
   }

@@ -2,6 +2,7 @@
 // come in pairs, the end of a segment and the start of the next; they never go back; the first one
 // is within the first second; and where all times together are likelier than any word, one comes.
 
+import { logSumOfExponentials } from "../exponential.ts";
 import type { SpecialTokens } from "./special_tokens.ts";
 
 /** Latest time with which a window begins, in tokens of time: one second. */
@@ -44,23 +45,19 @@ export function applyRules(logits: Float32Array, transcript: TranscriptSoFar): v
     forbid(firstTime, opens ? latest : latest + 1);
   }
   const times = logSumOfExponentials(logits, firstTime, logits.length);
-  const word = logits.subarray(0, firstTime).reduce(
-    (most, value) => Math.max(most, value),
-    -Infinity,
-  );
-  if (times > word) forbid(0, firstTime);
+  if (times > logits[mostLikely(logits, 0, firstTime)]) forbid(0, firstTime);
 }
 
-/** ln of the sum of the exponentials of some logits. */
-export function logSumOfExponentials(
-  logits: Float32Array,
-  from = 0,
-  to = logits.length,
-): number {
-  let most = -Infinity;
-  for (let i = from; i < to; i++) most = Math.max(most, logits[i]);
-  if (most === -Infinity) return -Infinity;
-  let sum = 0;
-  for (let i = from; i < to; i++) sum += Math.exp(logits[i] - most);
-  return most + Math.log(sum);
+/** The token with the largest logit of some. Loops, because a callback for each of 50,000 is slow. */
+export function mostLikely(logits: Float32Array, from = 0, to = logits.length): number {
+  let best = from;
+  for (let token = from + 1; token < to; token++) if (logits[token] > logits[best]) best = token;
+  return best;
+}
+
+/** Forbids the tokens that a format's mask lacks: bit t of word t >> 5 is token t. In place. */
+export function applyMask(logits: Float32Array, mask: Uint32Array): void {
+  for (let token = 0; token < logits.length; token++) {
+    if ((mask[token >>> 5] >>> (token & 31) & 1) === 0) logits[token] = -Infinity;
+  }
 }

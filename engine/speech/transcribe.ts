@@ -7,6 +7,7 @@ import { inSlices } from "../async.ts";
 import { throwIfCancelled } from "../cancellation.ts";
 import { RequestError } from "../errors.ts";
 import { LogMel } from "../audio/mod.ts";
+import type { Matcher } from "../grammar/mod.ts";
 import type { TranscribeEvent, TranscribeRequest, TranscriptSegment } from "../types/mod.ts";
 import { decodeWindow, detectLanguage, type WindowTranscript } from "./decode_window.ts";
 import { divide } from "./segments.ts";
@@ -23,6 +24,12 @@ export interface SpeechContext {
   readonly special: SpecialTokens;
   /** Runs work that uses the networks, of which there is one at a time. */
   readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** What is asked of a sound. */
+export interface SpeechRequest extends Omit<TranscribeRequest, "audio" | "format"> {
+  /** Begins a document of the format that is wanted. */
+  readonly matcher?: () => Matcher;
 }
 
 /** Samples of a frame. */
@@ -57,9 +64,15 @@ interface Attempt extends WindowTranscript {
 export async function* transcribe(
   context: SpeechContext,
   samples: Float32Array,
-  request: Omit<TranscribeRequest, "audio">,
+  request: SpeechRequest,
 ): AsyncGenerator<TranscribeEvent, void> {
   const duration = samples.length / 16_000;
+  if (request.matcher && samples.length > HOP * context.network.frames) {
+    throw new RequestError(
+      `Cannot transcribe ${Math.ceil(duration)} seconds in a format: at most ` +
+        `${context.network.frames / 100} are possible; cut the sound`,
+    );
+  }
   yield { type: "start", duration };
   if (!request.vad) return yield* transcribeAll(context, samples, request);
   const cut = new CutSound(samples, await inSlices(findVoice(samples)));
@@ -91,10 +104,11 @@ function moved(event: TranscribeEvent, cut: CutSound): TranscribeEvent {
 async function* transcribeAll(
   context: SpeechContext,
   samples: Float32Array,
-  request: Omit<TranscribeRequest, "audio">,
+  request: SpeechRequest,
 ): AsyncGenerator<TranscribeEvent, void> {
   const { network, special, tokenizer, alone } = context;
-  const { signal, timestamps = true, conditioned = true, prompt = "" } = request;
+  const { signal, conditioned = true, prompt = "", matcher } = request;
+  const timestamps = !matcher && (request.timestamps ?? true);
   const language = languageOf(request, special);
   const { bins, context: window } = network.sizes;
   const features = await LogMel.measure(samples, bins, { zeros: HOP, signal });
@@ -129,6 +143,7 @@ async function* transcribeAll(
         start,
         hasTimes: timestamps,
         random,
+        matcher,
         signal,
       }, request);
       const window = { start, language: request.translate ? "en" : spoken, seek, size, lastSpoken };
@@ -183,9 +198,9 @@ async function partsOf(
     size: number;
     lastSpoken: number;
   },
-  { words = false, signal }: Pick<TranscribeRequest, "words" | "signal">,
+  { words = false, matcher, signal }: Pick<SpeechRequest, "words" | "matcher" | "signal">,
 ): Promise<Parts> {
-  if (isSilence(attempt)) return { segments: [], advance: size, lastSpoken };
+  if (!matcher && isSilence(attempt)) return { segments: [], advance: size, lastSpoken };
   const { segments, advance, endsAlone } = divide(attempt.tokens, context.special, size);
   const offset = seek / 100;
   const whole = segments.map(({ start, end, tokens }) => ({
@@ -211,7 +226,7 @@ async function partsOf(
   return {
     segments: whole.map((segment, i) => ({ ...segment, ...timed[i] })),
     // What follows the last word is heard again, unless the model says that nothing does.
-    advance: endsAlone || further < LEAST_ADVANCE ? advance : further,
+    advance: matcher || endsAlone || further < LEAST_ADVANCE ? advance : further,
     lastSpoken: last?.end ?? lastSpoken,
   };
 }
@@ -225,9 +240,10 @@ function isSilence({ noSpeech, meanLogprob }: WindowTranscript): boolean {
 async function decodeSurely(
   context: SpeechContext,
   window: Omit<Parameters<typeof decodeWindow>[2], "temperature">,
-  { temperature }: Pick<TranscribeRequest, "temperature">,
+  { temperature = 0 }: Pick<TranscribeRequest, "temperature">,
 ): Promise<Attempt> {
-  const temperatures = temperature ? [temperature] : TEMPERATURES;
+  // A document in a format repeats its keys, and is not tried again for it.
+  const temperatures = temperature > 0 || window.matcher ? [temperature] : TEMPERATURES;
   let attempt: Attempt | undefined;
   for (const temperature of temperatures) {
     const found = await decodeWindow(context.network, context.special, { ...window, temperature });

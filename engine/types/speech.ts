@@ -1,6 +1,8 @@
 // What a model that transcribes speech is asked, and what it answers. Plain data that postMessage can
 // send, as in requests.ts and events.ts.
 
+import type { OutputFormat } from "./requests.ts";
+
 /** A request to transcribe a sound. */
 export interface TranscribeRequest {
   /**
@@ -36,6 +38,12 @@ export interface TranscribeRequest {
    * detection). Times are those of the whole sound all the same. Default false.
    */
   vad?: boolean;
+  /**
+   * The format of the transcript, such as a JSON Schema: what is said becomes a document of it, such as a
+   * form that is filled in by voice. The sound has at most half a minute, and no times within. Default:
+   * any text. Errors: SchemaError, GrammarError.
+   */
+  format?: OutputFormat;
   /** Whether what was said before is a prompt for what follows. Default true. */
   conditioned?: boolean;
   /** Aborts it: the stream of events ends with the signal's reason. */

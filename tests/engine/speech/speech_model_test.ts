@@ -10,6 +10,7 @@ import {
   ModelClosedError,
   openModelInWorker,
   RequestError,
+  SchemaError,
 } from "../../../engine/mod.ts";
 import type { ChatModel, TranscribeEvent, TranscribeRequest } from "../../../engine/types/mod.ts";
 import { randomFloats } from "../../numbers.ts";
@@ -89,6 +90,27 @@ Deno.test("segments have words, which are all of their text, and long silences a
   );
   const silent = await eventsOf(model, { audio: new Float32Array(64_000), vad: true });
   assertEquals(silent.map(({ type }) => type), ["start", "progress", "done"]);
+});
+
+Deno.test("a transcript fits its format, whatever is said, and takes one window", async () => {
+  await using model = await loadModel(path, OPTIONS);
+  const audio = SAMPLES.subarray(0, 160 * 2 * SIZES.rows);
+  const formats = [
+    { schema: { enum: ["ab", "cd"] } },
+    { pattern: "(yes|no)!" },
+    { schema: { type: "object", properties: { a: { enum: [1, 2] } }, required: ["a"] } },
+  ];
+  for (const format of formats) {
+    const events = await eventsOf(model, { audio, format, words: true });
+    const segments = events.filter((event) => event.type === "segment");
+    assertEquals(segments.length, 1);
+    const [{ text }] = segments;
+    if (format.pattern) assert(/^(yes|no)!$/.test(text), text);
+    else assert(["ab", "cd", 1, 2].includes(JSON.parse(text).a ?? JSON.parse(text)), text);
+  }
+  await assertRejects(() => eventsOf(model, { format: "json" }), RequestError, "cut the sound");
+  const wrong = { schema: { type: "odd" } };
+  await assertRejects(() => eventsOf(model, { audio, format: wrong }), SchemaError);
 });
 
 Deno.test("a file is transcribed as its samples are, and two requests at a time", async () => {
