@@ -192,6 +192,7 @@ export function answer<Piece>(
       // A negative number means the default, as in Ollama.
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),
+      ...(hooks && { isHooked: true }),
       ...(biases && { biases }),
       ...((biases?.areChanging || choice.isNeeded) && { draftTokens: 0 }),
       ...(allowed && { constraint: allowed }),

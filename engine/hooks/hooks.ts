@@ -95,7 +95,7 @@ export class Hooks implements Disposable {
     ]);
     const looksOnly = this.#changes.length === 0 && keys.size === 0;
     this.#tap = observer.tapOperations(
-      { selected: selectedOperations, keys, looksOnly },
+      { selected: selectedOperations, keys, looksOnly, isOfSequence: true },
       (operation, output, tools) => this.#visit(operation, output, tools),
     );
   }

@@ -112,6 +112,8 @@ export interface TappedOperations {
   readonly selected: ReadonlySet<StepOperation>;
   /** Those whose keys are looked at; they are selected, too. */
   readonly keys?: ReadonlySet<StepOperation>;
+  /** Whether visits concern the rows of one sequence alone, which says itself that it is hooked. */
+  readonly isOfSequence?: boolean;
   /**
    * Whether visits neither change rows nor use tools. Steps of few rows then do not stop for them: they
    * come when the step is over, in order.

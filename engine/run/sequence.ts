@@ -73,6 +73,8 @@ export interface SequenceRequest {
   adapters?: readonly number[] | undefined;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
+  /** Whether hooks look at it or change it: all of its prompt runs, and others get none of its blocks. */
+  isHooked?: boolean;
   /** Undefined: nothing is added to logits. */
   biases?: Biases | undefined;
   /** Undefined: nothing is inserted. */
@@ -196,12 +198,13 @@ export class Sequence {
   #submitted = 0;
   #decoding = false;
   #underWay = 0;
-  #isPrivate = false;
+  #isPrivate: boolean;
   #isAborted = false;
   #ended = false;
 
   constructor(request: SequenceRequest) {
     this.request = request;
+    this.#isPrivate = this.isHooked;
     const { id = "", weight = 1 } = request.share ?? {};
     this.share = { id, weight };
     this.#tokens = tokensOf(request.prompt);
@@ -234,6 +237,11 @@ export class Sequence {
   /** Whether no other sequence may use its blocks, as where it ran while steps were tapped. */
   get isPrivate(): boolean {
     return this.#isPrivate;
+  }
+
+  /** Whether hooks look at it or change it. */
+  get isHooked(): boolean {
+    return this.request.isHooked ?? false;
   }
 
   /** Whether others come first. */

@@ -88,7 +88,7 @@ export class SequencePool {
   takeKnown(sequence: Sequence, most: number): boolean {
     const { tokens } = sequence;
     const { hasStates } = this.#memory;
-    const known = this.#executor.isTapped ? [] : this.#cache.match(sequence.keys(0, most));
+    const known = this.#runsWhole(sequence) ? [] : this.#cache.match(sequence.keys(0, most));
     const states = hasStates ? this.#checkpoints.deepest(known) : undefined;
     const depth = hasStates ? states?.blocks ?? 0 : known.length;
     const held = this.#take(sequence, tokens.length, known.slice(0, depth));
@@ -106,12 +106,11 @@ export class SequencePool {
    */
   takeCached(sequence: Sequence): boolean {
     const { tokens } = sequence;
-    const { isTapped } = this.#executor;
     const { hasStates } = this.#memory;
     if (this.#freeSlots.length === 0) return false;
-    // Taps receive all rows and may change them, so none comes from the cache.
-    const known = isTapped ? [] : this.#match(sequence);
-    const stored = isTapped ? undefined : this.#offload.find(sequence, known);
+    const runsWhole = this.#runsWhole(sequence);
+    const known = runsWhole ? [] : this.#match(sequence);
+    const stored = runsWhole ? undefined : this.#offload.find(sequence, known);
     const row = stored?.states && this.#checkpoints.take(false);
     // Without a row for restored states, only copies on the device count.
     const isDeviceOnly = !stored || (stored.states !== undefined && row === undefined);
@@ -138,9 +137,8 @@ export class SequencePool {
    * that it would evict are copied. Undefined: nothing has to be waited for.
    */
   prepare(sequence: Sequence): Promise<void> | undefined {
-    if (!this.#offload.isOpen || this.#executor.isTapped || this.#freeSlots.length === 0) {
-      return undefined;
-    }
+    if (!this.#offload.isOpen || this.#freeSlots.length === 0) return undefined;
+    if (this.#runsWhole(sequence)) return undefined;
     const known = this.#match(sequence);
     const wanted = this.#executor.blocksFor(this.#positionsOf(sequence)) - known.length;
     return this.#offload.fetch(sequence, known) ??
@@ -163,6 +161,11 @@ export class SequencePool {
   /** Copies blocks to the stores, if there are any, before the model is closed. */
   async close(): Promise<void> {
     await this.#offload.close();
+  }
+
+  /** Whether nothing of it comes from the cache: taps and hooks receive all rows, and may change them. */
+  #runsWhole(sequence: Sequence): boolean {
+    return this.#executor.isTapped || sequence.isHooked;
   }
 
   #match(sequence: Sequence): number[] {

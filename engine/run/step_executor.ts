@@ -67,7 +67,7 @@ export interface StepExecutor {
   readonly blocks: DeviceBlocks;
   /** Whether steps are traced or tapped; then each has to end before the next is submitted. */
   readonly isObserved: boolean;
-  /** Whether taps may change what steps compute, so that no other sequence may use the results. */
+  /** Whether taps may change what steps compute of any sequence, so that no other one may use the results. */
   readonly isTapped: boolean;
   /** Whether reading a submit blocks the host's thread while the device works on it. */
   readonly readsBlock: boolean;

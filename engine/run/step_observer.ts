@@ -73,9 +73,9 @@ export class StepObserver {
     return this.#tracers.size + this.#taps.size > 0;
   }
 
-  /** Whether there are taps, which may change what is computed. */
+  /** Whether there are taps of all sequences, which may change what is computed. */
   get isTapped(): boolean {
-    return this.#taps.size > 0;
+    return this.#taps.values().some(({ isOfSequence }) => !isOfSequence);
   }
 
   /** The operations of a step, in order. */

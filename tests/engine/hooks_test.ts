@@ -254,6 +254,35 @@ modelTest(
   },
 );
 
+modelTest(
+  "a hooked request runs whole, and others share their blocks beside it as ever",
+  async (model) => {
+    const cachedOf = async (hooks?: HookOptions, meanwhile = () => Promise.resolve()) => {
+      const request = { prompt: PROMPT, maxTokens: 8, temperature: 0, ignoreEnd: true };
+      let usage: { cachedTokens: number; text: string } | undefined;
+      let text = "";
+      for await (const event of model.generate({ ...request, ...(hooks && { hooks }) })) {
+        if (event.type === "text") text += event.tokens;
+        if (event.type === "text") await meanwhile();
+        if (event.type === "done") usage = { cachedTokens: event.usage.cachedTokens, text };
+      }
+      return usage!;
+    };
+    const changes = [{ point: "residual.post[1]", scale: 1.5 }];
+    const changed = await cachedOf({ changes });
+    const first = await cachedOf();
+    assertEquals([changed.cachedTokens, first.cachedTokens], [0, 0], "nobody gets its blocks");
+    assertEquals((await cachedOf({ changes })).cachedTokens, 0, "it gets nobody's");
+    const beside: { cachedTokens: number; text: string }[] = [];
+    const again = await cachedOf({ changes }, async () => {
+      if (beside.length === 0) beside.push(await cachedOf());
+    });
+    assertEquals(again, changed);
+    assert(beside[0]!.cachedTokens > 0, "others share while it runs");
+    assertEquals(beside[0]!.text, first.text);
+  },
+);
+
 const STREAM = ["embedding", "residual.post[*]", "mlp.out[1]", "attention.z[0]", "mlp.hidden[2]"];
 
 modelTest("what is captured of an answer is what a run over its tokens has", async (model) => {
