@@ -66,6 +66,10 @@ export class TokenMasks {
   #kept = 0;
   /** The states along the path of a walk, by depth. A nested walk only writes to greater depths. */
   readonly #path: Int32Array;
+  readonly #isGrammar: boolean;
+  /** The mask that is being made, and its nodes that depend on a text. */
+  #bits!: Uint32Array<ArrayBuffer>;
+  #deferred!: number[];
   /** By depth: the bytes of white space on the path that have not changed the state. */
   readonly #spaces: Uint8Array;
 
@@ -75,6 +79,7 @@ export class TokenMasks {
     this.#words = Math.ceil(table.size / 32);
     this.#trie = new TrieWalk(table, machine.rules.work);
     this.#locals = new LocalMasks(machine, this.#trie, () => this.#makeRoom());
+    this.#isGrammar = machine.rules.program !== undefined;
     this.#path = new Int32Array(table.longest + 1);
     this.#spaces = new Uint8Array(table.longest + 1);
   }
@@ -210,45 +215,44 @@ export class TokenMasks {
     bits: Uint32Array<ArrayBuffer>,
     deferred: number[],
   ): void {
+    const depth = this.#table.depths[node]!;
+    this.#path[depth] = state;
+    this.#spaces[depth] = 0;
+    // Nested walks are for the same mask.
+    this.#bits = bits;
+    this.#deferred = deferred;
+    this.#trie.below(node, this.#visit);
+  }
+
+  readonly #visit = (node: number): boolean => {
     const machine = this.#machine;
     const table = this.#table;
-    const { bytes, depths, ends, characters } = table;
-    const isGrammar = machine.rules.program !== undefined;
+    const { characters } = table;
     const path = this.#path;
     const spaces = this.#spaces;
-    path[depths[node]!] = state;
-    spaces[depths[node]!] = 0;
-    this.#trie.below(node, (child) => {
-      const depth = depths[child]!;
-      const byte = bytes[child]!;
-      const before = path[depth - 1]!;
-      const most = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
-      const isSpace = most > 0;
-      const next = !isSpace
-        ? machine.step(before, byte)
-        : spaces[depth - 1]! < most
-        ? before
-        : DEAD;
-      if (next === UNRESOLVED) deferred.push(child);
-      if (next === DEAD || next === UNRESOLVED) return false;
-      table.addTokensAt(bits, child);
-      if (ends[child]! === child + 1) return false;
-      const loop = isGrammar ? machine.loopOf(next) : NO_LOOP;
-      if (
-        (characters.below[child]! & ~loop.classes) === 0 && characters.heights[child]! <= loop.most
-      ) {
-        table.addTokensBelow(bits, child);
-        return false;
-      }
-      if (machine.split(next).locals.length > 0) {
-        this.#walk(next, child, bits, deferred);
-        return false;
-      }
-      path[depth] = next;
-      spaces[depth] = isSpace ? spaces[depth - 1]! + 1 : 0;
-      return true;
-    });
-  }
+    const depth = table.depths[node]!;
+    const byte = table.bytes[node]!;
+    const before = path[depth - 1]!;
+    const most = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
+    const isSpace = most > 0;
+    const next = !isSpace ? machine.step(before, byte) : spaces[depth - 1]! < most ? before : DEAD;
+    if (next === UNRESOLVED) this.#deferred.push(node);
+    if (next === DEAD || next === UNRESOLVED) return false;
+    table.addTokensAt(this.#bits, node);
+    if (table.ends[node]! === node + 1) return false;
+    const loop = this.#isGrammar ? machine.loopOf(next) : NO_LOOP;
+    if ((characters.below[node]! & ~loop.classes) === 0 && characters.heights[node]! <= loop.most) {
+      table.addTokensBelow(this.#bits, node);
+      return false;
+    }
+    if (machine.split(next).locals.length > 0) {
+      this.#walk(next, node, this.#bits, this.#deferred);
+      return false;
+    }
+    path[depth] = next;
+    spaces[depth] = isSpace ? spaces[depth - 1]! + 1 : 0;
+    return true;
+  };
 
   #addEndTokens(bits: Uint32Array): void {
     for (const token of this.#table.endTokens) bits[token >>> 5]! |= 1 << (token & 31);

@@ -73,14 +73,19 @@ export class TrieWalk {
     this.isPartial = true;
   }
 
-  /**
-   * Visits those below a node. From the root, what takes too much work does not keep the rest from
-   * being visited: if the budget is not enough, short tokens are decided before longer ones. What
-   * was found is kept, so that no step is taken twice.
-   */
   #below(node: number, visit: Visit, next: Int32Array | undefined): void {
-    const walk = () => this.#walk(node + 1, this.table.ends[node]!, visit, next);
-    if (node !== 0) return walk();
+    const end = this.table.ends[node]!;
+    if (node === 0) this.#belowRoot(end, visit, next);
+    else this.#walk(node + 1, end, visit, next);
+  }
+
+  /**
+   * What takes too much work does not keep the rest from being visited: if the budget is not enough,
+   * short tokens are decided before longer ones. What was found is kept, so that no step is taken
+   * twice.
+   */
+  #belowRoot(end: number, visit: Visit, next: Int32Array | undefined): void {
+    const walk = () => this.#walk(1, end, visit, next);
     const wasPartial = this.isPartial;
     this.isPartial = false;
     this.work.within(FIRST_SHARE, walk);
