@@ -60,6 +60,10 @@ export async function serve(
   const log = createLog({ write: (line) => writer.add(line), debug, format });
   const keys = new KeyRing({ ownerKey: settings.apiKey, file: settings.keyFile, warn: log.warn });
   await keys.open();
+  const telemetry = settings.telemetry ? new Telemetry() : undefined;
+  if (telemetry && !telemetry.isExporting) {
+    log.warn("no traces are exported: OTEL_DENO has to be set when an executable is compiled, too");
+  }
   const drain = new Drain();
   const preload = new Preload(settings.preload);
   const server = listen(host, (request) => app.fetch(request), log);
@@ -74,7 +78,7 @@ export async function serve(
       preload,
       lostLogLines: () => writer.lost,
       keys,
-      ...(settings.telemetry && { telemetry: new Telemetry() }),
+      ...(telemetry && { telemetry }),
       examine: () => Array.fromAsync(examine(dependencies, localMachine())),
     },
   });

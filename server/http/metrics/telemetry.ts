@@ -70,6 +70,11 @@ export class Telemetry {
     this.#tracer = provider.tracerProvider.getTracer("quern", VERSION);
   }
 
+  /** Whether spans go anywhere. An executable exports only if OTEL_DENO was set when it was compiled. */
+  get isExporting(): boolean {
+    return this.start("probe", {}).isRecording(); // What never ends is never exported.
+  }
+
   /** Begins a span. @param parent undefined: it begins a trace */
   start(
     name: string,
