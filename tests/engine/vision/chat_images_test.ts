@@ -285,7 +285,7 @@ Deno.test("a model that reads text alone refuses images", async () => {
       () => model.countTokens(request),
       () => model.embedImage(images[0]),
     ]
-  ) await assertRejects(ask, RequestError, "reads text alone");
+  ) await assertRejects(ask, RequestError, "reads no images");
 });
 
 Deno.test("images stand where their text says, else before it", () => {

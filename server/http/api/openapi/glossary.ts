@@ -89,6 +89,7 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   external_web_access: "Refused if true: nothing is searched.",
   namespace: "The namespace that the tool stands in.",
   image_url: "The image, as a data URL.",
+  input_audio: "The sound: its file as base64, and its format.",
   url: "A data URL.",
   context_management: "What the client lets the server leave out of the conversation.",
   edits: "The kinds of what may be left out.",
