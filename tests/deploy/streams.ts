@@ -32,6 +32,9 @@ export function says(text: string): Asked["messages"] {
   return [{ role: "user", content: text }];
 }
 
+/** After so long an answer has failed. */
+const LONGEST_MILLISECONDS = 240_000;
+
 /** Asks for a stream and reads it to its end. */
 export async function askStream(
   { url, model, messages, tokens = 20, headers = {} }: Asked,
@@ -40,6 +43,7 @@ export async function askStream(
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
+    signal: AbortSignal.timeout(LONGEST_MILLISECONDS),
     body: JSON.stringify({
       model,
       messages,

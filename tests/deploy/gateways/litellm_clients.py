@@ -30,12 +30,6 @@ class Person(BaseModel):
     age: int
 
 
-@box.check("openai: models")
-def _():
-    ids = {model.id for model in openai.models.list()}
-    assert {box.MODEL, SEES} <= ids, ids
-
-
 @box.check("openai: chat")
 def _():
     answer = openai.chat.completions.create(messages=user(box.SUM["question"]), **asked)
@@ -89,17 +83,17 @@ def _():
     box.equals(parsed.output_parsed.model_dump(), box.PASSAGE["facts"])
 
 
+def same_answer(answer, expected):
+    box.equals(answer.usage.prompt_tokens, expected.usage.prompt_tokens)
+    box.equals(answer.choices[0].message.content, expected.choices[0].message.content)
+
+
 @box.check("openai: images")
 def _():
     url = {"url": f"data:image/png;base64,{PICTURE}"}
     parts = [{"type": "image_url", "image_url": url}, {"type": "text", "text": "Which?"}]
     ask = {"model": SEES, "temperature": 0, "max_tokens": 20, "messages": user(parts)}
     same_answer(openai.chat.completions.create(**ask), direct.chat.completions.create(**ask))
-
-
-def same_answer(answer, expected):
-    box.equals(answer.usage.prompt_tokens, expected.usage.prompt_tokens)
-    box.equals(answer.choices[0].message.content, expected.choices[0].message.content)
 
 
 @box.check("openai: embeddings")
@@ -163,5 +157,4 @@ def _():
     ask = {**common, "model": SEES, "max_tokens": 20, "messages": user(content)}
     node = Anthropic(base_url=os.environ["QUERN_DIRECT"], api_key="any", max_retries=0)
     answer, expected = anthropic.messages.create(**ask), node.messages.create(**ask)
-    box.equals(answer.usage.input_tokens, expected.usage.input_tokens)
     box.equals(answer.content[0].text, expected.content[0].text)

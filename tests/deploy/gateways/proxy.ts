@@ -59,8 +59,8 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
     program = await Program.start({ ...command(path), ready: `${url}/health` });
   });
   Deno.test.afterAll(async () => {
-    await program[Symbol.asyncDispose]();
-    await nodes[Symbol.asyncDispose]();
+    await program?.[Symbol.asyncDispose]();
+    await nodes?.[Symbol.asyncDispose]();
   });
 
   const ask = (text: string, tokens: number, headers: Record<string, string> = {}) =>
