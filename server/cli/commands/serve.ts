@@ -62,7 +62,9 @@ export async function serve(
   await keys.open();
   const telemetry = settings.telemetry ? new Telemetry() : undefined;
   if (telemetry && !telemetry.isExporting) {
-    log.warn("no traces are exported: OTEL_DENO has to be set when an executable is compiled, too");
+    log.warn(
+      "no traces are exported: OTEL_DENO must be true, for an executable when it is compiled, too",
+    );
   }
   const drain = new Drain();
   const preload = new Preload(settings.preload);
