@@ -47,6 +47,17 @@ export function plainLatin1(bytes: Uint8Array): string {
 
 let crcTable: Uint32Array | undefined;
 
+/**
+ * The length of bytes in zlib's format. Deno's CompressionStream ends them with marks that take seven
+ * bytes more, which counts where a short text is measured.
+ */
+export async function deflatedLength(bytes: Uint8Array<ArrayBuffer>): Promise<number> {
+  const zlib = nodeModule("zlib");
+  if (zlib) return zlib.deflateSync(bytes).length;
+  const compressed = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate"));
+  return (await new Response(compressed).arrayBuffer()).byteLength;
+}
+
 /** The CRC-32 of bytes by a table, where there is no zlib. */
 export function plainCrc32(bytes: Uint8Array, before = 0): number {
   crcTable ??= Uint32Array.from({ length: 256 }, (_, byte) => {

@@ -2,7 +2,14 @@
 // the server that names Deno or Node. Nothing of them is touched at import, so that the layers above can
 // be imported everywhere; what a browser or Node lacks is an error when it is used.
 
-export { crc32, type Latin1Reader, latin1Reader, type Sha256, sha256 } from "./bytes.ts";
+export {
+  crc32,
+  deflatedLength,
+  type Latin1Reader,
+  latin1Reader,
+  type Sha256,
+  sha256,
+} from "./bytes.ts";
 export {
   basename,
   type ChildProcess,

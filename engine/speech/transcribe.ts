@@ -2,6 +2,7 @@
 // (Radford et al. 2022, section 4.5): a window begins where the last segment ended; one that repeats
 // itself or is unlikely is tried again with more chance; one in which probably nobody speaks is left out.
 
+import { deflatedLength } from "../../host/mod.ts";
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { inSlices } from "../async.ts";
 import { throwIfCancelled } from "../cancellation.ts";
@@ -248,7 +249,7 @@ async function decodeSurely(
   for (const temperature of temperatures) {
     const found = await decodeWindow(context.network, context.special, { ...window, temperature });
     const text = textOf(context, found.tokens);
-    const compression = await compressionOf(text);
+    const compression = await compressionOf(text.trim());
     attempt = { ...found, temperature, text, compression };
     const isSure = compression <= MOST_COMPRESSION && found.meanLogprob >= LEAST_LOGPROB;
     if (isSure || isSilence(found)) break;
@@ -264,8 +265,7 @@ function textOf({ tokenizer, special }: SpeechContext, tokens: readonly number[]
 /** How many times a text becomes smaller by zlib's compression; 0 of no text. */
 export async function compressionOf(text: string): Promise<number> {
   const bytes = new TextEncoder().encode(text);
-  const compressed = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate"));
-  return bytes.length / (await new Response(compressed).arrayBuffer()).byteLength;
+  return bytes.length / await deflatedLength(bytes);
 }
 
 /** The tokens with which a transcript starts. */

@@ -38,6 +38,7 @@ interface Segment {
   start: number;
   end: number;
   text: string;
+  compression_ratio: number;
   words: [start: number, end: number, text: string, probability: number][];
 }
 
@@ -108,7 +109,8 @@ Deno.test({
         const expected =
           (sound.transcript as { segments_with_words: Segment[] }).segments_with_words;
         assertEquals(found.map(({ text }) => text), expected.map(({ text }) => text));
-        found.forEach(({ start, end, words = [] }, i) => {
+        found.forEach(({ start, end, compression, words = [] }, i) => {
+          assert(Math.abs(compression - expected[i].compression_ratio) < 0.001, `${compression}`);
           const times = [start, end, ...words.flatMap(({ start, end }) => [start, end])];
           const others = [expected[i], ...expected[i].words.map(([start, end]) => ({ start, end }))]
             .flatMap(({ start, end }) => [start, end]);
