@@ -7,6 +7,7 @@ import { json } from "../stream/json.ts";
 import { anthropicOperations } from "./anthropic/operations.ts";
 import { anthropicRoutes } from "./anthropic/route.ts";
 import { audioOperations } from "./audio/operations.ts";
+import { realtimeRoutes } from "./audio/realtime_route.ts";
 import { audioRoutes } from "./audio/route.ts";
 import { controlVectorOperations, controlVectorRoutes } from "./capture/control_vectors.ts";
 import { captureOperations } from "./capture/operations.ts";
@@ -75,7 +76,7 @@ const GROUPS: readonly RouteGroup[] = [
   { routes: [lmStudioRoutes], operations: lmStudioOperations },
   { routes: [openAiRoutes], operations: openAiOperations },
   { routes: [responseRoutes, conversationRoutes], operations: responseOperations },
-  { routes: [audioRoutes], operations: audioOperations },
+  { routes: [audioRoutes, realtimeRoutes], operations: audioOperations },
   { routes: [anthropicRoutes], operations: anthropicOperations },
 ];
 

@@ -16,6 +16,7 @@ import {
   type RequestHead,
 } from "./request_head.ts";
 import { type ByteSink, writeResponse } from "./response_writer.ts";
+import { FramedSocket, handshake, type ServeSocket, socketOf } from "./web_socket.ts";
 
 /** Answers requests; never rejects. */
 export type Handler = (request: Request) => Response | Promise<Response>;
@@ -65,6 +66,9 @@ interface Wait {
 const GRACE_MILLISECONDS = 1000;
 /** A body that comes more slowly than this counts as one that does not come. Bytes per millisecond. */
 const LEAST_RATE = 4;
+
+/** How long the client of a WebSocket may be silent. In milliseconds. */
+const SOCKET_MILLISECONDS = 600_000;
 
 /** A connection that is being served. */
 export class Connection implements ByteSink {
@@ -216,6 +220,12 @@ export class Connection implements ByteSink {
       ...(!isBodiless && { body: streamOf(read) }),
     });
     const response = await this.#handler(request);
+    const serve = response.ok && socketOf(request);
+    if (serve) {
+      await response.body?.cancel();
+      await this.#serveSocket(request, serve, abort.signal);
+      return false;
+    }
     // Where the client waits for 100 Continue and nobody read the body, it may never arrive.
     const canSkip = body.left !== undefined && body.left <= MAX_SKIPPED_BYTES;
     const keepAlive = head.keepsAlive && !this.#closing && !this.#receiver.ended &&
@@ -230,6 +240,23 @@ export class Connection implements ByteSink {
     }
     while (!body.done) await this.#readPatiently(body);
     return true;
+  }
+
+  /** Serves a WebSocket to its end, with which the connection ends. */
+  async #serveSocket(request: Request, serve: ServeSocket, signal: AbortSignal): Promise<void> {
+    await this.write(handshake(request));
+    const wait = async (more: Promise<boolean>) => {
+      this.#idleSince = performance.now();
+      try {
+        return await this.#within(SOCKET_MILLISECONDS, more, () => this.close());
+      } finally {
+        this.#idleSince = undefined;
+      }
+    };
+    const socket = new FramedSocket(this.#receiver, this, signal, wait);
+    await serve(socket);
+    await socket.close();
+    await this.#linger();
   }
 
   async #readPatiently(body: RequestBody): Promise<Uint8Array<ArrayBuffer> | undefined> {

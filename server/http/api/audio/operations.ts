@@ -50,4 +50,29 @@ export const audioOperations: Operation[] = [
     form: named("TranslationForm", translationSchema, { file: "sound.wav", model }),
     answers,
   }),
+  {
+    ...openAiPost({
+      id: "openRealtimeSession",
+      path: "/v1/realtime",
+      summary: "Write down what is said while it is sent, over a WebSocket.",
+      parameters: [
+        {
+          name: "intent",
+          in: "query",
+          description: "There are sessions for transcription alone.",
+          schema: { const: "transcription" },
+        },
+        {
+          name: "model",
+          in: "query",
+          description: "The model that transcribes, unless session.update names it.",
+          schema: { type: "string" },
+        },
+      ],
+      successes: { 101: "The connection is a WebSocket, with the events of OpenAI's sessions." },
+      answers: {},
+    }),
+    method: "get",
+    failures: ["model"],
+  },
 ];

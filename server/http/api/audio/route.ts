@@ -2,12 +2,12 @@
 // or segment by segment.
 
 import { type Context, Hono } from "../../../dependencies.ts";
-import type { ModelManager, TranscribeEvent, TranscribeRequest } from "../../../../engine/mod.ts";
+import type { TranscribeEvent } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { BodyBudget } from "../../body/bodies.ts";
 import { readForm, type UploadedFile } from "../../body/form_body.ts";
 import { createValidator } from "../../body/validate.ts";
-import { type LeaseResources, withoutCrash } from "../../generation/lease.ts";
+import { withoutCrash } from "../../generation/lease.ts";
 import { sseResponse } from "../../stream/stream.ts";
 import { translateRequest } from "../handler.ts";
 import { openAiError } from "../openai/errors.ts";
@@ -23,6 +23,7 @@ import {
   translateForm,
 } from "./body.ts";
 import { transcriptionSchema, translationSchema } from "./schema.ts";
+import { runTranscription } from "./transcription.ts";
 
 const transcriptionBody = createValidator(transcriptionSchema);
 const translationBody = createValidator(translationSchema);
@@ -99,7 +100,11 @@ async function transcribe(
   const left = new AbortController();
   const signal = AbortSignal.any([context.req.raw.signal, left.signal]);
   const begin = () =>
-    run(dependencies, model, { ...loading, signal }, { ...request, audio: upload.path, signal });
+    runTranscription(dependencies, model, { ...loading, signal }, {
+      ...request,
+      audio: upload.path,
+      signal,
+    });
   if (!isStream) {
     const transcript = await withoutCrash(() => collectTranscript(begin(), task));
     const [text, type] = answerText(transcript, format);
@@ -137,25 +142,4 @@ async function* told(
     yield { data };
   }
   yield { data: doneOf(transcript) };
-}
-
-/** The events of a transcription by a model that is kept loaded meanwhile. */
-async function* run(
-  { manager, queue }: LeaseResources,
-  model: string,
-  acquire: Parameters<ModelManager["acquire"]>[1],
-  request: TranscribeRequest,
-): AsyncGenerator<TranscribeEvent, void> {
-  using _place = queue.enter();
-  const lease = await manager.acquire(model, acquire);
-  try {
-    yield* lease.model.transcribe(request);
-    // A model whose caller has left ends its events without an error.
-    request.signal?.throwIfAborted();
-  } catch (error) {
-    lease.release(error);
-    throw error;
-  } finally {
-    lease.release();
-  }
 }
