@@ -89,10 +89,15 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
       const countStopped = () =>
         nodes.servers.flatMap(({ lines }) => lines)
           .filter((line) => / 499 - endless | - endless - canceled/.test(line)).length;
+      // What one node keeps, such as a response in the background, the other has not.
+      const [port, node] = [freePort(), nodes.ports[0]!];
+      const single = `http://127.0.0.1:${port}`;
+      const path = await withPorts(file, [port, node, node]);
+      await using _ = await Program.start({ ...command(path), ready: `${single}/health` });
       const results = await runChecks(
         [python, new URL(`tests/clients/python/${library}_sdk.py`, PROJECT_ROOT).pathname],
         CHECKS,
-        { url, folder: home, home, node: "/usr/bin", countStopped },
+        { url: single, folder: home, home, node: "/usr/bin", countStopped },
         { ...ENVIRONMENT, OLLAMA_API_KEY: KEY },
       );
       assertEquals(Object.values(results).filter(({ failure }) => failure), [], library);
@@ -105,7 +110,7 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
     const answer = await ask("Tell me a story.", 200, { "x-request-id": "my-request-1" });
     assert(!answer.failed && answer.text.length > 100, answer.text);
     assert(answer.first < answer.whole / 2, `${answer.first} of ${answer.whole} ms`);
-    assert(answer.pieces > 50, `${answer.pieces} pieces`);
+    assert(answer.pieces > 10, `${answer.pieces} pieces`);
     assertEquals(answer.headers.get("x-request-id"), "my-request-1");
     const { status } = await ask("Hi", 4, { authorization: "Bearer wrong" });
     assertEquals(status, 401);
@@ -141,7 +146,8 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
 
   Deno.test(`${gateway}: a node that is killed costs nothing that had not begun`, async () => {
     const [killed] = nodes.servers;
-    const outcome = outcomeOf(await loaded(() => killed!.kill()));
+    const answers = await loaded(() => killed!.kill());
+    const outcome = outcomeOf(answers);
     report(`${gateway}: a node killed`, outcome);
     assertEquals(outcome.failed, 0);
     assert(outcome.cut <= 6, JSON.stringify(outcome)); // Half of those that ran.
