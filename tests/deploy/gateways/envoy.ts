@@ -11,5 +11,8 @@ const program = findProgram("envoy", "QUERN_ENVOY") ?? python.replace(/python3?$
 testProxy({
   name: "envoy",
   file: "envoy.yaml",
-  command: (file) => ({ program, args: ["-c", file, "--log-level", "warning"] }),
+  command: (file) => ({
+    program,
+    args: ["-c", file, "--log-level", "warning", "--use-dynamic-base-id"],
+  }),
 }, python);
