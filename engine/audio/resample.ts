@@ -19,13 +19,13 @@ const MOST_PHASES = 1024;
 export class Resampler {
   readonly #up: number;
   readonly #down: number;
-  /** Samples of the input at each side of an output. */
+  /** Samples of the input at each side of an output, an even number. */
   readonly #side: number;
   readonly #phases: number;
   /** The filter of each phase: [phases + 1, 2 * side]. */
-  readonly #filters: Float32Array;
+  readonly #filters: Float64Array;
   /** The input from sample `first` on that outputs to come still need. */
-  #kept: Float32Array;
+  #kept: Float64Array;
   #first: number;
   #given = 0;
   #taken = 0;
@@ -36,10 +36,10 @@ export class Resampler {
     this.#up = to / common;
     this.#down = from / common;
     const lower = Math.min(1, to / from);
-    this.#side = Math.ceil(CROSSINGS / lower);
+    this.#side = 2 * Math.ceil(CROSSINGS / lower / 2);
     this.#phases = Math.min(this.#up, MOST_PHASES);
     this.#filters = filtersOf(this.#phases, this.#side, lower);
-    this.#kept = new Float32Array(this.#side);
+    this.#kept = new Float64Array(this.#side);
     this.#first = -this.#side;
   }
 
@@ -56,7 +56,7 @@ export class Resampler {
 
   #take(samples: Float32Array): Float32Array {
     const [up, down, side, phases] = [this.#up, this.#down, this.#side, this.#phases];
-    const input = new Float32Array(this.#kept.length + samples.length);
+    const input = new Float64Array(this.#kept.length + samples.length);
     input.set(this.#kept);
     input.set(samples, this.#kept.length);
     // Output n lies at n * down / up, and needs `side` inputs at each side.
@@ -86,24 +86,30 @@ export class Resampler {
     return output;
   }
 
-  #filter(input: Float32Array, from: number, phase: number): number {
+  /** Float64Arrays, since JavaScript computes in 64 bits, and conversions take a quarter of the time. */
+  #filter(input: Float64Array, from: number, phase: number): number {
     const count = 2 * this.#side;
     const filters = this.#filters;
-    const at = phase * count;
-    let [a, b] = [0, 0]; // two sums, because an addition waits for the one before it
-    for (let i = 0; i < count; i += 2) {
-      a += filters[at + i] * input[from + i];
-      b += filters[at + i + 1] * input[from + i + 1];
+    const first = phase * count;
+    // Four sums, because an addition waits for the one before it.
+    let [a, b, c, d] = [0, 0, 0, 0];
+    for (let i = 0; i < count; i += 4) {
+      const tap = first + i;
+      const at = from + i;
+      a += filters[tap] * input[at];
+      b += filters[tap + 1] * input[at + 1];
+      c += filters[tap + 2] * input[at + 2];
+      d += filters[tap + 3] * input[at + 3];
     }
-    return a + b;
+    return a + b + c + d;
   }
 }
 
 /** The filters of all phases: that of phase p is for outputs p / phases behind an input. */
-function filtersOf(phases: number, side: number, lower: number): Float32Array {
+function filtersOf(phases: number, side: number, lower: number): Float64Array {
   const count = 2 * side;
   const cutoff = lower * (1 - TRANSITION);
-  const filters = new Float32Array((phases + 1) * count);
+  const filters = new Float64Array((phases + 1) * count);
   const whole = besselI0(BETA);
   for (let phase = 0; phase <= phases; phase++) {
     for (let i = 0; i < count; i++) {

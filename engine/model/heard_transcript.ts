@@ -24,7 +24,7 @@ export async function* transcribeByChat(
   context: MediaContext,
   request: TranscribeRequest,
 ): AsyncGenerator<TranscribeEvent> {
-  const { audio, signal, language, temperature = 0, seed } = request;
+  const { audio, signal, language, temperature = 0, seed, format } = request;
   if (request.words) {
     throw new RequestError(
       "Cannot tell the times of words: this model hears, but knows no times; use one that has the " +
@@ -33,6 +33,12 @@ export async function* transcribeByChat(
   }
   const samples = audio instanceof Float32Array ? audio : await decodeSound(audio, { signal });
   const duration = samples.length / RATE;
+  if (format !== undefined && duration > LONGEST) {
+    throw new RequestError(
+      `Cannot transcribe ${Math.ceil(duration)} seconds in a format: at most ${LONGEST} are ` +
+        "possible; cut the sound",
+    );
+  }
   yield { type: "start", duration };
   if (language !== undefined) yield { type: "language", language };
   let tokens = 0;
@@ -51,6 +57,7 @@ export async function* transcribeByChat(
       think: false,
       logprobs: 0,
       ...seed !== undefined && { seed },
+      ...format !== undefined && { format },
       ...signal && { signal },
     });
     for await (const event of answer) {

@@ -2,12 +2,14 @@
 // so that the same schemas check them, and the file on a disk, where it may be larger than memory.
 
 import { type BodyAllowance, type BodyBudget, bodyPieces, tooLarge } from "./bodies.ts";
+import { isJsonObject } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
+import { parseBytes } from "./json_body.ts";
 import { readParts } from "./multipart.ts";
 
 /** A form. */
 export interface FormBody {
-  /** Its fields but the file: texts, and numbers and booleans where the schema wants them. */
+  /** Its fields but the file: texts, and numbers, booleans and objects where the schema wants them. */
   fields: Record<string, unknown>;
   /** The field `file`. */
   file: UploadedFile;
@@ -16,6 +18,13 @@ export interface FormBody {
 /** The part of a body's schema that tells how fields are read. */
 interface FormSchema {
   readonly properties: Readonly<Record<string, object>>;
+}
+
+/** The part of a field's schema that tells how it is read. */
+interface FieldSchema {
+  readonly type?: string | readonly string[];
+  readonly anyOf?: readonly object[];
+  readonly properties?: Readonly<Record<string, object>>;
 }
 
 /** How large a file may be. */
@@ -60,11 +69,12 @@ export class UploadedFile implements AsyncDisposable {
 }
 
 /**
- * Reads a form. A field that is there several times, or whose name ends with "[]", is a list.
+ * Reads a form. A field that is there several times, or whose name ends with "[]", is a list; one named
+ * `a[b]` is the member `b` of the object `a`, which may also be there as JSON.
  *
  * @param context that of a route
  * @returns the form, whose file has to be disposed of
- * @throws {HttpError} 400 for what is no form, or has no file; what `bodyPieces` throws
+ * @throws {HttpError} 400 for what is no form, has no file, or JSON that is damaged; what `bodyPieces` throws
  */
 export async function readForm(
   { req, var: { body } }: { req: { raw: Request }; var: { body: BodyAllowance } },
@@ -103,10 +113,15 @@ export async function readForm(
   const fields: Record<string, unknown> = {};
   for (const [key, values] of texts) {
     const name = key.replace(/\[\]$/, "");
-    const types = typesOf(schema.properties[name]);
-    const read = values.map(({ text }) => readValue(text, types));
+    const [, outer = "", inner = ""] = /^(\w+)\[(\w+)\]$/.exec(name) ?? [];
+    const member = memberOf(memberOf(schema, outer), inner);
+    const types = typesOf(member ?? memberOf(schema, name));
+    const read: unknown[] = [];
+    for (const { text } of values) read.push(await readValue(text, types, body));
+    const [object, at] = member ? [objectIn(fields, outer), inner] : [fields, name];
     const isList = types.includes("array") || key !== name || read.length > 1;
-    fields[name] = isList ? [...(fields[name] as unknown[] | undefined) ?? [], ...read] : read[0];
+    if (!isList && Object.hasOwn(object, at)) throw twice(name);
+    object[at] = isList ? [...(object[at] as unknown[] | undefined) ?? [], ...read] : read[0];
   }
   upload.move();
   return { fields, file };
@@ -131,12 +146,39 @@ class FieldText {
   }
 }
 
-function typesOf(schema: object | undefined): readonly unknown[] {
-  return schema && "type" in schema ? [schema.type].flat() : [];
+/** The types that a field may have. */
+function typesOf(schema: object | undefined): readonly string[] {
+  const { type = [], anyOf = [] }: FieldSchema = schema ?? {};
+  return [type, ...anyOf.map(typesOf)].flat();
+}
+
+/** The schema of an object's member, if it names that. */
+function memberOf(schema: object | undefined, name: string): object | undefined {
+  const { properties = {}, anyOf = [] }: FieldSchema = schema ?? {};
+  if (Object.hasOwn(properties, name)) return properties[name];
+  return anyOf.map((each) => memberOf(each, name)).find((found) => found);
+}
+
+/** The object that a field is, so far. Errors: HttpError if it is something else, too. */
+function objectIn(fields: Record<string, unknown>, name: string): Record<string, unknown> {
+  const object = fields[name] ??= {};
+  if (isJsonObject(object)) return object;
+  throw twice(name);
+}
+
+function twice(name: string): HttpError {
+  return new HttpError(400, `${name} is there in two forms: give one`, name);
 }
 
 /** The value that a field stands for; its text where it is none of that type. */
-function readValue(text: string, types: readonly unknown[]): unknown {
+async function readValue(
+  text: string,
+  types: readonly string[],
+  allowance: BodyAllowance,
+): Promise<unknown> {
+  if (types.includes("object") && text.trimStart().startsWith("{")) {
+    return await parseBytes(new TextEncoder().encode(text), allowance);
+  }
   const isNumber = types.includes("number") || types.includes("integer");
   if (isNumber && text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
   if (types.includes("boolean") && /^(true|false)$/i.test(text)) return /^true$/i.test(text);

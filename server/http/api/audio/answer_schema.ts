@@ -48,15 +48,17 @@ const segment = record({
   no_speech_prob: { ...number, description: "Probability that nobody speaks in its window." },
 }, { words });
 
-/** Answer in the form verbose_json. */
-export const verboseAnswerSchema = record({
+const verboseMembers = {
   task: { enum: ["transcribe", "translate"], description: "What was done." },
   language: { ...text, description: "The language that is spoken, by its English name." },
   duration: { ...number, description: "Seconds of sound." },
   text: whole,
   segments: { ...list(segment), description: "The parts of the transcript." },
   usage,
-}, { words });
+} as const;
+
+/** Answer in the form verbose_json. */
+export const verboseAnswerSchema = record(verboseMembers, { words });
 
 export type VerboseAnswer = BodyOf<typeof verboseAnswerSchema>;
 
@@ -65,9 +67,12 @@ export const transcriptEventSchema = {
   anyOf: [
     record({
       type: { const: "transcript.text.delta" },
-      delta: { ...text, description: "The text of the next segment." },
+      delta: { ...text, description: "The next segment, in the form that is asked for." },
+      end: { ...number, description: "When it ends, in seconds." },
+      duration: { ...number, description: "Seconds of sound." },
     }),
     record({ type: { const: "transcript.text.done" }, text: whole, usage }),
+    record({ type: { const: "transcript.text.done" }, ...verboseMembers }, { words }),
   ],
 } as const;
 

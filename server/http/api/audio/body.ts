@@ -9,6 +9,7 @@ import {
   type TranscriptWord,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
+import { readFormat } from "../formats.ts";
 import { type Loading, readOptions } from "../options.ts";
 import type {
   TranscriptEvent,
@@ -25,11 +26,14 @@ export type SpeechTask = "transcribe" | "translate";
 /** A form, translated. */
 export interface SpeechTranslation extends Loading {
   request: Omit<TranscribeRequest, "audio" | "signal">;
-  format: Format;
+  form: AnswerForm;
   isStream: boolean;
+  /** The field that asks for a format, if one does. */
+  formatMember?: string;
 }
 
-type Format = Exclude<TranscriptionBody["response_format"], null | undefined>;
+/** The forms of answers. */
+export type AnswerForm = Extract<TranscriptionBody["response_format"], string>;
 
 /** A whole transcript. */
 export interface Transcript {
@@ -49,9 +53,11 @@ export function translateForm(
   body: TranscriptionBody | TranslationBody,
   task: SpeechTask,
 ): SpeechTranslation {
-  const { prompt, temperature, seed, response_format: format = "json", keep_alive: stay } = body;
-  const { language, timestamp_granularities: granularities, stream = false } =
-    body as TranscriptionBody;
+  const { prompt, temperature, seed, response_format: wanted, keep_alive: stay, stream } = body;
+  const { language, timestamp_granularities: granularities } = body as TranscriptionBody;
+  const isForm = typeof wanted === "string";
+  const form = isForm ? wanted : "json";
+  const asked = readFormat({ format: body.format, ...!isForm && { response_format: wanted } });
   if (typeof temperature === "number" && !(temperature >= 0 && temperature <= 1)) {
     throw new HttpError(400, `temperature ${temperature} is not from 0 to 1`, "temperature");
   }
@@ -60,12 +66,9 @@ export function translateForm(
     const state = `${JSON.stringify(granularity)} is not known: ask for segment and word`;
     throw new HttpError(400, `timestamp_granularities: ${state}`, "timestamp_granularities");
   }
-  if (granularities?.length && (!format || format === "json" || format === "text")) {
+  if (granularities?.length && (form === "json" || form === "text")) {
     const state = "goes with response_format verbose_json, srt and vtt alone";
     throw new HttpError(400, `timestamp_granularities ${state}`, "timestamp_granularities");
-  }
-  if (stream && format !== "json" && format !== null) {
-    throw new HttpError(400, "stream goes with response_format json alone", "stream");
   }
   return {
     ...readOptions(undefined, stay).loading,
@@ -76,9 +79,12 @@ export function translateForm(
       ...(typeof temperature === "number" && { temperature }),
       ...(typeof seed === "number" && { seed }),
       ...(granularities?.includes("word") && { words: true }),
+      ...(body.chunking_strategy && { vad: true }),
+      ...(asked && { format: asked.format }),
     },
-    format: format ?? "json",
+    form,
     isStream: stream ?? false,
+    ...(asked && { formatMember: asked.param }),
   };
 }
 
@@ -100,13 +106,13 @@ export function addEvent(transcript: Transcript, event: TranscribeEvent): void {
 }
 
 /** The answer as a text and its content type. */
-export function answerText(transcript: Transcript, format: Format): [text: string, type: string] {
+export function answerText(transcript: Transcript, form: AnswerForm): [text: string, type: string] {
   const plain = "text/plain; charset=utf-8";
   const json = (value: TranscriptionAnswer | VerboseAnswer): [string, string] => [
     JSON.stringify(value),
     "application/json; charset=utf-8",
   ];
-  switch (format) {
+  switch (form) {
     case "json":
       return json({ text: textOf(transcript), usage: usageOf(transcript) });
     case "verbose_json":
@@ -120,18 +126,35 @@ export function answerText(transcript: Transcript, format: Format): [text: strin
   }
 }
 
-/** The event of a stream that tells of a segment. */
-export function deltaOf({ text }: TranscriptSegment, isFirst: boolean): TranscriptEvent {
-  return { type: "transcript.text.delta", delta: isFirst ? text.trimStart() : text };
+/** The event of a stream that tells of a segment, which is the last one so far. */
+export function deltaOf(transcript: Transcript, form: AnswerForm): TranscriptEvent {
+  const { duration, segments } = transcript;
+  const { text, end } = segments.at(-1)!;
+  const isFirst = segments.length === 1;
+  const first = subtitlesOf({ segments: segments.slice(0, -1) }).length;
+  const part = subtitlesOf({ segments: segments.slice(-1) });
+  const delta = form === "srt"
+    ? subRip(part, first + 1)
+    : form === "vtt"
+    ? webVtt(part, isFirst)
+    : isFirst
+    ? text.trimStart()
+    : text;
+  return { type: "transcript.text.delta", delta, end, duration };
 }
 
-/** The last event of a stream. */
-export function doneOf(transcript: Transcript): TranscriptEvent {
-  return { type: "transcript.text.done", text: textOf(transcript), usage: usageOf(transcript) };
+/** The last event of a stream: the whole answer. */
+export function doneOf(transcript: Transcript, form: AnswerForm): TranscriptEvent {
+  const usage = usageOf(transcript);
+  const type = "transcript.text.done";
+  if (form === "verbose_json") return { type, ...verbose(transcript) };
+  const isSubtitles = form === "srt" || form === "vtt";
+  const text = isSubtitles ? answerText(transcript, form)[0] : textOf(transcript);
+  return { type, text, usage };
 }
 
 /** The words, if they were asked for, or else the segments. */
-function subtitlesOf({ segments }: Transcript): Subtitle[] {
+function subtitlesOf({ segments }: Pick<Transcript, "segments">): Subtitle[] {
   return segments.flatMap((segment): Subtitle[] => segment.words ?? [segment]);
 }
 

@@ -26,6 +26,12 @@ const answers: Operation["answers"] = {
   "application/json": named("TranscriptionAnswer", answerSchema, { text: said, usage }),
   "text/plain": textAnswer,
   "text/vtt": textAnswer,
+  "text/event-stream": named("TranscriptEvent", transcriptEventSchema, {
+    type: "transcript.text.delta",
+    delta: said,
+    end: 1.5,
+    duration: 1.75,
+  }),
 };
 
 /** Transcriptions and translations, in OpenAI's form. */
@@ -35,13 +41,7 @@ export const audioOperations: Operation[] = [
     path: "/v1/audio/transcriptions",
     summary: "Write down what is said in a sound.",
     form: named("TranscriptionForm", transcriptionSchema, { file: "sound.wav", model }),
-    answers: {
-      ...answers,
-      "text/event-stream": named("TranscriptEvent", transcriptEventSchema, {
-        type: "transcript.text.delta",
-        delta: said,
-      }),
-    },
+    answers,
   }),
   openAiPost({
     id: "createTranslation",

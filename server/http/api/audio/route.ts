@@ -1,5 +1,5 @@
 // POST /v1/audio/transcriptions and /v1/audio/translations: a form with a sound, and its transcript, whole
-// or segment by segment.
+// or segment by segment as server-sent events.
 
 import { type Context, Hono } from "../../../dependencies.ts";
 import type { TranscribeEvent } from "../../../../engine/mod.ts";
@@ -10,10 +10,11 @@ import { createValidator } from "../../body/validate.ts";
 import { withoutCrash } from "../../generation/lease.ts";
 import { sseResponse } from "../../stream/stream.ts";
 import { translateRequest } from "../handler.ts";
-import { openAiError } from "../openai/errors.ts";
+import { openAiError, withParam } from "../openai/errors.ts";
 import { sentenceOf, statusOf } from "../../errors.ts";
 import {
   addEvent,
+  type AnswerForm,
   answerText,
   collectTranscript,
   deltaOf,
@@ -96,7 +97,7 @@ async function transcribe(
     task: SpeechTask;
   },
 ): Promise<Response> {
-  const { request, format, isStream, ...loading } = translation;
+  const { request, form, isStream, formatMember, ...loading } = translation;
   const left = new AbortController();
   const signal = AbortSignal.any([context.req.raw.signal, left.signal]);
   const begin = () =>
@@ -105,19 +106,22 @@ async function transcribe(
       audio: upload.path,
       signal,
     });
+  const named = (error: unknown) => {
+    throw withParam(error, formatMember === undefined ? {} : { formatMember });
+  };
   if (!isStream) {
-    const transcript = await withoutCrash(() => collectTranscript(begin(), task));
-    const [text, type] = answerText(transcript, format);
+    const transcript = await withoutCrash(() => collectTranscript(begin(), task)).catch(named);
+    const [text, type] = answerText(transcript, form);
     return new Response(text, { headers: { "content-type": type } });
   }
   // A stream begins with the first event, so that what fails before has a status.
   const { events, first } = await withoutCrash(async () => {
     const events = begin();
     return { events, first: await events.next() };
-  });
+  }).catch(named);
   const file = upload.take();
   return sseResponse({
-    events: told(first, events, file, task),
+    events: told(first, events, file, { task, form }),
     cancel: async () => {
       left.abort();
       await file[Symbol.asyncDispose]();
@@ -131,15 +135,13 @@ async function* told(
   first: IteratorResult<TranscribeEvent, void>,
   rest: AsyncGenerator<TranscribeEvent, void>,
   file: UploadedFile,
-  task: SpeechTask,
+  { task, form }: { task: SpeechTask; form: AnswerForm },
 ) {
   await using _file = file;
   const transcript: Transcript = { task, duration: 0, language: "", segments: [] };
   for (let next = first; !next.done; next = await rest.next()) {
     addEvent(transcript, next.value);
-    if (next.value.type !== "segment") continue;
-    const data = deltaOf(next.value, transcript.segments.length === 1);
-    yield { data };
+    if (next.value.type === "segment") yield { data: deltaOf(transcript, form) };
   }
-  yield { data: doneOf(transcript) };
+  yield { data: doneOf(transcript, form) };
 }

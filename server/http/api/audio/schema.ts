@@ -1,4 +1,4 @@
-// JSON Schemas of the forms of transcriptions and translations: OpenAI's fields, and a seed.
+// JSON Schemas of the forms of transcriptions and translations: OpenAI's fields, a seed and a format.
 
 import {
   type BodyOf,
@@ -8,9 +8,20 @@ import {
   integer,
   keepAlive,
   number,
+  only,
   text,
   texts,
 } from "../../body/schema.ts";
+import { responseFormat } from "../formats.ts";
+
+const measured = harmless("speech is told by how much louder than its background it is");
+
+const serverVad = closed({
+  type: { enum: ["server_vad"], description: "There is this one." },
+  threshold: measured,
+  prefix_padding_ms: measured,
+  silence_duration_ms: measured,
+}, "type");
 
 const common = {
   file: {
@@ -23,9 +34,19 @@ const common = {
     description: "Text that comes before, in whose style and spelling the transcript goes on.",
   },
   response_format: {
-    enum: ["json", "text", "srt", "verbose_json", "vtt", null],
-    description: "The form of the answer. srt and vtt are subtitles; verbose_json has segments " +
-      "with their times. Default: json.",
+    anyOf: [{ enum: ["json", "text", "srt", "verbose_json", "vtt", null] }, responseFormat],
+  },
+  format: {
+    type: ["string", "object", "null"],
+    description: '"json", or a JSON Schema: as response_format with an object, in any form.',
+  },
+  include: only([], "tokens' probabilities are not told; avg_logprob is in verbose_json"),
+  stream: {
+    ...flag,
+    description: "Whether parts of the answer are sent as they are found. Default false.",
+  },
+  chunking_strategy: {
+    anyOf: [{ enum: ["auto", null] }, serverVad],
   },
   temperature: {
     ...number,
@@ -53,8 +74,6 @@ export const transcriptionSchema = closed({
     description: 'What has times: "segment", and "word" in verbose_json, srt and vtt. ' +
       "Segments have times in any case.",
   },
-  stream: { ...flag, description: "Whether segments are sent as they are found. Default false." },
-  chunking_strategy: harmless("sounds of any length are transcribed window by window"),
 });
 
 export type TranslationBody = BodyOf<typeof translationSchema>;

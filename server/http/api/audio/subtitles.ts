@@ -5,21 +5,21 @@ import type { TranscriptSegment } from "../../../../engine/mod.ts";
 /** A part of a transcript, in seconds. */
 export type Subtitle = Pick<TranscriptSegment, "start" | "end" | "text">;
 
-/** SubRip's form: numbered, and times with a comma. */
-export function subRip(parts: readonly Subtitle[]): string {
+/** SubRip's form: numbered from `first` on, and times with a comma. */
+export function subRip(parts: readonly Subtitle[], first = 1): string {
   return parts.map(({ start, end, text }, i) =>
-    `${i + 1}\n${timeOf(start, ",")} --> ${timeOf(end, ",")}\n${oneLine(text)}\n\n`
+    `${first + i}\n${timeOf(start, ",")} --> ${timeOf(end, ",")}\n${oneLine(text)}\n\n`
   ).join("");
 }
 
-/** WebVTT, in which "-->" and "&" have a meaning. */
-export function webVtt(parts: readonly Subtitle[]): string {
+/** WebVTT, in which "-->" and "&" have a meaning, with its header unless something came before. */
+export function webVtt(parts: readonly Subtitle[], hasHeader = true): string {
   const cues = parts.map(({ start, end, text }) => {
     const escaped = oneLine(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;")
       .replaceAll(">", "&gt;");
     return `${timeOf(start, ".")} --> ${timeOf(end, ".")}\n${escaped}\n\n`;
   });
-  return `WEBVTT\n\n${cues.join("")}`;
+  return (hasHeader ? "WEBVTT\n\n" : "") + cues.join("");
 }
 
 /** An empty line would end a subtitle. */

@@ -267,6 +267,20 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   "CompletionRequest.stream": "Whether the answer comes in pieces. Default false.",
   "ResponseRequest.stream": "Whether the answer comes in pieces. Default false.",
   "MessagesRequest.stream": "Whether the answer comes in pieces. Default false.",
+  "TranscriptionForm.response_format":
+    "The form of the answer. srt and vtt are subtitles; verbose_json has segments with their times. With " +
+    "an object such as {type: json_schema, json_schema: {schema}}, what is said becomes a document of the " +
+    "schema, in the form json. Default: json.",
+  "TranscriptionForm.chunking_strategy":
+    "Whether silences of two seconds and more are left out, found by how loud the sound is. Default: they " +
+    "are transcribed, too.",
+  "TranslationForm.response_format":
+    "The form of the answer. srt and vtt are subtitles; verbose_json has segments with their times. With " +
+    "an object such as {type: json_schema, json_schema: {schema}}, what is said becomes a document of the " +
+    "schema, in the form json. Default: json.",
+  "TranslationForm.chunking_strategy":
+    "Whether silences of two seconds and more are left out, found by how loud the sound is. Default: they " +
+    "are transcribed, too.",
   "MessagesRequest.max_tokens": "Most tokens of the answer.",
   "MessagesRequest.thinking": "Whether the model thinks before it answers. Default: it does not.",
   "CreateRequest.parameters": "Parameters that are the model's own, by their names.",

@@ -31,7 +31,6 @@ Deno.test("a form is answered with the text, and reaches the model whole", async
     temperature: "0.25",
     seed: "7",
     keep_alive: "5m",
-    chunking_strategy: "auto",
   });
   assertEquals([response.status, await response.json()], [200, {
     text: "Good day. Bye.",
@@ -119,14 +118,71 @@ Deno.test("a translation asks for English, whatever is spoken", async () => {
   assertEquals([refused.status, (await refused.json()).error.param], [400, "language"]);
 });
 
+/** The events of a stream. */
+async function eventsOf(response: Response): Promise<Record<string, unknown>[]> {
+  return (await response.text()).trim().split("\n\n")
+    .map((event) => JSON.parse(event.replace(/^data: /, "")));
+}
+
+Deno.test("a stream in another form has its parts, and ends with the whole answer", async () => {
+  for (const form of ["srt", "vtt", "verbose_json"]) {
+    for (const granularity of ["segment", "word"]) {
+      const asked = { response_format: form, "timestamp_granularities[]": granularity };
+      const events = await eventsOf(await send(hearing(), { ...asked, stream: "true" }));
+      const whole = await (await send(hearing(), asked)).text();
+      const parts = events.slice(0, -1).map(({ delta }) => delta).join("");
+      const { type, ...last } = events.at(-1)!;
+      assertEquals(type, "transcript.text.done");
+      if (form === "verbose_json") assertEquals([parts, last], [last.text, JSON.parse(whole)]);
+      else assertEquals([parts, last.text], [whole, whole]);
+    }
+  }
+});
+
+Deno.test("what is said becomes a document of a schema, however a form asks for it", async () => {
+  const schema = { type: "object", properties: { day: { type: "string", maxLength: 9 } } };
+  const json = JSON.stringify(schema);
+  const named = JSON.stringify({ type: "json_schema", json_schema: { name: "x", schema } });
+  const asked = async (fields: Record<string, string>) => {
+    const test = hearing();
+    const response = await send(test, fields);
+    assertEquals(response.status, 200, await response.clone().text());
+    assertEquals((await response.json()).text, "Good day. Bye.");
+    return JSON.parse(JSON.stringify(test.loaded[0].transcribeRequests[0].format ?? null));
+  };
+  assertEquals(await asked({ response_format: named }), { schema });
+  assertEquals(await asked({ format: json }), { schema });
+  assertEquals(await asked({ format: json, response_format: "verbose_json" }), { schema });
+  assertEquals(await asked({ format: "json" }), "json");
+  assertEquals(
+    await asked({ "response_format[type]": "json_schema", "response_format[schema]": json }),
+    { schema: json },
+  );
+  assertEquals(await asked({ response_format: '{"type": "text"}' }), null);
+});
+
+Deno.test("silences are left out where chunks are asked for", async () => {
+  const asked = async (fields: Record<string, string>) => {
+    const test = hearing();
+    assertEquals((await send(test, fields)).status, 200);
+    return test.loaded[0].transcribeRequests[0].vad;
+  };
+  assertEquals(await asked({}), undefined);
+  assertEquals(await asked({ chunking_strategy: "auto" }), true);
+  assertEquals(await asked({ chunking_strategy: '{"type":"server_vad","threshold":0.5}' }), true);
+  // As OpenAI's clients send objects in forms.
+  assertEquals(
+    await asked({ "chunking_strategy[type]": "server_vad", "chunking_strategy[threshold]": "1" }),
+    true,
+  );
+});
+
 Deno.test("a stream tells of each segment, and ends with the whole text", async () => {
   const response = await send(hearing(), { stream: "true" });
   assertEquals(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
-  const events = (await response.text()).trim().split("\n\n")
-    .map((event) => JSON.parse(event.replace(/^data: /, "")));
-  assertEquals(events, [
-    { type: "transcript.text.delta", delta: "Good day." },
-    { type: "transcript.text.delta", delta: " Bye." },
+  assertEquals(await eventsOf(response), [
+    { type: "transcript.text.delta", delta: "Good day.", end: 1.5, duration: 4.5 },
+    { type: "transcript.text.delta", delta: " Bye.", end: 3661.25, duration: 4.5 },
     {
       type: "transcript.text.done",
       text: "Good day. Bye.",
@@ -145,7 +201,20 @@ const REFUSED: [fields: Record<string, string | string[] | Blob>, param: string 
     "timestamp_granularities",
   ],
   [{ "timestamp_granularities[]": "word" }, "timestamp_granularities"],
-  [{ stream: "true", response_format: "srt" }, "stream"],
+  [{ response_format: "{" }, null],
+  [{ response_format: '{"type":"json_schema"}' }, "response_format"],
+  [{ response_format: '{"type":"yaml"}' }, "response_format.type"],
+  [{ format: "yaml" }, "format"],
+  [{ format: "json", response_format: '{"type":"json_object"}' }, "response_format"],
+  [{ chunking_strategy: "auto", "chunking_strategy[type]": "server_vad" }, "chunking_strategy"],
+  [{ "chunking_strategy[type]": "server_vad", chunking_strategy: "auto" }, "chunking_strategy"],
+  [{ "chunking_strategy[__proto__]": "x" }, "chunking_strategy[__proto__]"],
+  [{ "__proto__[threshold]": "x" }, "__proto__[threshold]"],
+  [{ chunking_strategy: "never" }, "chunking_strategy"],
+  [{ chunking_strategy: '{"type":"semantic_vad"}' }, "chunking_strategy.type"],
+  [{ chunking_strategy: '{"type":"server_vad","eagerness":1}' }, "chunking_strategy.eagerness"],
+  [{ "chunking_strategy[threshold]": "1" }, "chunking_strategy"],
+  [{ "include[]": "logprobs" }, "include"],
   [{ languag: "de" }, "languag"],
   [{ prompt: new Blob(["x"]) }, "prompt"],
   [{ model: "" }, null],
