@@ -18,12 +18,18 @@ export function findChromium(): string | undefined {
   });
 }
 
+/** A microphone that beeps, and nobody who would have to allow it. */
+const MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
+
 /** Starts the browser, by default without a GPU. */
 export async function launch(
   executablePath: string,
   graphics: readonly string[] = ["--disable-gpu"],
 ): Promise<Browser> {
-  return await puppeteer.launch({ executablePath, args: ["--no-sandbox", ...graphics] });
+  return await puppeteer.launch({
+    executablePath,
+    args: ["--no-sandbox", ...MICROPHONE, ...graphics],
+  });
 }
 
 /** A page, and what it did that it should not. */
@@ -114,8 +120,9 @@ export interface Script {
 export function proxy(upstream: string, script: Script): Served {
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const { pathname, search } = new URL(request.url);
-    const body = ["GET", "HEAD"].includes(request.method) ? undefined : await request.text();
-    const question = pathname === "/api/chat" && JSON.parse(body!).messages?.at(-1)?.content;
+    const body = ["GET", "HEAD"].includes(request.method) ? undefined : await request.bytes();
+    const question = pathname === "/api/chat" &&
+      JSON.parse(new TextDecoder().decode(body!)).messages?.at(-1)?.content;
     const scripted = typeof question === "string" ? script[question] : undefined;
     if (scripted) return new Response(answer(scripted).pipeThrough(new TextEncoderStream()));
     const headers = new Headers(request.headers);

@@ -14,6 +14,7 @@ import { judgeFrames } from "./views/frames.ts";
 import { judgeKeyboard } from "./views/keyboard.ts";
 import { judgeMachine, judgeModels, judgeTokens } from "./views/models.ts";
 import { judgeSchemas } from "./views/schemas.ts";
+import { judgeSpeech } from "./views/speech.ts";
 import { judgeTab, provideLibrary } from "./views/tab.ts";
 
 // Functions given to the page run there, with a browser's globals, of which this program has no types.
@@ -49,6 +50,7 @@ Deno.test({
       await judgeFrames(judgment);
       await judgeKeyboard(judgment);
       await judgeGuide(judgment);
+      await judgeSpeech(judgment);
       await judgePrivacy(judgment);
     } finally {
       await browser.close();

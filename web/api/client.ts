@@ -21,7 +21,7 @@ export class ApiError extends Error {
 /** How a request is sent. */
 export interface RequestOptions {
   method?: string;
-  /** Sent as JSON, bytes as they are. */
+  /** Sent as JSON; bytes and forms as they are. */
   body?: unknown;
   signal?: AbortSignal | undefined;
   headers?: Record<string, string>;
@@ -44,12 +44,13 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
   const key = currentKey();
   const headers: Record<string, string> = { accept: "application/json", ...options.headers };
   if (key) headers.authorization = `Bearer ${key}`;
-  const isRaw = body instanceof Blob || body instanceof Uint8Array;
+  const isRaw = body instanceof Blob || body instanceof Uint8Array ||
+    body instanceof FormData;
   if (body !== undefined && !isRaw) headers["content-type"] = "application/json";
   const response = await fetch(path, {
     method: options.method ?? (body === undefined ? "GET" : "POST"),
     headers,
-    ...(body !== undefined && { body: isRaw ? body as Blob : writeExact(body) }),
+    ...(body !== undefined && { body: isRaw ? body as Blob | FormData : writeExact(body) }),
     ...(signal && { signal }),
   });
   if (response.status === 401) isKeyWanted.value = true;

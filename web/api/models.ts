@@ -21,6 +21,14 @@ export const chosenModel = computed(() => {
   return all.find(({ name }) => name === chosenName.value) ?? all.find(canAnswer) ?? all[0];
 });
 
+/** The model that writes down what is said: the chosen one, or the first that does. */
+export const transcriber = computed(() => {
+  const able = (models.value ?? []).filter(({ capabilities }) =>
+    capabilities.includes("transcription")
+  );
+  return able.find(({ name }) => name === chosenName.value) ?? able[0];
+});
+
 effect(() => {
   if (chosenName.value) localStorage.setItem(CHOSEN, chosenName.value);
 });
@@ -74,4 +82,16 @@ export function show(model: Model): Promise<ShownModel> {
   shown.set(key, found);
   found.catch(() => shown.delete(key));
   return found;
+}
+
+/** What is said in a sound. @throws ApiError */
+export async function transcribe(
+  model: string,
+  sound: File,
+  signal: AbortSignal,
+): Promise<string> {
+  const body = new FormData();
+  body.append("model", model);
+  body.append("file", sound);
+  return (await ask<{ text: string }>("/v1/audio/transcriptions", { body, signal })).text;
 }

@@ -183,13 +183,17 @@ function withRecord(state: LiveAnswer, record: AnswerRecord): LiveAnswer {
 /** The body of the request that answers the path of a conversation. */
 export function requestOf(conversation: Conversation, model: string): Record<string, unknown> {
   const { settings } = conversation;
-  // A model that sees nothing refuses what has images, and with it all that is asked afterwards.
-  const sees = models.value?.find(({ name }) => name === model)?.capabilities.includes("vision") ??
-    true;
+  // A model that sees nothing refuses what has images, and with it all that is asked afterwards; one
+  // that hears nothing, sounds.
+  const able = models.value?.find(({ name }) => name === model)?.capabilities;
+  const senses = {
+    sees: able?.includes("vision") ?? true,
+    hears: able?.includes("audio") ?? true,
+  };
   const system = settings.system ? [{ role: "system", content: settings.system }] : [];
   return {
     model,
-    messages: [...system, ...pathOf(conversation).map((node) => toWire(node, sees))],
+    messages: [...system, ...pathOf(conversation).map((node) => toWire(node, senses))],
     stream: true,
     ...askedOf(settings),
   };

@@ -1,15 +1,17 @@
-// Where questions are written: text, and files that are pasted, dropped or chosen.
+// Where questions are written: text, files that are pasted, dropped or chosen, and what is said.
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { messageOf } from "../api/client.ts";
-import { chosenModel } from "../api/models.ts";
+import { isAbort, messageOf } from "../api/client.ts";
+import { chosenModel, transcribe, transcriber } from "../api/models.ts";
 import { text } from "../strings.ts";
 import { IconButton, Notice } from "../ui/controls.tsx";
 import { ask, isAnswering, stop } from "./answering.ts";
+import { isSound, readAttachment } from "./attachments.ts";
 import { Attachments } from "./message.tsx";
 import { ContextMeter } from "./meter.tsx";
 import { ModelPicker } from "./model_picker.tsx";
+import { Recorder } from "./recorder.tsx";
 import { areSettingsOpen } from "./settings.tsx";
 import type { Attachment } from "./tree.ts";
 
@@ -24,23 +26,52 @@ export function Composer({ id }: { id: string }) {
   const [value, setValue] = useState(drafts.get(id)?.value ?? "");
   const [files, setFiles] = useState<Attachment[]>(drafts.get(id)?.files ?? []);
   const [fault, setFault] = useState("");
+  /** What ends the transcription on its way. */
+  const [writing, setWriting] = useState<AbortController>();
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const answering = isAnswering.value;
   const model = chosenModel.value;
-  const isBlind = files.some(({ kind }) => kind === "image") &&
-    !model?.capabilities.includes("vision");
+  const isLacking = (kind: Attachment["kind"], capability: string) =>
+    files.some((file) => file.kind === kind) && !model?.capabilities.includes(capability);
+  const isBlind = isLacking("image", "vision");
+  const isDeaf = isLacking("sound", "audio");
 
   const take = async (list: Iterable<File>) => {
     setFault("");
     for (const file of list) {
       try {
-        const read = await readAttachment(file);
-        setFiles((before) => [...before, read]);
+        if (isSound(file) && !canHear()) await writeDown(file);
+        else {
+          const read = await readAttachment(file);
+          setFiles((before) => [...before, read]);
+        }
       } catch (error) {
-        setFault(messageOf(error));
+        if (!isAbort(error)) setFault(messageOf(error));
       }
     }
+  };
+
+  /** Puts what is said in a sound at the end of the text. */
+  const writeDown = async (sound: File) => {
+    const { name } = transcriber.value ?? {};
+    if (!name) throw new Error(text.speech.nobody);
+    const abort = new AbortController();
+    setWriting(abort);
+    try {
+      const said = await transcribe(name, sound, abort.signal);
+      if (!said) throw new Error(text.speech.nothing);
+      setValue((before) => before.trim() ? `${before.trimEnd()} ${said}` : said);
+      field.current?.focus();
+    } finally {
+      setWriting(undefined);
+    }
+  };
+
+  const mayRecord = () => {
+    const may = canHear() || transcriber.value !== undefined;
+    setFault(may ? "" : text.speech.nobody);
+    return may;
   };
 
   useEffect(() => {
@@ -66,9 +97,10 @@ export function Composer({ id }: { id: string }) {
   }, [value]);
 
   const isEmpty = value.trim() === "" && files.length === 0;
+  const canSend = model !== undefined && !isEmpty && !isBlind && !isDeaf;
   const submit = (event?: Event) => {
     event?.preventDefault();
-    if (answering || !model || isEmpty || isBlind) return;
+    if (answering || !canSend) return;
     const question = value.trim();
     setValue("");
     setFiles([]);
@@ -92,6 +124,16 @@ export function Composer({ id }: { id: string }) {
     <form class="composer" onSubmit={submit}>
       {fault && <Notice kind="error">{fault}</Notice>}
       {isBlind && <Notice>{text.chat.cannotSee}</Notice>}
+      {isDeaf && <Notice>{text.chat.cannotHear}</Notice>}
+      {writing && (
+        <div class="waiting" role="status">
+          <span class="pulse" aria-hidden="true" />
+          {text.speech.transcribing(transcriber.value?.name ?? "")}
+          <button type="button" class="quiet" onClick={() => writing.abort()}>
+            {text.common.cancel}
+          </button>
+        </div>
+      )}
       <div class="composer-box">
         <Attachments
           list={files}
@@ -133,6 +175,11 @@ export function Composer({ id }: { id: string }) {
             label={text.chat.attach}
             onClick={() => picker.current?.click()}
           />
+          <Recorder
+            mayStart={mayRecord}
+            take={(sound) => void take([sound])}
+            fail={setFault}
+          />
           <IconButton
             icon="settings"
             label={text.chat.settings}
@@ -146,7 +193,7 @@ export function Composer({ id }: { id: string }) {
                 icon="send"
                 label={text.chat.send}
                 class="send"
-                disabled={!model || isEmpty || isBlind}
+                disabled={!canSend}
                 onClick={submit}
               />
             )}
@@ -156,68 +203,7 @@ export function Composer({ id }: { id: string }) {
   );
 }
 
-// Files that go with a message: images as they are, text as text, PDF as the text of its pages. All of
-// it happens in the browser.
-
-/** Most bytes of a file. */
-const MOST_BYTES = 20e6;
-
-/** Images that servers take as they are; others are drawn anew as PNG. */
-const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"];
-
-/** Reads a file. @throws Error that names it and says why it cannot be read */
-async function readAttachment(file: File): Promise<Attachment> {
-  try {
-    return await read(file);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(text.chat.unreadable(file.name, reason));
-  }
-}
-
-async function read(file: File): Promise<Attachment> {
-  const { name, type } = file;
-  if (file.size > MOST_BYTES) throw new Error(text.chat.tooLarge);
-  if (type.startsWith("image/")) {
-    const image = IMAGES.includes(type) ? file : await asPng(file);
-    return { name, kind: "image", type: image.type, content: await toBase64(image) };
-  }
-  if (type === "application/pdf" || /\.pdf$/i.test(name)) {
-    return {
-      name,
-      kind: "text",
-      type: "text/plain",
-      content: await pdfText(await file.arrayBuffer()),
-    };
-  }
-  const content = await file.text();
-  if (content.includes("\0")) throw new Error(text.chat.noText);
-  return { name, kind: "text", type: "text/plain", content };
-}
-
-async function pdfText(data: ArrayBuffer): Promise<string> {
-  const { readPdf } = await import("./pdf.ts");
-  const { content: path } = document.querySelector<HTMLMetaElement>('meta[name="pdf-worker"]')!;
-  const worker = new Worker(path, { type: "module" });
-  try {
-    return await readPdf(worker, data);
-  } finally {
-    worker.terminate();
-  }
-}
-
-async function asPng(file: Blob): Promise<Blob> {
-  const bitmap = await createImageBitmap(file);
-  const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
-  canvas.getContext("2d")!.drawImage(bitmap, 0, 0);
-  return await canvas.convertToBlob({ type: "image/png" });
-}
-
-async function toBase64(file: Blob): Promise<string> {
-  return await new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve((reader.result as string).replace(/^[^,]*,/, ""));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
+/** Whether the model that is asked takes sounds as they are. */
+function canHear(): boolean {
+  return chosenModel.value?.capabilities.includes("audio") ?? false;
 }

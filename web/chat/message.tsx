@@ -189,7 +189,9 @@ export function Attachments({ list, remove }: {
       {list.map((one, index) => (
         <li key={index}>
           {one.kind === "image"
-            ? <img src={`data:${one.type};base64,${one.content}`} alt={text.chat.image(one.name)} />
+            ? <img src={addressOf(one)} alt={text.chat.image(one.name)} />
+            : one.kind === "sound"
+            ? <audio controls src={addressOf(one)} aria-label={text.speech.sound(one.name)} />
             : (
               <span class="file">
                 <Icon name="docs" />
@@ -207,6 +209,10 @@ export function Attachments({ list, remove }: {
       ))}
     </ul>
   );
+}
+
+function addressOf({ type, content }: Attachment): string {
+  return `data:${type};base64,${content}`;
 }
 
 /** What an answer took, in a line. */

@@ -3,13 +3,13 @@
 
 import type { TokenLogprob, ToolCall } from "../api/types.ts";
 
-/** A picture or a text that goes with a message. */
+/** A picture, a sound or a text that goes with a message. */
 export interface Attachment {
   name: string;
-  kind: "image" | "text";
-  /** Base64 of an image, or the text. */
+  kind: "image" | "sound" | "text";
+  /** Base64 of an image or a sound, or the text. */
   content: string;
-  /** Of an image, such as "image/png". */
+  /** Of an image or a sound, such as "image/png". */
   type: string;
 }
 
@@ -145,16 +145,25 @@ function titleOf({ content, attachments }: MessageNode): string {
   return line.length > 60 ? `${line.slice(0, 57).trimEnd()}…` : line;
 }
 
-/** A message as the server wants it: texts stand before it, images go along if the model sees. */
-export function toWire(node: MessageNode, sees: boolean): Record<string, unknown> {
-  const files = (node.attachments ?? []).filter(({ kind }) => kind === "text")
+/**
+ * A message as the server wants it: texts stand before it, images go along if the model sees, sounds if
+ * it hears.
+ */
+export function toWire(
+  node: MessageNode,
+  { sees, hears }: { sees: boolean; hears: boolean },
+): Record<string, unknown> {
+  const of = (wanted: Attachment["kind"]) =>
+    (node.attachments ?? []).filter(({ kind }) => kind === wanted);
+  const files = of("text")
     .map(({ name, content }) => `--- ${name} ---\n${content}\n--- end of ${name} ---\n\n`);
-  const images = (node.attachments ?? []).filter(({ kind }) => kind === "image")
-    .map(({ content }) => content);
+  const images = of("image").map(({ content }) => content);
+  const audio = of("sound").map(({ content }) => content);
   return {
     role: node.role,
     content: files.join("") + node.content,
     ...(sees && images.length > 0 && { images }),
+    ...(hears && audio.length > 0 && { audio }),
     ...(node.thinking && { thinking: node.thinking }),
     ...(node.toolCalls?.length && { tool_calls: node.toolCalls }),
     ...(node.toolName && { tool_name: node.toolName }),

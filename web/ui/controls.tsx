@@ -160,6 +160,7 @@ const icons = {
   send: "M12 19V5M6 11l6-6 6 6",
   stop: "M7 7h10v10H7z",
   copy: "M9 9h10v11H9zM15 9V4H5v11h4",
+  microphone: "M12 3a3 3 0 0 0-3 3v5a3 3 0 0 0 6 0V6a3 3 0 0 0-3-3zM6 11a6 6 0 0 0 12 0M12 17v4",
   check: "M5 12l5 5 9-10",
   edit: "M4 20h4L19 9l-4-4L4 16z",
   again: "M20 11a8 8 0 1 0-2 6M20 5v6h-6",

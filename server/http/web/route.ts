@@ -9,7 +9,7 @@ import { assetResponse, hasLibrary, LIBRARY, readAsset } from "./assets.ts";
 
 /**
  * The content security policy: only files of this server run and load, only this server is asked,
- * and no page may frame it. Images may also be attachments.
+ * and no page may frame it. Images and sounds may also be attachments.
  */
 const DOCUMENT_HEADERS = {
   "content-security-policy": [
@@ -18,6 +18,7 @@ const DOCUMENT_HEADERS = {
     "script-src 'self' 'wasm-unsafe-eval'",
     "style-src 'self'",
     "img-src 'self' data: blob:",
+    "media-src data:",
     "connect-src 'self'",
     "worker-src 'self'",
     "base-uri 'none'",
@@ -27,7 +28,7 @@ const DOCUMENT_HEADERS = {
   // Both together give the page memory that its threads share.
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-embedder-policy": "require-corp",
-  "permissions-policy": "camera=(), microphone=(), geolocation=()",
+  "permissions-policy": "camera=(), microphone=(self), geolocation=()",
   "referrer-policy": "no-referrer",
 };
 
