@@ -2,7 +2,6 @@
 // WebAssembly. The header is that of RFC 7845, which Ogg and WebM share. Packets are checked before, because
 // the decoder writes its errors to the console.
 
-import { loadOpusDecoder } from "../../dependencies.ts";
 import { AudioError, checkSound, type SoundReader } from "../audio.ts";
 import type { PacketStream } from "./packets.ts";
 
@@ -34,6 +33,8 @@ interface OpusHead {
 export async function openOpus(stream: PacketStream): Promise<SoundReader> {
   const { container, headers, length } = stream;
   const { channels, skip, gain, mapping } = readHead(headers[0] ?? new Uint8Array());
+  // Not before: in a folder with a package.json, Deno finds no packages that are not listed there.
+  const { loadOpusDecoder } = await import("../../dependencies.ts");
   const { OpusDecoder } = await loadOpusDecoder();
   const decoder = new OpusDecoder({
     channels,

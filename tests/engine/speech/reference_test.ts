@@ -110,7 +110,11 @@ Deno.test({
           (sound.transcript as { segments_with_words: Segment[] }).segments_with_words;
         assertEquals(found.map(({ text }) => text), expected.map(({ text }) => text));
         found.forEach(({ start, end, compression, words = [] }, i) => {
-          assert(Math.abs(compression - expected[i].compression_ratio) < 0.001, `${compression}`);
+          // Compressors code the same text with some bytes more or less.
+          const text = found.filter(({ seek }) => seek === found[i].seek).map(({ text }) => text);
+          const { length } = new TextEncoder().encode(text.join("").trim());
+          const bytes = length / compression - length / expected[i].compression_ratio;
+          assert(Math.abs(bytes) <= 5, `${compression} is not ${expected[i].compression_ratio}`);
           const times = [start, end, ...words.flatMap(({ start, end }) => [start, end])];
           const others = [expected[i], ...expected[i].words.map(([start, end]) => ({ start, end }))]
             .flatMap(({ start, end }) => [start, end]);
