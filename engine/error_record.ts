@@ -21,7 +21,7 @@ import {
   UnsupportedModelError,
 } from "./errors.ts";
 import { AudioError } from "./audio/mod.ts";
-import { GrammarError, SchemaError } from "./grammar/mod.ts";
+import { DanglingReferenceError, GrammarError, SchemaError } from "./grammar/mod.ts";
 import { ImageError } from "./vision/mod.ts";
 
 /** An error without its class. */
@@ -40,6 +40,7 @@ const CLASSES = {
   ChatTemplateError,
   ContextLengthError,
   ConversionError,
+  DanglingReferenceError,
   DeviceFailedError,
   DeviceLostError,
   EngineError,

@@ -194,9 +194,9 @@ function jsonRequest(method: string, body: unknown, signal?: AbortSignal): Reque
 }
 
 /** The lines of a body, without the empty ones; an abort ends the wait for the next. */
-async function* linesOf(
+export async function* linesOf(
   body: ReadableStream<Uint8Array>,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): AsyncGenerator<string> {
   const reader = body.pipeThrough(new TextDecoderStream(), signal ? { signal } : {}).getReader();
   let rest = "";

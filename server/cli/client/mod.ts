@@ -15,8 +15,10 @@ export {
   type Api,
   ApiError,
   ConnectionError,
+  linesOf,
   refusalOf,
   type RequestOptions,
   type ShowAnswer,
 } from "./api.ts";
+export { type FormFile, formRequest } from "./multipart.ts";
 export { connect, type ConnectOptions, findLocalModel } from "./connect.ts";

@@ -1,9 +1,18 @@
-// `quern transcribe FILE…`: writes down what is said in sound files, as text or as subtitles.
+// `quern transcribe FILE…`: writes down what is said in sound files, as text or as subtitles, segment by
+// segment. A file is sent while it is read.
 
 import { basename } from "node:path";
-import { type Api, ApiError, connect } from "../client/mod.ts";
+import {
+  type Api,
+  ApiError,
+  connect,
+  ConnectionError,
+  formRequest,
+  linesOf,
+} from "../client/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";
+import { movesCursor, type Terminal, truncate } from "../terminal/mod.ts";
 import { type Definition, examples, toNumber } from "./definition.ts";
 
 /** Options of the command line. */
@@ -78,28 +87,140 @@ function transcribe(
     }
     await using api = await connect(dependencies);
     const model = options.model ?? await onlyModel(api);
+    const form = forms[0] ?? "text";
+    const fields = fieldsOf(model, form, options);
+    const path = options.translate ? "/v1/audio/translations" : "/v1/audio/transcriptions";
     for (const file of files) {
-      const form = new FormData();
-      form.set("file", new Blob([await Deno.readFile(file)]), basename(file));
-      form.set("model", model);
-      form.set("response_format", forms[0] ?? "text");
-      const { language, prompt, temperature, keepalive } = options;
-      const granularity = options.words ? "word" : undefined;
-      const fields = {
-        ...{ language, prompt, temperature, keep_alive: keepalive },
-        "timestamp_granularities[]": granularity,
-      };
-      for (const [name, value] of Object.entries(fields)) {
-        if (value !== undefined) form.set(name, String(value));
+      using progress = new SoundProgress(dependencies, basename(file));
+      const events = sendSound({ api, path, fields, file, progress, signal });
+      let isEmpty = true;
+      for await (const { type, ...event } of events) {
+        const { delta = "", end = 0, duration = 0, text = "" } = event;
+        if (type === "transcript.text.delta") {
+          progress.heard(end, duration);
+          if (form !== "verbose_json") progress.print(delta);
+          isEmpty = false;
+        } else if (form === "verbose_json") progress.print(`${JSON.stringify(event)}\n`);
+        else if (form === "text") progress.print("\n");
+        else if (isEmpty) progress.print(text);
       }
-      const path = options.translate ? "/v1/audio/translations" : "/v1/audio/transcriptions";
-      const response = await api.fetch(path, { method: "POST", body: form, signal });
-      const text = await response.text();
-      if (!response.ok) throw new ApiError(response.status, `"${file}": ${faultOf(text)}`);
-      terminal.write(forms[0] === "verbose_json" ? `${text}\n` : text);
     }
     return 0;
   });
+}
+
+/** The fields of a form but its file. */
+function fieldsOf(
+  model: string,
+  form: string,
+  { language, prompt, temperature, keepalive, words }: TranscribeOptions,
+): Record<string, string> {
+  const fields = {
+    ...{ model, response_format: form, stream: true },
+    ...{ language, prompt, temperature, keep_alive: keepalive },
+    "timestamp_granularities[]": words ? "word" : undefined,
+  };
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]]
+    ),
+  );
+}
+
+/** An event of a transcript, as the server sends it. */
+interface TranscriptEvent {
+  type: "transcript.text.delta" | "transcript.text.done";
+  delta?: string;
+  end?: number;
+  duration?: number;
+  text?: string;
+  error?: { message: string };
+}
+
+/** Sends a sound; the events of its transcript. Errors: ApiError, ConnectionError; those of the file. */
+async function* sendSound({ api, path, fields, file, progress, signal }: {
+  api: Api;
+  path: string;
+  fields: Record<string, string>;
+  file: string;
+  progress: SoundProgress;
+  signal: AbortSignal;
+}): AsyncGenerator<TranscriptEvent, void> {
+  using source = await Deno.open(file);
+  const { size } = await source.stat();
+  const bytes = progress.sending(source.readable, size);
+  const response = await api.fetch(path, {
+    ...formRequest(fields, { name: basename(file), bytes }),
+    signal,
+  });
+  if (!response.ok) {
+    throw new ApiError(response.status, `"${file}": ${faultOf(await response.text())}`);
+  }
+  for await (const line of linesOf(response.body!, signal)) {
+    const event: TranscriptEvent = JSON.parse(line.replace(/^data: /, ""));
+    if (event.error) throw new ApiError(500, `"${file}": ${event.error.message}`);
+    yield event;
+    if (event.type === "transcript.text.done") return;
+  }
+  throw new ConnectionError(
+    `The transcript of "${file}" is incomplete: the server stopped or the connection was cut; ` +
+      "transcribe it again",
+  );
+}
+
+/**
+ * How far a sound is, on a line of standard error if that is a terminal. The line goes away before a
+ * transcript is printed on the same terminal, where the text itself shows it.
+ */
+class SoundProgress implements Disposable {
+  readonly #terminal: Terminal;
+  readonly #isShown: boolean;
+  #drawn = "";
+
+  constructor({ terminal, environment }: CliDependencies, readonly name: string) {
+    this.#terminal = terminal;
+    this.#isShown = movesCursor(terminal.stderrIsTerminal, environment);
+  }
+
+  /** The bytes of a file, while they are sent. */
+  async *sending(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+    let sent = 0;
+    for await (const piece of bytes) {
+      yield piece;
+      sent += piece.length;
+      this.#draw(`sent ${Math.floor(100 * sent / Math.max(size, sent))}%`);
+    }
+  }
+
+  /** Tells up to which second a sound is transcribed. */
+  heard(seconds: number, duration: number): void {
+    const percent = Math.floor(100 * Math.min(1, seconds / duration));
+    this.#draw(`${clockOf(seconds)} of ${clockOf(duration)}, ${percent}%`);
+  }
+
+  /** Writes a part of the transcript. */
+  print(text: string): void {
+    if (this.#terminal.stdoutIsTerminal) this.#draw("");
+    this.#terminal.write(text);
+  }
+
+  [Symbol.dispose](): void {
+    this.#draw("");
+  }
+
+  #draw(state: string): void {
+    if (!this.#isShown || state === this.#drawn) return;
+    this.#drawn = state;
+    const line = state === ""
+      ? ""
+      : truncate(`${this.name}: ${state}`, this.#terminal.size().columns - 1);
+    this.#terminal.writeError(`\r${line}\x1b[K`);
+  }
+}
+
+/** Minutes and seconds. */
+function clockOf(seconds: number): string {
+  return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 }
 
 /** The name of the model that transcribes, if there is one alone. */
