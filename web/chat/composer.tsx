@@ -61,8 +61,15 @@ export function Composer({ id }: { id: string }) {
     try {
       const said = await transcribe(name, sound, abort.signal);
       if (!said) throw new Error(text.speech.nothing);
-      setValue((before) => before.trim() ? `${before.trimEnd()} ${said}` : said);
-      field.current?.focus();
+      const add = (before: string) => before.trim() ? `${before.trimEnd()} ${said}` : said;
+      if (field.current) {
+        setValue(add);
+        field.current.focus();
+      } else {
+        // Whoever is elsewhere by now finds it on coming back.
+        const { value: before, files: others } = drafts.get(id) ?? { value: "", files: [] };
+        drafts.set(id, { value: add(before), files: others });
+      }
     } finally {
       setWriting(undefined);
     }

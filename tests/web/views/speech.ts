@@ -19,10 +19,10 @@ import {
 
 // Functions given to the page run there, with a browser's globals, of which this program has no types.
 // deno-lint-ignore no-explicit-any
-declare const document: any, navigator: any, DataTransfer: any, DragEvent: any;
+declare const document: any, navigator: any, Navigator: any, DataTransfer: any, DragEvent: any;
 
 /** Judges speech. */
-export async function judgeSpeech({ step, page, url }: Judgment): Promise<void> {
+export async function judgeSpeech({ step, browser, page, url }: Judgment): Promise<void> {
   const folder = await Deno.makeTempDir();
 
   await step("where nobody listens, the page says which model to make", async () => {
@@ -54,11 +54,7 @@ export async function judgeSpeech({ step, page, url }: Judgment): Promise<void> 
   });
 
   await step("files of sounds are written down, too", async () => {
-    await page.$eval(
-      ".composer textarea",
-      (one) => (one as unknown as { select(): void }).select(),
-    );
-    await page.keyboard.press("Backspace");
+    await clear(page);
     const [name, text] = await transcriptOf(page, () => drop(page, "talk.wav"));
     assertEquals(name, "talk.wav");
     await page.waitForFunction(
@@ -66,6 +62,33 @@ export async function judgeSpeech({ step, page, url }: Judgment): Promise<void> 
       { timeout: PATIENCE },
       text,
     );
+  });
+
+  await step("who looks elsewhere meanwhile finds the text on coming back", async () => {
+    await clear(page);
+    const [, text] = await transcriptOf(page, async () => {
+      await drop(page, "long.wav", 150);
+      await page.waitForSelector(".composer > .waiting");
+      await openView(page, "models");
+      await page.waitForFunction(() => !document.querySelector(".composer"));
+    });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await openView(page, "chat");
+    await page.waitForFunction(
+      (text) => document.querySelector(".composer textarea")?.value === text,
+      { timeout: PATIENCE },
+      text,
+    );
+  });
+
+  await step("what is being written down is called off", async () => {
+    await clear(page);
+    await drop(page, "long.wav", 300);
+    await page.waitForSelector(".composer > .waiting button", { timeout: PATIENCE });
+    await page.click(".composer > .waiting button");
+    await page.waitForFunction(() => !document.querySelector(".composer > .waiting"));
+    assertEquals(await page.$(".composer .notice"), null);
+    assertEquals(await page.$eval(".composer textarea", (one) => one.value), "");
   });
 
   await step("a recording is discarded, by its button and by Escape", async () => {
@@ -140,6 +163,15 @@ export async function judgeSpeech({ step, page, url }: Judgment): Promise<void> 
       });
     });}
 
+  await step("a page that is not secure has no button that could only fail", async () => {
+    const other = await browser.newPage();
+    await other.evaluateOnNewDocument(() => delete Navigator.prototype.mediaDevices);
+    await other.goto(url);
+    await other.waitForSelector('[aria-label^="Attach"]', { timeout: PATIENCE });
+    assertEquals(await other.$('[aria-label="Speak"]'), null);
+    await other.close();
+  });
+
   await Deno.remove(folder, { recursive: true });
 }
 
@@ -165,9 +197,17 @@ async function transcriptOf(page: Page, action: () => Promise<void>): Promise<[s
   return [name, (await response.json()).text];
 }
 
-/** Drops a file of a second of sound. */
-async function drop(page: Page, name: string): Promise<void> {
-  const bytes = wavOf(Float32Array.from({ length: 16_000 }, (_, index) => Math.sin(index / 9) / 2));
+/** Empties the field. */
+async function clear(page: Page): Promise<void> {
+  await page.$eval(".composer textarea", (one) => one.select());
+  await page.keyboard.press("Backspace");
+}
+
+/** Drops a file of a sound. */
+async function drop(page: Page, name: string, seconds = 1): Promise<void> {
+  const bytes = wavOf(
+    Float32Array.from({ length: 16_000 * seconds }, (_, index) => Math.sin(index / 9) / 2),
+  );
   await page.evaluate(
     (name, bytes) => {
       const transfer = new DataTransfer();
