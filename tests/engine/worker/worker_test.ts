@@ -2,6 +2,7 @@
 // whatever ends it, from an abort to a crash, ends its streams and its thread with it.
 
 import { packError, unpackError } from "../../../engine/error_record.ts";
+import { DanglingReferenceError, SchemaError } from "../../../engine/grammar/mod.ts";
 import {
   type ChatModel,
   ChatTemplateError,
@@ -288,6 +289,8 @@ Deno.test("packError() and unpackError() keep class, message and fields", () => 
     new ChatTemplateError("refused", "f"),
     new GpuError("g"),
     new GpuMemoryError("weights", 2 ** 20, "full"),
+    new SchemaError("/a", "type", "h"),
+    new DanglingReferenceError("/a", "$ref", "i"),
   ];
   for (const error of errors) {
     const copy = unpackError(structuredClone(packError(error)));
