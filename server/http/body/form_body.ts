@@ -16,7 +16,7 @@ export interface FormBody {
 }
 
 /** The part of a body's schema that tells how fields are read. */
-interface FormSchema {
+export interface FormSchema {
   readonly properties: Readonly<Record<string, object>>;
 }
 

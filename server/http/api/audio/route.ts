@@ -5,8 +5,8 @@ import { type Context, Hono } from "../../../dependencies.ts";
 import type { TranscribeEvent } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { BodyBudget } from "../../body/bodies.ts";
-import { readForm, type UploadedFile } from "../../body/form_body.ts";
-import { createValidator } from "../../body/validate.ts";
+import { type FormSchema, readForm, type UploadedFile } from "../../body/form_body.ts";
+import { createValidator, type Validator } from "../../body/validate.ts";
 import { withoutCrash } from "../../generation/lease.ts";
 import { sseResponse } from "../../stream/stream.ts";
 import { translateRequest } from "../handler.ts";
@@ -23,7 +23,12 @@ import {
   type Transcript,
   translateForm,
 } from "./body.ts";
-import { transcriptionSchema, translationSchema } from "./schema.ts";
+import {
+  type TranscriptionBody,
+  transcriptionSchema,
+  type TranslationBody,
+  translationSchema,
+} from "./schema.ts";
 import { runTranscription } from "./transcription.ts";
 
 const transcriptionBody = createValidator(transcriptionSchema);
@@ -39,32 +44,25 @@ const [MOST_BYTES, MOST_BYTES_OF_ALL] = [6 * 2 ** 30, 24 * 2 ** 30];
 export function audioRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   const limits = { maxBytes: MOST_BYTES, disk: new BodyBudget(MOST_BYTES_OF_ALL) };
-  app.post("/v1/audio/transcriptions", async (context) => {
-    const form = await readForm(context, transcriptionSchema, limits);
+  const route = <Body extends TranscriptionBody | TranslationBody>(
+    schema: FormSchema,
+    validator: Validator<Body>,
+    task: SpeechTask,
+  ) =>
+  async (context: Context<AppEnvironment>) => {
+    const form = await readForm(context, schema, limits);
     return await keeping(form.file, async (upload) => {
-      const checked = await transcriptionBody.check(form.fields);
-      const found = await translateRequest(
-        context,
-        dependencies,
-        checked,
-        (body) => translateForm(body, "transcribe"),
-      );
-      return await transcribe(context, dependencies, { ...found, upload, task: "transcribe" });
+      const checked = await validator.check(form.fields);
+      const translate = (body: Body) => translateForm(body, task);
+      const found = await translateRequest(context, dependencies, checked, translate);
+      return await transcribe(context, dependencies, { ...found, upload, task });
     });
-  });
-  app.post("/v1/audio/translations", async (context) => {
-    const form = await readForm(context, translationSchema, limits);
-    return await keeping(form.file, async (upload) => {
-      const checked = await translationBody.check(form.fields);
-      const found = await translateRequest(
-        context,
-        dependencies,
-        checked,
-        (body) => translateForm(body, "translate"),
-      );
-      return await transcribe(context, dependencies, { ...found, upload, task: "translate" });
-    });
-  });
+  };
+  app.post(
+    "/v1/audio/transcriptions",
+    route(transcriptionSchema, transcriptionBody, "transcribe"),
+  );
+  app.post("/v1/audio/translations", route(translationSchema, translationBody, "translate"));
   return app;
 }
 
