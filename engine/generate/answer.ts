@@ -39,6 +39,9 @@ export type PromptRequest = Omit<GenerateRequest, "prompt"> & { prompt: Prompt }
 /** The events of every answer, whatever its text becomes. */
 export type AnyAnswerEvent = QueuedEvent | StartEvent | ProgressEvent | DoneEvent;
 
+/** Tokens of a prompt by which people know it. */
+const TITLE_TOKENS = 32;
+
 /** What an answer is made of and by. */
 export interface AnswerParts<Piece> {
   readonly request: PromptRequest;
@@ -61,7 +64,8 @@ export interface AnswerParts<Piece> {
   readonly history: TextHistory;
   readonly keys: readonly TokenKey[];
   readonly opening: Opening;
-  readonly title: string;
+  /** By what people know the prompt; undefined: the beginning of its text. */
+  readonly title: string | undefined;
   /** The message of a chat in which an offset of the prompt's text lies. */
   readonly locate: ((offset: number) => number | undefined) | undefined;
   /** Waits for no function of the request any more. */
@@ -256,7 +260,8 @@ export class Answer<Piece> {
 
   /** Adds it to the conversations of the model, with what the prefix cache did for it. */
   #remember(usage: Usage): CacheReport {
-    const { request, history, keys, opening, tokenizer, locate, title } = this.#parts;
+    const { request, history, keys, opening, prompt, tokenizer, locate } = this.#parts;
+    const { title = beginningOf(prompt, tokenizer) } = this.#parts;
     const milliseconds = (this.#count > 0 ? this.#first : performance.now()) - this.#readSince;
     const report = cacheReport({ prompt: keys, opening, usage, milliseconds, tokenizer, locate });
     const { sequence } = this;
@@ -271,4 +276,10 @@ export class Answer<Piece> {
     });
     return report;
   }
+}
+
+/** The text by which people know a prompt; none where the vocabulary has no text. */
+function beginningOf(prompt: readonly PromptItem[], tokenizer: Tokenizer): string {
+  if (!tokenizer.hasText) return "";
+  return tokenizer.decode(textTokens(tokensOf(prompt)).slice(0, TITLE_TOKENS));
 }

@@ -9,10 +9,8 @@ import { Hooks } from "../hooks/mod.ts";
 import {
   encodePrompt,
   type PromptContext,
-  type PromptItem,
   promptLength,
   PromptRuns,
-  textTokens,
   tokensOf,
 } from "../prompt/mod.ts";
 import { type Scheduler, type StepObserver, withAdapters } from "../run/mod.ts";
@@ -51,9 +49,6 @@ export interface GenerateOptions {
   /** The message of a chat in which a place of the prompt's text lies. */
   readonly locate?: (offset: number) => number | undefined;
 }
-
-/** Tokens of a prompt by which people know it. */
-const TITLE_TOKENS = 32;
 
 /** The last conversations of each model. */
 const histories = new WeakMap<Scheduler, TextHistory>();
@@ -156,7 +151,7 @@ export function answer<Piece>(
     history,
     keys,
     opening,
-    title: title ?? beginningOf(prompt, tokenizer),
+    title,
     locate,
     abandon: () => choice.abort(),
   });
@@ -213,10 +208,4 @@ function limitOf(
   if (Number.isNaN(thinkBudget) || thinkBudget < 0) thinkBudget = Infinity;
   if (thinkBudget === Infinity && !answerNow) return undefined;
   return new ThinkingLimit(thinking, tokenizer, thinkBudget, () => isCancelled(answerNow));
-}
-
-/** The text by which people know a prompt; none where the vocabulary has no text. */
-function beginningOf(prompt: readonly PromptItem[], tokenizer: Tokenizer): string {
-  if (!tokenizer.hasText) return "";
-  return tokenizer.decode(textTokens(tokensOf(prompt)).slice(0, TITLE_TOKENS));
 }

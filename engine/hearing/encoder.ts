@@ -5,11 +5,10 @@
 import type { Device, FloatRows } from "../../kernels/mod.ts";
 import { nextTask } from "../async.ts";
 import { isCancelled, throwIfCancelled } from "../cancellation.ts";
-import { EncoderWeights } from "../encoder/mod.ts";
-import { type GgufFile, type TensorBytes, TensorReader } from "../gguf/mod.ts";
+import { type EncoderOptions, EncoderWeights } from "../encoder/mod.ts";
+import { type GgufFile, TensorReader } from "../gguf/mod.ts";
 import { RowReadback } from "../nn/mod.ts";
 import type { EncoderStep } from "../proof/mod.ts";
-import type { LoadProgress } from "../types/mod.ts";
 import { type Placement, wholeOn } from "../weights/mod.ts";
 import type { SoundFeatures, SoundWindow } from "./features.ts";
 import { type HearingHeader, readHearingHeader } from "./header.ts";
@@ -19,17 +18,10 @@ import type { BuiltHearing, HearingFamily } from "./network/family.ts";
 /** Frames of the first network, if windows may have any number: some ten seconds. */
 const FIRST_FRAMES = 1024;
 
-export interface SoundEncoderOptions {
-  /** Whether activations, keys and values are f32. Default true. */
-  exact?: boolean;
+/** How an audio encoder is loaded. */
+export interface SoundEncoderOptions extends EncoderOptions {
   /** Frames of the first network. Default: those of the family's largest window, or some seconds. */
   frames?: number;
-  /** Opens the source of the weights. Default: the file. */
-  openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
-  /** Where its weights and operations are, by the device that it is loaded on. Default: all there. */
-  placementOn?: (device: Device) => Placement;
-  onProgress?: (progress: LoadProgress) => void;
-  signal?: AbortSignal;
 }
 
 /** The network for windows of up to a number of frames. */

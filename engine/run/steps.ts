@@ -281,10 +281,10 @@ export class Steps {
 
   /** Tells a sequence of a step that it took part in. */
   #tellOf({ chunks, repeats, computed }: Submit, { sequence, count }: Chunk): void {
-    if (sequence.ended) return;
+    if (sequence.ended || !sequence.request.stepped) return;
     const prefill = sequence.generated === 0;
     const step = { ...computed!, prefill, steps: repeats, tokens: count * repeats };
-    this.#attempt(sequence, ({ stepped }) => stepped?.({ ...step, sequences: chunks.length }));
+    this.#attempt(sequence, ({ stepped }) => stepped!({ ...step, sequences: chunks.length }));
   }
 
   async #collect(submit: Submit, sampled: Sampled): Promise<void> {

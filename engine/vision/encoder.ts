@@ -3,37 +3,29 @@
 // and is built again for an image with more. image/ and preprocess/ decode and resize pictures.
 
 import type { Device } from "../../kernels/mod.ts";
-import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
+import { type GgufFile, MetadataReader, TensorReader } from "../gguf/mod.ts";
 import { nextTask } from "../async.ts";
 import { isCancelled, throwIfCancelled } from "../cancellation.ts";
 import { RowReadback } from "../nn/mod.ts";
 import type { EncoderStep } from "../proof/mod.ts";
-import type { LoadProgress } from "../types/mod.ts";
 import { type Placement, wholeOn } from "../weights/mod.ts";
 import { ImageBuilder } from "./network/builder.ts";
 import type { BuiltEncoder, VisionFamily } from "./network/family.ts";
 import { readMerge } from "./preprocess/mod.ts";
 import { readEncoderHeader } from "./files/encoder_file.ts";
 import { type ImageSize, PatchGrid, type PatchLayout } from "./network/patch_grid.ts";
-import { EncoderWeights } from "../encoder/mod.ts";
+import { type EncoderOptions, EncoderWeights } from "../encoder/mod.ts";
 import { checkEncoder, MOST_PATCHES, VisionConfig } from "./network/config.ts";
 
 /** Patches of the first network, if images may have any size. */
 const FIRST_PATCHES = 1024;
 
-export interface ImageEncoderOptions {
-  /** Whether activations, keys and values are f32. Default true. */
-  exact?: boolean;
+/** How an image encoder is loaded. */
+export interface ImageEncoderOptions extends EncoderOptions {
   /** Patches of the first network. Default: those of an image if all have one size, else 1024. */
   patches?: number;
   /** Patches of the largest possible image. No network is built for more. */
   most?: number;
-  /** Opens the source of the weights. Default: the file. */
-  openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
-  /** Where its weights and operations are, by the device that it is loaded on. Default: all there. */
-  placementOn?: (device: Device) => Placement;
-  onProgress?: (progress: LoadProgress) => void;
-  signal?: AbortSignal;
 }
 
 /** The network for images of up to a number of patches. */

@@ -6,13 +6,10 @@ import { gatewayPython } from "./python.ts";
 import { testProxy } from "./proxy.ts";
 
 const python = await gatewayPython();
-const program = findProgram("envoy", "QUERN_ENVOY") ?? python.replace(/python3?$/, "envoy");
 
 testProxy({
   name: "envoy",
   file: "envoy.yaml",
-  command: (file) => ({
-    program,
-    args: ["-c", file, "--log-level", "warning", "--use-dynamic-base-id"],
-  }),
+  executable: findProgram("envoy", "QUERN_ENVOY") ?? python.replace(/python3?$/, "envoy"),
+  args: (file) => ["-c", file, "--log-level", "warning", "--use-dynamic-base-id"],
 }, python);

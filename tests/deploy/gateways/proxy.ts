@@ -22,8 +22,10 @@ export interface Proxy {
   name: string;
   /** Its file in deploy/gateways. */
   file: string;
-  /** How it is started with this file. */
-  command: (file: string) => { program: string; args: string[] };
+  /** Its executable; undefined where there is none, so that its tests are ignored by name. */
+  executable: string | undefined;
+  /** With what it is started with this file. */
+  args: (file: string) => string[];
 }
 
 /** What the files of deploy/gateways name, in this order: the gateway and two nodes. */
@@ -45,18 +47,27 @@ export async function withPorts(file: string, ports: readonly number[]): Promise
 }
 
 /** Registers the tests. @param python has the libraries */
-export function testProxy({ name: gateway, file, command }: Proxy, python: string): void {
+export function testProxy({ name: gateway, file, executable, args }: Proxy, python: string): void {
   let nodes: Nodes;
   let program: Program;
   let url: string;
   const authorization = `Bearer ${KEY}`;
 
+  const ignore = executable === undefined;
+  const test = (what: string, fn: () => Promise<void>) =>
+    Deno.test({ name: `${gateway}: ${what}`, ignore, fn });
+
   Deno.test.beforeAll(async () => {
+    if (executable === undefined) return;
     nodes = await Nodes.start(2);
     const port = freePort();
     url = `http://127.0.0.1:${port}`;
     const path = await withPorts(file, [port, ...nodes.ports]);
-    program = await Program.start({ ...command(path), ready: `${url}/health` });
+    program = await Program.start({
+      program: executable,
+      args: args(path),
+      ready: `${url}/health`,
+    });
   });
   Deno.test.afterAll(async () => {
     await program?.[Symbol.asyncDispose]();
@@ -82,7 +93,7 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
       ask: (index) => ask(`Number ${index}: tell me more.`, 60),
     });
 
-  Deno.test(`${gateway}: the openai, anthropic and ollama packages work unmodified`, async () => {
+  test("the openai, anthropic and ollama packages work unmodified", async () => {
     const passed: Record<string, string> = {};
     for (const library of LIBRARIES) {
       const home = await Deno.makeTempDir();
@@ -93,7 +104,11 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
       const [port, node] = [freePort(), nodes.ports[0]!];
       const single = `http://127.0.0.1:${port}`;
       const path = await withPorts(file, [port, node, node]);
-      await using _ = await Program.start({ ...command(path), ready: `${single}/health` });
+      await using _ = await Program.start({
+        program: executable!,
+        args: args(path),
+        ready: `${single}/health`,
+      });
       const results = await runChecks(
         [python, new URL(`tests/clients/python/${library}_sdk.py`, PROJECT_ROOT).pathname],
         CHECKS,
@@ -106,7 +121,7 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
     report(`${gateway}: clients`, passed);
   });
 
-  Deno.test(`${gateway}: a stream passes as it comes, with keys and the request's id`, async () => {
+  test("a stream passes as it comes, with keys and the request's id", async () => {
     const answer = await ask("Tell me a story.", 200, { "x-request-id": "my-request-1" });
     assert(!answer.failed && answer.text.length > 100, answer.text);
     assert(answer.first < answer.whole / 2, `${answer.first} of ${answer.whole} ms`);
@@ -117,7 +132,7 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
     report(`${gateway}: a stream`, { pieces: answer.pieces, first: Math.round(answer.first) });
   });
 
-  Deno.test(`${gateway}: a conversation finds its cache`, async () => {
+  test("a conversation finds its cache", async () => {
     let [cached, prompt] = [0, 0];
     for (const id of ["a", "b", "c", "d"]) {
       const messages = says(`Conversation ${id}. ${`Fact ${id}. `.repeat(100)} ${name.told}`);
@@ -137,14 +152,14 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
     assert(cached / prompt > 0.8, `${cached} of ${prompt}`);
   });
 
-  Deno.test(`${gateway}: connections to nodes are kept`, async () => {
+  test("connections to nodes are kept", async () => {
     const before = countClosed(nodes.ports);
     for (let i = 0; i < 40; i++) await ask("Hi", 1);
     const closed = countClosed(nodes.ports) - before;
     assert(closed < 8, `${closed} connections were closed`);
   });
 
-  Deno.test(`${gateway}: a node that is killed costs nothing that had not begun`, async () => {
+  test("a node that is killed costs nothing that had not begun", async () => {
     const [killed] = nodes.servers;
     const answers = await loaded(() => killed!.kill());
     const outcome = outcomeOf(answers);
@@ -153,7 +168,7 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
     assert(outcome.cut <= 6, JSON.stringify(outcome)); // Half of those that ran.
   });
 
-  Deno.test(`${gateway}: a node that comes back is asked again`, async () => {
+  test("a node that comes back is asked again", async () => {
     const server = await nodes.add(nodes.ports[0]!);
     const deadline = performance.now() + 20_000;
     const asked = () => server.lines.some((line) => line.includes("POST /v1/chat/completions"));
@@ -163,7 +178,7 @@ export function testProxy({ name: gateway, file, command }: Proxy, python: strin
     assert(asked(), "it was not asked");
   });
 
-  Deno.test(`${gateway}: a node that shuts down costs nothing at all`, async () => {
+  test("a node that shuts down costs nothing at all", async () => {
     const server = nodes.servers.at(-1)!;
     let stopped: Promise<boolean> | undefined;
     const outcome = outcomeOf(await loaded(() => stopped = server.stop()));

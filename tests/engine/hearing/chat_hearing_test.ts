@@ -12,18 +12,12 @@ import {
   RequestError,
 } from "../../../engine/mod.ts";
 import { encodePrompt, MediaMarks, type PromptItem } from "../../../engine/prompt/mod.ts";
+import { concat } from "../../../engine/run/mod.ts";
 import { openDevice } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { nmse } from "../../numbers.ts";
 import { firstOf } from "../../share.ts";
-import {
-  concatenate,
-  FIXTURES,
-  pathOf,
-  readFixture,
-  readFloats,
-  readManifest,
-} from "./fixtures.ts";
+import { FIXTURES, pathOf, readFixture, readFloats, readManifest } from "./fixtures.ts";
 
 const LOAD = { contextLength: 1600, maxSequences: 1 };
 
@@ -69,7 +63,7 @@ for (const name of firstOf(FIXTURES, 4)) {
     const rows = short.logits_rows.map((row) =>
       logits.subarray(row * columns, (row + 1) * columns)
     );
-    const error = nmse(concatenate(rows), await readFloats(name, short.logits));
+    const error = nmse(concat(rows), await readFloats(name, short.logits));
     assert(error <= MOST, `NMSE ${error}`);
   });
 }

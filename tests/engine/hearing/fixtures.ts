@@ -3,6 +3,7 @@
 import { decodeSound } from "../../../engine/audio/mod.ts";
 import { type GgufFile, readGguf } from "../../../engine/gguf/mod.ts";
 import type { SoundEncoder } from "../../../engine/hearing/mod.ts";
+import { concat } from "../../../engine/run/mod.ts";
 import { DATA } from "../../conformance/logits.ts";
 
 /** What a manifest says of a sound. */
@@ -50,17 +51,7 @@ export async function encodeSound(encoder: SoundEncoder, bytes: Uint8Array): Pro
   const samples = await decodeSound(bytes, { rate: features.rate });
   const rows: Float32Array[] = [];
   for (const window of await features.read(samples)) rows.push(await encoder.encode(window));
-  return concatenate(rows);
-}
-
-export function concatenate(parts: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return concat(rows);
 }
 
 /** The recorded rows among all rows. */
@@ -70,7 +61,7 @@ export function recordedRows(
 ): Float32Array {
   const [rows, columns] = embd_shape;
   const wanted = embd_rows ?? Array.from({ length: rows }, (_, i) => i);
-  return concatenate(wanted.map((row) => all.subarray(row * columns, (row + 1) * columns)));
+  return concat(wanted.map((row) => all.subarray(row * columns, (row + 1) * columns)));
 }
 
 /** Every fixture of the conformance data. */
