@@ -10,6 +10,8 @@ import type { TransferTuning } from "./tuning.ts";
 
 /** Statuses after which a new session may help, because this one is unknown or out of step. */
 const SESSION_LOST = [400, 404, 416];
+/** The same of the commit, whose 400 is about the digest. */
+const COMMIT_LOST = [404];
 
 /** The parts that an upload needs. */
 export interface BlobUploadOptions {
@@ -119,12 +121,7 @@ export class BlobUpload {
       "content-range": `${start}-${end - 1}`,
     };
     const response = await this.#send(this.#location!, { method: "PATCH", headers, body }, signal);
-    if (!response.ok) {
-      const error = await statusError(response, this.#subject);
-      if (!SESSION_LOST.includes(response.status)) throw error;
-      this.#location = undefined;
-      throw new RegistryError(error.message, { status: response.status, transient: true });
-    }
+    if (!response.ok) throw await this.#refused(response, SESSION_LOST);
     this.#location = locationOf(response, this.#location!) ?? this.#location!;
     this.#offset = end;
   }
@@ -134,7 +131,15 @@ export class BlobUpload {
     url.searchParams.set("digest", this.#blob.digest);
     const headers = { "content-type": "application/octet-stream" };
     const response = await this.#send(url, { method: "PUT", headers }, signal);
-    if (!response.ok) throw await statusError(response, this.#subject);
+    if (!response.ok) throw await this.#refused(response, COMMIT_LOST);
+  }
+
+  /** What a refusal stands for: after some statuses the session is given up, and a new one tried. */
+  async #refused(response: Response, lost: number[]): Promise<RegistryError> {
+    const error = await statusError(response, this.#subject);
+    if (!lost.includes(response.status)) return error;
+    this.#location = undefined;
+    return new RegistryError(error.message, { status: response.status, transient: true });
   }
 
   /** Sends a request and frees its connection, except after a refusal, whose body is yet to be read. */

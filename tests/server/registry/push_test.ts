@@ -101,6 +101,21 @@ Deno.test("pushModel() starts a new session where the old one is gone", () =>
     assertArrived(registry, model);
   }));
 
+Deno.test("pushModel() starts a new session where the old one is gone before its commit", () =>
+  withModel(async (push, registry, model) => {
+    let lost = false;
+    registry.fault = ({ method }) => {
+      if (!lost && method === "PUT") {
+        lost = true;
+        registry.forgetSessions();
+      }
+      return undefined;
+    };
+    await push();
+    assert(lost);
+    assertArrived(registry, model);
+  }));
+
 Deno.test("pushModel() gets over 503, 429 and a reset", () =>
   withModel(async (push, registry, model) => {
     const faults: (() => Response)[] = [
