@@ -24,7 +24,12 @@ from ray.llm._internal.serve.routing_policies.prefix_aware.prefix_aware_router i
     PrefixCacheAffinityRouter,
 )
 from ray.exceptions import RayActorError, RayTaskError
-from ray.serve.config import AutoscalingConfig, RequestRouterConfig
+from ray.serve.config import (
+    AutoscalingConfig,
+    AutoscalingContext,
+    AutoscalingPolicy,
+    RequestRouterConfig,
+)
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from ray.serve.handle import DeploymentHandle
 from starlette.requests import Request
@@ -35,6 +40,12 @@ HOP_HEADERS = {
     "connection", "content-length", "date", "host", "keep-alive", "server", "te", "trailer",
     "transfer-encoding", "upgrade",
 }
+
+
+# The header by which Quern tells its load in its answer, in the form of ORCA.
+ASKS_FOR_LOAD = {"endpoint-load-metrics-format": "JSON"}
+# The name of a replica's tokens among Ray's figures.
+TOKENS = "tokens"
 
 
 class PrefixRouter(PrefixCacheAffinityRouter):
@@ -68,6 +79,10 @@ class Model(Strict):
     requests_per_replica: int = Field(
         4, ge=1, description="Requests at a time for which Ray adds a replica beyond; "
         "Quern answers as many at once (OLLAMA_NUM_PARALLEL).",
+    )
+    tokens_per_replica: Optional[int] = Field(
+        None, ge=1, description="Tokens, of what a replica answers and of prompts that wait in it, for "
+        "which Ray adds a replica beyond: long prompts are more work than short ones.",
     )
     queued_per_replica: int = Field(32, ge=1, description="Most requests that one replica takes.")
     cpus: float = Field(1, gt=0, description="CPUs that Ray reserves, and threads that compute.")
@@ -127,6 +142,38 @@ def _free_port() -> int:
         return free.getsockname()[1]
 
 
+def _tokens_of(answer: httpx.Response) -> float:
+    """The tokens that run and wait in the Quern that gave this answer."""
+    load = json.loads(answer.headers["endpoint-load-metrics"].removeprefix("JSON "))
+    metrics = load["named_metrics"]
+    return metrics["num_tokens_running"] + metrics["num_tokens_waiting"]
+
+
+class ScaleByTokens:
+    """Says how many replicas there should be: by requests, which may wait in Ray, or by tokens, if more.
+
+    Ray applies the bounds and delays of the deployment, and makes the first replica itself.
+    """
+
+    def __init__(self, tokens_per_replica: int):
+        self._tokens_per_replica = tokens_per_replica
+
+    def __call__(self, context: AutoscalingContext) -> tuple[float, dict]:
+        by_requests = context.total_num_requests / context.config.get_target_ongoing_requests()
+        tokens = sum((context.aggregated_metrics or {}).get(TOKENS, {}).values())
+        return max(by_requests, tokens / self._tokens_per_replica), {}
+
+
+def _policy_of(model: Model) -> AutoscalingPolicy:
+    """What decides how many replicas a model has; Ray's own counts requests alone."""
+    if model.tokens_per_replica is None:
+        return AutoscalingPolicy()
+    return AutoscalingPolicy(
+        policy_function="quern_ray:ScaleByTokens",
+        policy_kwargs={"tokens_per_replica": model.tokens_per_replica},
+    )
+
+
 class Replica:
     """One Quern with one model in memory."""
 
@@ -153,6 +200,7 @@ class Replica:
         timeout = httpx.Timeout(60.0, read=120.0)
         self._client = httpx.AsyncClient(base_url=self._url, timeout=timeout, limits=limits)
         self._lost = asyncio.Event()
+        self._tokens = 0
         await self._until_ready()
         self._watching = asyncio.create_task(self._watch())
 
@@ -173,12 +221,19 @@ class Replica:
         while missed < self.MISSED and self._process.poll() is None:
             await asyncio.sleep(self.HEALTH_SECONDS)
             try:
-                await self._client.get("/health/live", timeout=self.HEALTH_SECONDS)
+                answer = await self._client.get(
+                    "/health/live", headers=ASKS_FOR_LOAD, timeout=self.HEALTH_SECONDS
+                )
+                self._tokens = _tokens_of(answer)
                 missed = 0
             except httpx.TransportError:
                 missed += 1
         self._lost.set()
         self._process.kill()
+
+    async def record_autoscaling_stats(self) -> dict[str, float]:
+        """What Ray keeps of each replica for ScaleByTokens."""
+        return {TOKENS: self._tokens}
 
     async def check_health(self) -> None:
         """Ray replaces a replica for which this fails."""
@@ -384,6 +439,7 @@ def build(config: Config):
                 max_replicas=max(model.min_replicas, model.max_replicas),
                 initial_replicas=model.min_replicas,
                 target_ongoing_requests=model.requests_per_replica,
+                policy=_policy_of(model),
                 upscale_delay_s=1,
                 downscale_delay_s=model.downscale_delay,
             ),

@@ -146,10 +146,13 @@ export class Scheduler {
   get occupancy(): Occupancy {
     const { slots } = this.#executor.limits;
     const { freeSlots, blockCounts: { free, idle, used } } = this.#pool;
+    const count = (sequences: readonly Sequence[]) =>
+      sequences.reduce((sum, { tokens }) => sum + tokens.length, 0);
     return {
       slots: { used: slots - freeSlots, free: freeSlots },
       blocks: { used, cached: idle, free },
       blockTokens: this.blockSize,
+      tokens: { running: count(this.#running), waiting: count(this.#waiting) },
     };
   }
 

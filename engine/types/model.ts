@@ -102,6 +102,8 @@ export interface Occupancy {
   blocks: { used: number; cached: number; free: number };
   /** Tokens of such a block; undefined where that is not known. */
   blockTokens?: number;
+  /** Of running sequences, with what they have generated, and of prompts that wait; undefined: unknown. */
+  tokens?: { running: number; waiting: number };
 }
 
 /** A device on which a model is not run. */

@@ -85,6 +85,32 @@ Deno.test("a model without replicas gets one for its first request, and loses it
   assertEquals(cluster.processes(), []);
 });
 
+Deno.test("a long conversation brings a second replica, where tokens count, and short ones do not", async () => {
+  await cluster.deploy({
+    models: [{
+      name: MODEL,
+      max_replicas: 2,
+      requests_per_replica: 16,
+      tokens_per_replica: 1000,
+      downscale_delay: 600,
+    }],
+  });
+  const shortOnes = async () => {
+    for (let i = 0; i < 8; i++) await ask(says(`Number ${i}: tell me more.`), 60);
+  };
+  await shortOnes();
+  assertEquals(cluster.processes().length, 1);
+  const began = performance.now();
+  const long = says(`Read this. ${"One fact after the other. ".repeat(150)}`);
+  while (cluster.processes().length < 2 && performance.now() - began < 120_000) {
+    await ask(long, 400);
+  }
+  figures["seconds from a long prompt to a second replica"] = Math.round(
+    (performance.now() - began) / 1000,
+  );
+  assertEquals(cluster.processes().length, 2);
+});
+
 Deno.test("three replicas of one thread are measured beside one of three", async () => {
   for (const [replicas, threads] of [[3, 1], [1, 3]] as const) {
     await cluster.deploy({

@@ -34,6 +34,8 @@ export interface AppConfig {
     min_replicas?: number;
     max_replicas?: number;
     downscale_delay?: number;
+    requests_per_replica?: number;
+    tokens_per_replica?: number;
     threads?: number;
   }[];
 }

@@ -118,6 +118,7 @@ export class FakeModel implements ChatModel {
     slots: { used: 1, free: 3 },
     blocks: { used: 2, cached: 5, free: 9 },
     blockTokens: 32,
+    tokens: { running: 40, waiting: 7 },
   };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
   readonly embedRequests: EmbedRequest[] = [];

@@ -199,6 +199,11 @@ function gaugesOf(sources: MetricsSources): Metric[] {
       () => occupancyOf(manager, "blocks"),
     ),
     createGauge(
+      "quern_tokens",
+      "Tokens of a loaded model's running sequences, and of prompts that wait.",
+      () => occupancyOf(manager, "tokens"),
+    ),
+    createGauge(
       "quern_cache_memory_bytes",
       "Memory of the system that holds what left KV caches, and the most that it may be.",
       () => [

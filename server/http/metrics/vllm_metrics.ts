@@ -21,16 +21,18 @@ export interface ModelLoad {
   waiting: number;
   /** The part of the KV cache that running sequences hold, from 0 to 1. */
   cacheUse: number;
+  /** Those of running sequences, and of prompts that wait. */
+  tokens: { running: number; waiting: number };
 }
 
 /** The load of each model that is loaded or loading. */
 export function loadsOf(manager: Pick<ModelManager, "running">): ModelLoad[] {
   return manager.running().map(({ entry: { name }, model, users }) => {
-    const { slots, blocks } = model?.occupancy ?? {};
+    const { slots, blocks, tokens = { running: 0, waiting: 0 } } = model?.occupancy ?? {};
     const running = slots?.used ?? 0;
     const all = countBlocks(blocks);
     const cacheUse = all > 0 ? blocks!.used / all : 0;
-    return { name, running, waiting: Math.max(0, users - running), cacheUse };
+    return { name, running, waiting: Math.max(0, users - running), cacheUse, tokens };
   });
 }
 

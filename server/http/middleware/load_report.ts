@@ -4,7 +4,7 @@
 
 import type { ModelManager } from "../../../engine/mod.ts";
 import type { MiddlewareHandler } from "../../dependencies.ts";
-import { loadsOf } from "../metrics/vllm_metrics.ts";
+import { loadsOf, type ModelLoad } from "../metrics/vllm_metrics.ts";
 
 const ASKED_BY = "endpoint-load-metrics-format";
 const TOLD_BY = "endpoint-load-metrics";
@@ -16,11 +16,15 @@ export function loadReport(manager: Pick<ModelManager, "running">): MiddlewareHa
     const format = context.req.header(ASKED_BY)?.trim().toUpperCase();
     if (format !== "TEXT" && format !== "JSON") return;
     const loads = loadsOf(manager);
+    const sum = (read: (load: ModelLoad) => number) =>
+      loads.reduce((total, load) => total + read(load), 0);
     const metrics = {
       // Of all models together, but for the cache: the fullest one is where requests will wait.
       kv_cache_usage_perc: Math.max(0, ...loads.map(({ cacheUse }) => cacheUse)),
-      num_requests_running: loads.reduce((sum, { running }) => sum + running, 0),
-      num_requests_waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
+      num_requests_running: sum(({ running }) => running),
+      num_requests_waiting: sum(({ waiting }) => waiting),
+      num_tokens_running: sum(({ tokens }) => tokens.running),
+      num_tokens_waiting: sum(({ tokens }) => tokens.waiting),
     };
     context.header(
       TOLD_BY,

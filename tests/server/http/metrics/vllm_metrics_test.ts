@@ -35,7 +35,13 @@ Deno.test("a request that asks for it is told the load, as text or as JSON", asy
     await response.body?.cancel();
     return response.headers.get("endpoint-load-metrics");
   };
-  const metrics = { kv_cache_usage_perc: 0.125, num_requests_running: 1, num_requests_waiting: 0 };
+  const metrics = {
+    kv_cache_usage_perc: 0.125,
+    num_requests_running: 1,
+    num_requests_waiting: 0,
+    num_tokens_running: 40,
+    num_tokens_waiting: 7,
+  };
   assertEquals(await ask("json"), `JSON ${JSON.stringify({ named_metrics: metrics })}`);
   assertEquals(
     await ask("TEXT"),

@@ -74,6 +74,8 @@ Deno.test("GET /metrics counts requests, tokens and rates exactly", async () => 
     'quern_kv_blocks{model="tiny:latest",state="used"}': 2,
     'quern_kv_blocks{model="tiny:latest",state="cached"}': 5,
     'quern_kv_blocks{model="tiny:latest",state="free"}': 9,
+    'quern_tokens{model="tiny:latest",state="running"}': 40,
+    'quern_tokens{model="tiny:latest",state="waiting"}': 7,
     'quern_info{version="1.2.3"}': 1,
   };
   for (const [name, value] of Object.entries(expected)) {
