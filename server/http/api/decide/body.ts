@@ -9,6 +9,7 @@ import type {
   DecisionQuestion,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
+import { readLora } from "../lora.ts";
 import { type Loading, nanoseconds, readOptions } from "../options.ts";
 import type { DecideAnswer, Decision } from "./answer_schema.ts";
 import type { DecideBody, DecisionContent, DecisionItem, WireQuestion } from "./schema.ts";
@@ -39,6 +40,7 @@ const MOST_OPTIONS = 255;
 export function translateDecide(body: DecideBody): DecideTranslation {
   const { loading } = readOptions(body.options, body.keep_alive);
   const { contextLength, gpuLayers, prefillChunk } = loading;
+  const lora = readLora(body.lora);
   const questions = body.questions ?? [];
   if (questions.length === 0) throw refusal("questions", "needs at least one question");
   if (questions.length > MOST_QUESTIONS) {
@@ -48,6 +50,7 @@ export function translateDecide(body: DecideBody): DecideTranslation {
     request: {
       input: readInput(body.input),
       questions: questions.map(readQuestion),
+      ...(lora && { lora }),
       ...(contextLength !== undefined && { contextLength }),
       ...(gpuLayers !== undefined && { gpuLayers }),
       ...(prefillChunk !== undefined && { prefillChunk }),

@@ -57,7 +57,13 @@ async function answerOf(
   const { model, entry, translation: { request, ...loading } } = found;
   const { signal } = context.req.raw;
   const template = templateOf(entry);
-  const asked = { ...request, signal, ...(template !== undefined && { template }) };
+  const lora = dependencies.loraDefaults.get(entry.name);
+  const asked = {
+    ...lora && { lora },
+    ...request,
+    signal,
+    ...(template !== undefined && { template }),
+  };
   const acquire = { ...loading, signal };
   return await withModel(dependencies, model, acquire, async (loaded, load) => {
     const result = await loaded.decide(asked);

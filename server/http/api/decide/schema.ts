@@ -1,6 +1,7 @@
 // JSON Schema of the body of a request for decisions: OpenAI's members, and Ollama's for the load.
 
 import { type BodyOf, closed, harmless, keepAlive, list, text } from "../../body/schema.ts";
+import { loraMembers } from "../lora.ts";
 import { options } from "../options.ts";
 import { streamOfOne, unreadInRequests, unreadInTurns } from "../unread_members.ts";
 
@@ -64,6 +65,7 @@ export const decideSchema = closed({
     ...list(question),
     description: "1 to 400 questions, each of which is answered by itself.",
   },
+  ...loraMembers,
   options,
   keep_alive: keepAlive,
 });

@@ -4,6 +4,7 @@
 
 import type { RankRequest, RankResult } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
+import { readLora } from "../lora.ts";
 import { type Loading, nanoseconds, readOptions } from "../options.ts";
 import type { AnyRerankAnswer, NativeRerankAnswer, ScoreAnswer } from "./answer_schema.ts";
 import type { RerankBody, ScoreBody } from "./schema.ts";
@@ -188,17 +189,19 @@ function textsOf(given: ScoreBody["text_1"], name: string, required: string): st
 }
 
 function readCommon(
-  { options, keep_alive: stay, instruction }: Pick<
+  { options, keep_alive: stay, instruction, lora: adapters }: Pick<
     RerankBody,
-    "options" | "keep_alive" | "instruction"
+    "options" | "keep_alive" | "instruction" | "lora"
   >,
 ): { loading: Loading; common: Partial<RankRequest> } {
   const { loading } = readOptions(options, stay);
   const { contextLength, gpuLayers, prefillChunk } = loading;
+  const lora = readLora(adapters);
   return {
     loading,
     common: {
       ...(instruction && { instruction }),
+      ...(lora && { lora }),
       ...(contextLength !== undefined && { contextLength }),
       ...(gpuLayers !== undefined && { gpuLayers }),
       ...(prefillChunk !== undefined && { prefillChunk }),

@@ -62,11 +62,17 @@ async function rank<Body extends Pick<RequestBody, "model" | "options">>(
   const { model, entry, translation: { requests, ...loading } } = found;
   const { signal } = context.req.raw;
   const template = templateOf(entry);
+  const lora = dependencies.loraDefaults.get(entry.name);
   const acquire = { ...loading, signal };
   const outcome = await withModel(dependencies, model, acquire, async (loaded, load) => {
     const results: RankResult[] = [];
     for (const request of requests) {
-      const asked = { ...request, signal, ...(template !== undefined && { template }) };
+      const asked = {
+        ...lora && { lora },
+        ...request,
+        signal,
+        ...(template !== undefined && { template }),
+      };
       results.push(await loaded.rank(asked));
     }
     const tokens = results.reduce((sum, { promptTokens }) => sum + promptTokens, 0);

@@ -11,6 +11,7 @@ import {
   list,
   text,
 } from "../../body/schema.ts";
+import { loraMembers } from "../lora.ts";
 import { options } from "../options.ts";
 import { streamOfOne, unreadInRequests } from "../unread_members.ts";
 
@@ -27,6 +28,7 @@ const common = {
     description: "Whether the end of a document that does not fit the window is left out. " +
       "Default false: the request is refused.",
   },
+  ...loraMembers,
   options,
   keep_alive: keepAlive,
 } as const;

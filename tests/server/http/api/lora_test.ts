@@ -84,6 +84,32 @@ Deno.test("every API takes the adapters of an answer, and a model's name stands 
   }
 });
 
+Deno.test("decisions and rankings take them as well", async () => {
+  const questions = [{
+    type: "choice",
+    instructions: "Which?",
+    choices: [{ value: "a" }, { value: "b" }, { value: "c" }],
+  }];
+  const documents = ["one", "two", "three"];
+  const routes: [string, object][] = [
+    ["/api/decide", { input: "Hi", questions }],
+    ["/v1/decisions", { input: "Hi", questions }],
+    ["/api/rerank", { query: "Hi", documents }],
+    ["/v1/score", { text_1: "Hi", text_2: documents }],
+  ];
+  for (const [path, request] of routes) {
+    const of = async (model: string, lora?: object[]) => {
+      const { status, body } = await ask(path, { ...request, model, ...lora && { lora } });
+      assertEquals(status, 200, JSON.stringify(body));
+      return body.answers ?? body.results ?? body.data;
+    };
+    const [plain, one] = [await of("plain"), await of("one")];
+    assert(JSON.stringify(plain) !== JSON.stringify(one), path);
+    assertEquals(await of("both", []), plain, path);
+    assertEquals(await of("both", [{ id: "formal" }]), one, path);
+  }
+});
+
 Deno.test("/lora-adapters lists a model's adapters, and sets those of requests that name none", async () => {
   const { body: listed } = await ask("/lora-adapters?model=both");
   const described = ["formal", "brief"].map((name, id) => ({ id, path: name, name, scale: 1 }));
