@@ -9,6 +9,8 @@ const MOST_SPANS = 128;
 
 /** The timeline of one answer. */
 export class Timeline {
+  /** What the clock shows where performance.now() is 0. It moves off performance.timeOrigin over hours. */
+  readonly #origin = Date.now() - performance.now();
   #spans: StepSpan[] = [];
   /** How many steps a span has at least, if as many follow; it doubles when there are too many spans. */
   #stepsOfSpan = 1;
@@ -20,7 +22,7 @@ export class Timeline {
 
   /** Adds a step, which ended after all before. */
   readonly add = ({ began, ended, ...step }: SequenceStep): void => {
-    this.#push({ ...step, began: performance.timeOrigin + began, milliseconds: ended - began });
+    this.#push({ ...step, began: this.#origin + began, milliseconds: ended - began });
     if (this.#spans.length <= MOST_SPANS) return;
     const spans = this.#spans;
     this.#spans = [];

@@ -10,7 +10,7 @@ import type { TransferTuning } from "./tuning.ts";
 
 /** Statuses after which a new session may help, because this one is unknown or out of step. */
 const SESSION_LOST = [400, 404, 416];
-/** The same of the commit, whose 400 is about the digest. */
+/** Those after which a new session may help at the commit, whose 400 is about the digest. */
 const COMMIT_LOST = [404];
 
 /** The parts that an upload needs. */

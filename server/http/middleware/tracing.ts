@@ -65,6 +65,8 @@ export function tracing(
 
 /** The spans of a generation. */
 class GenerationTrace {
+  /** What the clock shows where performance.now() is 0. It moves off performance.timeOrigin over hours. */
+  readonly #origin = Date.now() - performance.now();
   readonly #telemetry: Telemetry;
   readonly #server: Span;
   readonly #generation: Generation;
@@ -93,7 +95,7 @@ class GenerationTrace {
       const steps = timeline.filter(({ prefill }) => !prefill);
       if (firstToken !== undefined) this.#part("decode", span, firstToken, ended, steps);
     }
-    span.end(sinceEpoch(ended));
+    span.end(this.#origin + ended);
   }
 
   /** A part of a generation, with its steps. */
@@ -108,11 +110,11 @@ class GenerationTrace {
       };
       this.#telemetry.start("step", { ...at, attributes }).end(began + milliseconds);
     }
-    span.end(sinceEpoch(ended));
+    span.end(this.#origin + ended);
   }
 
   #span(name: string, parent: Span, at: number): Span {
-    return this.#telemetry.start(name, { parent: parent.spanContext(), at: sinceEpoch(at) });
+    return this.#telemetry.start(name, { parent: parent.spanContext(), at: this.#origin + at });
   }
 }
 
@@ -124,11 +126,6 @@ function answerFacts({ modelName, reason, usage }: Generation): Attributes {
     "gen_ai.usage.cache_read.input_tokens": usage?.cachedTokens,
     "gen_ai.usage.output_tokens": usage?.completionTokens,
   };
-}
-
-/** A time of performance.now() in milliseconds since 1970. */
-function sinceEpoch(time: number): number {
-  return performance.timeOrigin + time;
 }
 
 const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
