@@ -11,6 +11,9 @@ import { findProgram, Program, run } from "./programs.ts";
 import { report } from "./report.ts";
 import { askStream, says, underLoad } from "./streams.ts";
 
+/** The trace of all requests. */
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+
 const prometheus = findProgram("prometheus", "QUERN_PROMETHEUS");
 const promtool = findProgram("promtool", "QUERN_PROMTOOL");
 const read = (name: string) => Deno.readTextFile(new URL(`deploy/${name}`, PROJECT_ROOT));
@@ -85,6 +88,7 @@ Deno.test({
         `--config.file=${folder}/prometheus.yml`,
         `--storage.tsdb.path=${folder}/data`,
         `--web.listen-address=127.0.0.1:${port}`,
+        "--enable-feature=exemplar-storage",
       ],
       ready: `${url}/-/ready`,
     });
@@ -109,7 +113,10 @@ Deno.test({
             model: BOX,
             messages: says(`Number ${index}: tell me more.`),
             tokens: 40,
-            headers: { authorization: `Bearer ${KEY}` },
+            headers: {
+              authorization: `Bearer ${KEY}`,
+              traceparent: `00-${TRACE}-b7ad6b7169203331-01`,
+            },
           }),
       });
       assert(answers.every(({ failed }) => !failed));
@@ -124,6 +131,17 @@ Deno.test({
     }
     report("dashboard: queries with data", `${queries.length - empty.length} of ${queries.length}`);
     assertEquals(empty, []);
+
+    const query = "vllm:time_to_first_token_seconds_bucket";
+    const hours = { start: `${Date.now() / 1000 - 3600}`, end: `${Date.now() / 1000 + 60}` };
+    const asked = `${url}/api/v1/query_exemplars?${new URLSearchParams({ query, ...hours })}`;
+    const { data } = await (await fetch(asked)).json();
+    const traces = data.flatMap(({ exemplars }: { exemplars: { labels: object }[] }) =>
+      exemplars.map(({ labels }) => labels)
+    );
+    report("exemplars of times to the first token", `${traces.length}`);
+    assert(traces.length > 0);
+    for (const labels of traces) assertEquals(labels, { trace_id: TRACE });
 
     const names = await recorded();
     const unrecorded = [];

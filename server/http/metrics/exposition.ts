@@ -1,4 +1,5 @@
-// Counters, gauges and histograms as Prometheus reads them: its text format, version 0.0.4.
+// Counters, gauges and histograms as Prometheus reads them: its text format, version 0.0.4, or OpenMetrics
+// 1.0, which has exemplars: the trace of a request that a bucket counts.
 // https://prometheus.io/docs/instrumenting/exposition_formats. No globals. Ours, because `deno compile`
 // overflows its stack on a file in prom-client's dependencies; the tests hold it against that package.
 
@@ -8,8 +9,16 @@ export const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 /** Label values by name. */
 export type Labels = Record<string, string>;
 
+/** A value that was seen, and the trace of the request in which it was. */
+interface Exemplar {
+  traceId: string;
+  value: number;
+  /** In seconds since 1970. */
+  at: number;
+}
+
 /** A line: the suffix of the metric's name, the labels, the value. */
-type Sample = [suffix: string, labels: Labels, value: number];
+type Sample = [suffix: string, labels: Labels, value: number, exemplar?: Exemplar | undefined];
 
 /** Something that is measured. */
 export interface Metric {
@@ -20,19 +29,23 @@ export interface Metric {
   samples(): Iterable<Sample>;
 }
 
-/** Content type of the text. */
+/** Content types of the texts. */
 export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+export const OPEN_METRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/** The metrics as text. */
-export function expose(metrics: Metric[]): string {
-  return metrics.map((metric) => {
+/** The metrics as text. @param isOpen whether it is OpenMetrics */
+export function expose(metrics: Metric[], isOpen = false): string {
+  const texts = metrics.map((metric) => {
     const { name, help, type } = metric;
-    const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
-    for (const [suffix, labels, value] of metric.samples()) {
-      lines.push(`${name}${suffix}${encodeLabels(labels)} ${encodeNumber(value)}`);
+    const family = isOpen && type === "counter" ? name.replace(/_total$/, "") : name;
+    const lines = [`# HELP ${family} ${help}`, `# TYPE ${family} ${type}`];
+    for (const [suffix, labels, value, exemplar] of metric.samples()) {
+      const seen = isOpen && exemplar ? encodeExemplar(exemplar) : "";
+      lines.push(`${name}${suffix}${encodeLabels(labels)} ${encodeNumber(value)}${seen}`);
     }
     return lines.join("\n") + "\n";
-  }).join("\n");
+  });
+  return isOpen ? `${texts.join("")}# EOF\n` : texts.join("\n");
 }
 
 /** A count that only grows, for each set of labels. */
@@ -56,11 +69,19 @@ export class Counter implements Metric {
   }
 }
 
+/** The values of a set of labels: how many each bucket has, and the last of them that has a trace. */
+interface Series {
+  labels: Labels;
+  counts: number[];
+  exemplars: (Exemplar | undefined)[];
+  sum: number;
+}
+
 /** A histogram: how many values were at most as large as each bound, for each set of labels. */
 export class Histogram implements Metric {
   readonly type = "histogram";
   readonly #bounds: readonly number[];
-  readonly #series = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
+  readonly #series = new Map<string, Series>();
 
   /**
    * @param bounds upper bounds, rising
@@ -76,29 +97,32 @@ export class Histogram implements Metric {
     if (!isLabelled) this.#of({});
   }
 
-  /** Counts a value. */
-  observe(value: number, labels: Labels = {}): void {
+  /** Counts a value. @param traceId of the request in which it was seen */
+  observe(value: number, labels: Labels = {}, traceId?: string): void {
     const series = this.#of(labels);
-    series.counts[this.#bounds.findIndex((bound) => value <= bound)]!++;
+    const bucket = this.#bounds.findIndex((bound) => value <= bound);
+    series.counts[bucket]!++;
     series.sum += value;
+    if (traceId) series.exemplars[bucket] = { traceId, value, at: Date.now() / 1000 };
   }
 
   *samples(): Iterable<Sample> {
-    for (const { labels, counts, sum } of this.#series.values()) {
+    for (const { labels, counts, exemplars, sum } of this.#series.values()) {
       let count = 0;
       for (const [index, bound] of this.#bounds.entries()) {
         count += counts[index]!;
-        yield ["_bucket", { le: encodeNumber(bound), ...labels }, count];
+        yield ["_bucket", { le: encodeNumber(bound), ...labels }, count, exemplars[index]];
       }
       yield ["_sum", labels, sum];
       yield ["_count", labels, count];
     }
   }
 
-  #of(labels: Labels): { counts: number[]; sum: number } {
+  #of(labels: Labels): Series {
     return this.#series.getOrInsertComputed(encodeLabels(labels), () => ({
       labels,
       counts: this.#bounds.map(() => 0),
+      exemplars: [],
       sum: 0,
     }));
   }
@@ -127,6 +151,10 @@ export function createCount(
   read: () => Iterable<[labels: Labels, value: number]>,
 ): Metric {
   return { ...createGauge(name, help, read), type: "counter" };
+}
+
+function encodeExemplar({ traceId, value, at }: Exemplar): string {
+  return ` # ${encodeLabels({ trace_id: traceId })} ${encodeNumber(value)} ${at}`;
 }
 
 function encodeLabels(labels: Labels): string {

@@ -39,6 +39,8 @@ export interface RequestOutcome {
   route: string;
   status: number;
   seconds: number;
+  /** If it is traced. */
+  traceId: string | undefined;
 }
 
 const TOKENS_PER_SECOND = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
@@ -106,9 +108,9 @@ export class Metrics {
     this.vllm = new VllmMetrics(sources.manager);
   }
 
-  /** All metrics in Prometheus's text format. */
-  text(): string {
-    return expose([
+  /** All metrics in Prometheus's text format, or in OpenMetrics. */
+  text(isOpen = false): string {
+    const all = [
       this.#requests,
       this.#durations,
       this.#promptTokens,
@@ -122,13 +124,14 @@ export class Metrics {
       this.#decodeRate,
       ...this.#gauges,
       ...this.vllm.all,
-    ]);
+    ];
+    return expose(all, isOpen);
   }
 
   /** Counts a request whose answer is complete. */
-  countRequest({ method, route, status, seconds }: RequestOutcome): void {
+  countRequest({ method, route, status, seconds, traceId }: RequestOutcome): void {
     this.#requests.add(1, { method, route, status: String(status) });
-    this.#durations.observe(seconds);
+    this.#durations.observe(seconds, {}, traceId);
   }
 
   /** Counts the tokens of requests that generate nothing. */
@@ -140,8 +143,13 @@ export class Metrics {
    * Counts a generation that has ended.
    *
    * @param firstTokenSeconds from the request to the first token; undefined if there was none
+   * @param traceId of the request, if it is traced
    */
-  countGeneration(usage: Usage, firstTokenSeconds: number | undefined): void {
+  countGeneration(
+    usage: Usage,
+    firstTokenSeconds: number | undefined,
+    traceId: string | undefined,
+  ): void {
     this.#promptTokens.add(usage.promptTokens);
     this.#cachedTokens.add(usage.cachedTokens);
     this.#restoredTokens.add(usage.fromMemoryTokens ?? 0, { from: "memory" });
@@ -150,7 +158,7 @@ export class Metrics {
     this.#draftedTokens.add(usage.draftedTokens ?? 0);
     this.#acceptedTokens.add(usage.acceptedTokens ?? 0);
     const observe = (histogram: Histogram, value: number | undefined) => {
-      if (value !== undefined) histogram.observe(value);
+      if (value !== undefined) histogram.observe(value, {}, traceId);
     };
     observe(this.#firstToken, firstTokenSeconds);
     observe(this.#prefillRate, prefillRate(usage));

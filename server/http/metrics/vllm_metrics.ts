@@ -92,11 +92,13 @@ export class VllmMetrics {
    *
    * @param seconds from the request to the end of its answer
    * @param firstTokenSeconds until the first token; undefined if there was none
+   * @param traceId of the request, if it is traced
    */
   count(
     { modelName, reason = "stop", usage }: Pick<Generation, "modelName" | "reason" | "usage">,
     seconds: number,
     firstTokenSeconds: number | undefined,
+    traceId: string | undefined,
   ): void {
     if (!usage) return;
     const labels = labelsOf(modelName);
@@ -108,12 +110,18 @@ export class VllmMetrics {
     counters.successes.add(1, { ...labels, finished_reason: reason });
     const histograms = this.#histograms;
     const completionSeconds = usage.completionMilliseconds / 1000;
-    histograms.whole.observe(seconds, labels);
-    histograms.prefill.observe(usage.promptMilliseconds / 1000, labels);
-    histograms.decode.observe(completionSeconds, labels);
-    if (firstTokenSeconds !== undefined) histograms.firstToken.observe(firstTokenSeconds, labels);
+    histograms.whole.observe(seconds, labels, traceId);
+    histograms.prefill.observe(usage.promptMilliseconds / 1000, labels, traceId);
+    histograms.decode.observe(completionSeconds, labels, traceId);
+    if (firstTokenSeconds !== undefined) {
+      histograms.firstToken.observe(firstTokenSeconds, labels, traceId);
+    }
     if (usage.completionTokens > 1) {
-      histograms.betweenTokens.observe(completionSeconds / (usage.completionTokens - 1), labels);
+      histograms.betweenTokens.observe(
+        completionSeconds / (usage.completionTokens - 1),
+        labels,
+        traceId,
+      );
     }
   }
 }

@@ -108,10 +108,10 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
     const method = METHODS.includes(context.req.method) ? context.req.method : "other";
     const route = routePath(context, -1).replace(/^\/?\*$/, "other");
     whenAnswered(context, () => {
-      const { generation, model, promptTokens } = context.var;
+      const { generation, model, promptTokens, traceId } = context.var;
       const { lateStatus: status = context.res.status } = context.var;
       const seconds = (performance.now() - started) / 1000;
-      metrics.countRequest({ method, route, status, seconds });
+      metrics.countRequest({ method, route, status, seconds, traceId });
       const { usage, times: { firstToken } = {} } = generation ?? {};
       const firstTokenSeconds = firstToken && (firstToken - started) / 1000;
       metrics.recent.add({
@@ -126,8 +126,8 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
       });
       if (promptTokens !== undefined) metrics.countPrompt(promptTokens);
       if (!usage) return;
-      metrics.countGeneration(usage, firstTokenSeconds);
-      metrics.vllm.count(generation!, seconds, firstTokenSeconds);
+      metrics.countGeneration(usage, firstTokenSeconds, traceId);
+      metrics.vllm.count(generation!, seconds, firstTokenSeconds, traceId);
     });
   };
 }

@@ -117,7 +117,14 @@ export const serverOperations: Operation[] = [
     id: "getMetrics",
     path: "/metrics",
     summary: "What the server counts and measures, for Prometheus.",
-    answers: plain("Metrics", "quern_queue_length 0\n"),
+    answers: {
+      ...plain("Metrics", "quern_queue_length 0\n"),
+      "application/openmetrics-text": named(
+        "OpenMetrics",
+        { type: "string" },
+        "# TYPE quern_queue_length gauge\nquern_queue_length 0\n# EOF\n",
+      ),
+    },
   }),
   {
     ...ofServer({

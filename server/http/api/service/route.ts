@@ -7,7 +7,7 @@ import type { KeyAccount } from "../../../keys/mod.ts";
 import { OLLAMA_API_VERSION } from "../../../version.ts";
 import type { AppDependencies, AppEnvironment, Section } from "../../app_types.ts";
 import { HttpError } from "../../errors.ts";
-import { EXPOSITION_TYPE } from "../../metrics/exposition.ts";
+import { EXPOSITION_TYPE, OPEN_METRICS_TYPE } from "../../metrics/exposition.ts";
 import { json } from "../../stream/json.ts";
 import type {
   Answering,
@@ -75,7 +75,10 @@ export function operationsRoutes(
 
   app.get("/metrics", async (context) => {
     await blocks?.measureDisk?.();
-    return context.body(metrics.text(), 200, { "content-type": EXPOSITION_TYPE });
+    // Prometheus asks for OpenMetrics before its own text, which has no exemplars.
+    const isOpen = /\bapplication\/openmetrics-text\b/.test(context.req.header("accept") ?? "");
+    const type = isOpen ? OPEN_METRICS_TYPE : EXPOSITION_TYPE;
+    return context.body(metrics.text(isOpen), 200, { "content-type": type });
   });
 
   app.get("/api/version", () => {

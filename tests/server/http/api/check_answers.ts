@@ -42,9 +42,9 @@ export function checkResponse(
   const { answers, error, otherErrors = {} } = operation;
   const schema = response.ok ? answers[type] : otherErrors[response.status] ?? error;
   if (!schema) throw fault(operation, `an answer of ${type} is not described`);
-  if (/^((text|image)\/(html|css|javascript|svg|vtt)|application\/(zip|octet-stream))/.test(type)) {
-    return response;
-  }
+  const unread =
+    /^((text|image)\/(html|css|javascript|svg|vtt)|application\/(zip|octet-stream|openmetrics-text))/;
+  if (unread.test(type)) return response;
   // Behind white space there may be an error: its status would have come too late.
   const check: Check = (text) =>
     validate(operation, /^ +\{.*"error":[^n]/.test(text) ? error : schema, text);

@@ -1,13 +1,14 @@
 // The text format of metrics, against prom-client's of the same observations, and at its edges.
 
 import * as peer from "prom-client";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   Counter,
   createGauge,
   expose,
   EXPOSITION_TYPE,
   Histogram,
+  OPEN_METRICS_TYPE,
 } from "../../../../server/http/metrics/exposition.ts";
 
 const ODD_LABEL = 'a "quoted" \\ back\nbreak é';
@@ -48,6 +49,51 @@ Deno.test("expose() writes what prom-client writes of the same observations", as
     theirs.plain.inc(2.25);
   }
   assertEquals(EXPOSITION_TYPE, registers[0]!.contentType);
+});
+
+Deno.test("expose() writes OpenMetrics with exemplars as prom-client does", async () => {
+  const register = new peer.Registry<peer.OpenMetricsContentType>();
+  register.setContentType(peer.Registry.OPENMETRICS_CONTENT_TYPE);
+  const common = { registers: [register] };
+  const theirs = {
+    plain: new peer.Counter({ name: "plain_total", help: "Counted.", ...common }),
+    seen: new peer.Histogram({
+      name: "seen_seconds",
+      help: "Seen.",
+      buckets: [0.5, 1],
+      enableExemplars: true,
+      ...common,
+    }),
+  };
+  const ours = {
+    plain: new Counter("plain_total", "Counted."),
+    seen: new Histogram("seen_seconds", "Seen.", [0.5, 1]),
+  };
+  ours.plain.add(2);
+  theirs.plain.inc(2);
+  const values = [[0.1, "a".repeat(32)], [0.2, "b".repeat(32)], [0.7], [
+    3,
+    "c".repeat(32),
+  ]] as const;
+  for (const [value, traceId] of values) {
+    ours.seen.observe(value, {}, traceId);
+    theirs.seen.observe({
+      labels: {},
+      value,
+      ...traceId && { exemplarLabels: { trace_id: traceId } },
+    });
+  }
+  const before = Date.now() / 1000 - 60;
+  const withoutTimes = (text: string) =>
+    text.replaceAll(/(# \{.*\} \S+) (\S+)/g, (_, exemplar, time) => {
+      assert(Number(time) > before, time);
+      return exemplar;
+    });
+  const text = expose(Object.values(ours), true);
+  assertEquals(withoutTimes(text), withoutTimes(await register.metrics()));
+  assertEquals(text.match(/# \{/g)!.length, 2);
+  assertEquals(OPEN_METRICS_TYPE, register.contentType);
+  assert(!expose(Object.values(ours)).includes("trace_id"));
 });
 
 Deno.test("expose() shows the infinite and what is no number in Prometheus's words", () => {

@@ -107,6 +107,26 @@ Deno.test("a worker that does not answer shows in /health, /api/ps and /metrics 
   assertEquals(counts, [0, 1]);
 });
 
+Deno.test("/metrics is OpenMetrics for who asks for it, with the traces of requests", async () => {
+  const test = createTestApp();
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+  const body = JSON.stringify({ model: "tiny", messages });
+  await (await test.app.request("/api/chat", { method: "POST", headers, body })).text();
+  const accept = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4";
+  const response = await test.app.request("/metrics", { headers: { accept } });
+  assertEquals(response.headers.get("content-type")?.split(";")[0], "application/openmetrics-text");
+  const text = await response.text();
+  assert(text.endsWith("# EOF\n"));
+  for (const name of ["quern_time_to_first_token_seconds", "vllm:e2e_request_latency_seconds"]) {
+    const bucket = text.split("\n").find((line) =>
+      line.startsWith(`${name}_bucket`) && line.includes(`# {trace_id="${traceId}"} `)
+    );
+    assert(bucket, name);
+  }
+  assert(!(await (await test.app.request("/metrics")).text()).includes(traceId));
+});
+
 Deno.test("metrics show who waits, and forget the memory of a model that was unloaded", async () => {
   const gate = Promise.withResolvers<void>();
   let waiting = 0;
