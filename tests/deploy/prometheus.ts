@@ -100,6 +100,12 @@ Deno.test({
     };
     const isNumber = ({ value: [, text] }: Series) => Number.isFinite(Number(text));
 
+    // Prometheus begins to read some seconds after its start.
+    const end = performance.now() + 60_000;
+    while ((await ask('up{job="quern"} == 1')).length < 2) {
+      assert(performance.now() < end, "Prometheus reads nothing");
+      await new Promise((done) => setTimeout(done, 200));
+    }
     // Twice, as a counter has to grow between two readings.
     for (let round = 0; round < 2; round++) {
       const answers = await underLoad({
