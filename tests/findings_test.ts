@@ -4,12 +4,15 @@
 import { assert, assertEquals } from "@std/assert";
 import { FINDINGS } from "../docs/findings/list.ts";
 import { loadModel } from "../mod.ts";
+import { stopped } from "./clock.ts";
 import { PROJECT_ROOT, readSource } from "./source_files.ts";
 
 const path = new URL("engine/box/quern-tiny.gguf", PROJECT_ROOT);
 
 Deno.test("every finding is to be seen in the model in the box", async (test) => {
   await using model = await loadModel(path, { contextLength: 512, maxSequences: 2 });
+  // Drafts pause where they take longer than they save, which a busy machine decides by chance.
+  using _clock = stopped();
   for (const [name, find] of Object.entries(FINDINGS)) {
     await test.step(name, async () => {
       const { says, picture } = await find(model, path);

@@ -1,6 +1,7 @@
 // A server under attack: `quern serve` as a process of its own, with a store and a port of its own, and
 // what can be seen of it from outside: its address, its log, its memory, and how it ended.
 
+import { freePort } from "../free_port.ts";
 import { PROJECT_ROOT } from "../source_files.ts";
 
 /** How long a server may take until it listens. In milliseconds. */
@@ -184,12 +185,6 @@ export class Server implements AsyncDisposable {
     }
     if (text !== "") this.lines.push(text);
   }
-}
-
-/** A port that nobody listens on now. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** Bytes of memory of a process; 0 where the system does not say, or it has ended. */

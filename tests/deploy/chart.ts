@@ -5,6 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { Server } from "../attack/server.ts";
+import { freePort } from "../free_port.ts";
 import { PROJECT_ROOT } from "../source_files.ts";
 import { findProgram, run } from "./programs.ts";
 import { schemaLocation, writeSchemas } from "./kube_schemas.ts";
@@ -165,13 +166,10 @@ Deno.test(
       `#!/bin/sh\nexec ${Deno.execPath()} run -A --no-check ${main} "$@"\n`,
       { mode: 0o755 },
     );
-    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = listener.addr;
-    listener.close();
     const models = `${folder}/models`;
     await run("sh", ["-c", script!.replaceAll(/^ {4}/gm, "").replaceAll("/fill/", `${folder}/`)], {
       PATH: `${folder}/bin:${Deno.env.get("PATH")}`,
-      OLLAMA_HOST: `127.0.0.1:${port}`,
+      OLLAMA_HOST: `127.0.0.1:${freePort()}`,
       OLLAMA_MODELS: models,
       QUERN_CACHE: `${folder}/cache`,
       QUERN_NO_SETUP: "1",

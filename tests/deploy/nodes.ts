@@ -1,7 +1,8 @@
 // Querns that gateways of tests stand before: processes with one store that has the model in the box, one
 // that reads images (`sees`) and one that never ends (`endless`), and all asking for a key.
 
-import { freePort, Server } from "../attack/server.ts";
+import { Server } from "../attack/server.ts";
+import { freePort } from "../free_port.ts";
 import { BOX } from "../server/box_talk.ts";
 import { createVisionApp } from "../server/http/api/vision_app.ts";
 import { startServer } from "../clients/server.ts";

@@ -3,7 +3,7 @@
 // runs it where Prometheus is (QUERN_PROMETHEUS, QUERN_PROMTOOL, or in PATH).
 
 import { assert, assertEquals } from "@std/assert";
-import { freePort } from "../attack/server.ts";
+import { freePort } from "../free_port.ts";
 import { BOX } from "../server/box_talk.ts";
 import { PROJECT_ROOT } from "../source_files.ts";
 import { KEY, Nodes } from "./nodes.ts";

@@ -2,13 +2,9 @@
 // system, and where its output goes.
 
 import { assertEquals } from "@std/assert";
+import { basename } from "node:path";
+import { freePort } from "../free_port.ts";
 import { PROJECT_ROOT } from "../source_files.ts";
-
-/** A port that is free. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 /** What a shell does before and with the server. */
 export interface ServeOptions {
@@ -16,20 +12,26 @@ export interface ServeOptions {
   before?: string;
   /** Where its output goes. Default: the log into a pipe that is not read. */
   redirection?: string;
+  /** A file of a model that is in its store. */
+  model?: string;
+  /** Its environment, beside what it has of ours and where its files and its port are. */
+  environment?: Record<string, string>;
 }
 
 /** Runs a server while the test does; in the end it must stop in good order. */
 export async function withServeProcess(
-  { before = ":", redirection = "" }: ServeOptions,
+  { before = ":", redirection = "", model, environment = {} }: ServeOptions,
   test: (url: string, process: Deno.ChildProcess) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
+  if (model !== undefined) await Deno.copyFile(model, `${folder}/${basename(model)}`);
   const port = freePort();
   const serve = [Deno.execPath(), "run", "-A", "--no-check", "mod.ts", "serve"];
   const process = new Deno.Command("sh", {
     args: ["-c", `${before}; exec "$@" ${redirection}`, "sh", ...serve],
     cwd: PROJECT_ROOT,
     env: {
+      ...environment,
       QUERN_MODELS: folder,
       QUERN_CACHE: `${folder}/cache`,
       OLLAMA_HOST: `127.0.0.1:${port}`,

@@ -2,6 +2,7 @@
 // process. Where device files of a GPU are, there is nothing to be seen.
 
 import { findGpuFiles } from "../../kernels/choice.ts";
+import { freePort } from "../free_port.ts";
 import { assert, assertEquals } from "@std/assert";
 
 const main = new URL("../../mod.ts", import.meta.url);
@@ -11,10 +12,7 @@ Deno.test({
   ignore: findGpuFiles()?.length !== 0,
   async fn() {
     const folder = await Deno.makeTempDir();
-    const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = probe.addr;
-    probe.close();
-    const url = `http://127.0.0.1:${port}`;
+    const url = `http://127.0.0.1:${freePort()}`;
     const server = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--no-check", main.href, "serve"],
       env: { OLLAMA_HOST: url, OLLAMA_MODELS: folder, QUERN_CACHE: folder, QUERN_DEVICE: "auto" },

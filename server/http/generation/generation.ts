@@ -161,8 +161,9 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   }
 
   /**
-   * Settles when the model works on it or is done, or after so many milliseconds in the queue. Until then
-   * a stream sends nothing, so that a gateway can give the request to another server if this one is lost.
+   * Settles when there is a part of the answer, or after so many milliseconds in the queue and with the
+   * prompt. Until then a stream sends nothing, so that a gateway can give the request to another server
+   * if this one is lost.
    *
    * @throws what the model raises instead of an answer
    */
@@ -234,13 +235,14 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   #note(event: ChatEvent): void {
     if (event.type === "queued") return;
     this.#place[Symbol.dispose]();
-    this.#begun.resolve();
     if (event.type === "start") {
       this.#times.begun ??= performance.now();
       this.#cachedTokens = event.cachedTokens;
+      return;
     }
+    this.#begun.resolve();
     if (event.type === "done") this.#done = event;
-    else if (event.type !== "start" && event.type !== "progress") {
+    else if (event.type !== "progress") {
       this.#times.firstToken ??= performance.now();
     }
   }

@@ -2,7 +2,7 @@
 // through it, and a node that is killed. `deno task test:gateways` runs it.
 
 import { assert, assertEquals } from "@std/assert";
-import { freePort } from "../../attack/server.ts";
+import { freePort } from "../../free_port.ts";
 import { runProgram } from "../../clients/client.ts";
 import { ENVIRONMENT } from "../../clients/python_libraries.ts";
 import { BOX } from "../../server/box_talk.ts";

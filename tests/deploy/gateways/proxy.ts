@@ -3,7 +3,7 @@
 // neither a node that is killed nor one that shuts down costs a request that had no answer yet.
 
 import { assert, assertEquals } from "@std/assert";
-import { freePort } from "../../attack/server.ts";
+import { freePort } from "../../free_port.ts";
 import { runChecks } from "../../clients/checked_program.ts";
 import { CHECKS } from "../../clients/client.ts";
 import { ENVIRONMENT } from "../../clients/python_libraries.ts";

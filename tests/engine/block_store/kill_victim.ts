@@ -10,9 +10,11 @@ const disk = await DiskStore.open("one", options, (text) => {
   throw new Error(text);
 });
 const { scheduler } = start(KILLED_SIZES, { model: "one", disk });
-Deno.stdout.writeSync(new TextEncoder().encode("begun\n"));
+const tell = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
+tell("begun");
 for (let turn = Number(seed);; turn++) {
   await Promise.all(
     KILLED_TALKS.map((prompt) => add(scheduler, [...prompt, turn], 40 + turn % 100).ended),
   );
+  tell("turn");
 }

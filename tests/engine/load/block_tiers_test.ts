@@ -6,6 +6,7 @@ import { DigestFiles, MemoryStore } from "../../../engine/block_store/mod.ts";
 import { filesInMemory } from "../../../engine/gguf/mod.ts";
 import { digestOf, lookAt } from "../../../engine/load/block_tiers.ts";
 import { type ChatModel, loadModel } from "../../../engine/mod.ts";
+import { later } from "../../clock.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { folder, readAnswer, tinyLoad, until } from "../harness.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
@@ -47,7 +48,7 @@ Deno.test("of a large file blocks are kept once it was read, and restored at onc
   await writeTinyLlama(path, { embedding: 256, feedForward: 1536, layers: 4, vocabulary: 400 });
   assert((await Deno.stat(path)).size > 16 * 2 ** 20);
   // The digest of a file that has just changed is not kept.
-  await new Promise((resolve) => setTimeout(resolve, 3100));
+  using _clock = later(10_000);
   const memory = new MemoryStore(2 ** 26);
   const digests = `${folder}/digests`;
   const blockStore = { memory, digests };

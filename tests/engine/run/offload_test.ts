@@ -3,8 +3,8 @@
 
 import { DiskStore, MemoryStore } from "../../../engine/block_store/mod.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
-import { continuation, type FakeRunnerOptions } from "./fake_runner.ts";
-import { add, promptOf, start } from "./scheduler_runs.ts";
+import { continuation, type FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
+import { add, promptOf, start, turns } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
 
 const BLOCK = 32;
@@ -35,6 +35,17 @@ async function turn(scheduler: Scheduler, talks: readonly Talk[], answer = 20) {
     talk.prompt.push(...run.tokens, 7, 8, 9);
   }
   return { read, known };
+}
+
+/** Waits until all idle blocks are on disk: a scheduler that is closed waits for a while, and no longer. */
+async function settle(runner: FakeRunner, disk: DiskStore): Promise<void> {
+  let before: number;
+  do {
+    before = runner.blocksRead;
+    await disk.flush();
+    await turns(10);
+  } while (runner.blocksRead > before);
+  await disk.flush();
 }
 
 const memoryTier = () => ({ model: "one", memory: new MemoryStore(MEMORY).open("one") });
@@ -72,6 +83,7 @@ for (
       const before = start({ ...SIZES, ...options }, await open());
       const talks = talksOf(8, 600);
       await turn(before.scheduler, talks);
+      await settle(before.runner, stores[0]!);
       await before.scheduler.close();
 
       const after = start({ ...SIZES, ...options }, await open());

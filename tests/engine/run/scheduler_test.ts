@@ -4,6 +4,7 @@
 import { ModelClosedError } from "../../../engine/errors.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { TokenConstraint } from "../../../engine/run/sequence.ts";
+import { later } from "../../clock.ts";
 import { allowedFrom, continuation, nextToken } from "./fake_runner.ts";
 import { add, promptOf, start, turns, until } from "./scheduler_runs.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
@@ -82,13 +83,10 @@ Deno.test("who waits is told anew when the number has changed, and not at every 
   const { scheduler } = start({ slots: 1, context: 20_000, blocks: 2000 });
   const runs = [1, 2, 3].map((seed) => add(scheduler, promptOf(9, seed), Infinity));
   await until(() => runs[0].tokens.length > 5);
-  const { now } = performance;
-  try {
-    performance.now = () => now.call(performance) + 1000;
+  {
+    using _clock = later(1000);
     runs[0].sequence.abort();
     await until(() => runs[2].told.length > 1);
-  } finally {
-    performance.now = now;
   }
   assertEquals(runs.map(({ told }) => told), [[], [1], [2, 1]]);
   await scheduler.close();
@@ -264,12 +262,9 @@ Deno.test("a sequence in the background waits for a minute at most", async () =>
   const title = addBehind(scheduler, promptOf(9, 2), 5);
   await until(() => long.tokens.length > 5);
   assertEquals(title.cachedTokens(), undefined);
-  const { now } = performance;
-  try {
-    performance.now = () => now.call(performance) + 61_000;
+  {
+    using _clock = later(61_000);
     assertEquals(await title.ended, "length");
-  } finally {
-    performance.now = now;
   }
   long.sequence.abort();
   await long.ended;

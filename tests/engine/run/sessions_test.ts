@@ -2,6 +2,7 @@
 // cost it its place in the cache.
 
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
+import { later } from "../../clock.ts";
 import { continuation } from "./fake_runner.ts";
 import { add, promptOf, start, until } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
@@ -41,13 +42,10 @@ Deno.test("a subagent that came first waits for the main conversation that waits
   await until(() => next.tokens.length > 3);
   assertEquals(agent.cachedTokens(), undefined);
   const late = addTo(scheduler, promptOf(9, 4), 5, main);
-  const { now } = performance;
-  try {
-    performance.now = () => now.call(performance) + 61_000;
+  {
+    using _clock = later(61_000);
     next.sequence.abort();
     assertEquals(await agent.ended, "length");
-  } finally {
-    performance.now = now;
   }
   assertEquals(await late.ended, "length");
 });

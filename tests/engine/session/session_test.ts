@@ -6,6 +6,7 @@ import {
   AnswerError,
   type ArgumentsOf,
   type CallResult,
+  nextTask,
   RequestError,
   Session,
   type SessionEvent,
@@ -121,20 +122,29 @@ Deno.test("a tool gets what its validator makes of the arguments", async () => {
 
 Deno.test("calls of one answer run at the same time, and their results keep their order", async () => {
   let [running, most] = [0, 0];
-  const wait = tool({
-    parameters: { type: "object", properties: { ms: { type: "number" } }, required: ["ms"] },
-    async run({ ms }) {
-      most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, ms));
-      running--;
-      return ms;
-    },
-  });
-  const calls: Said = { calls: [["wait", { ms: 30 }], ["wait", { ms: 1 }], ["wait", { ms: 10 }]] };
-  const parallel = await new Session(scripted(calls, "Done."), { tools: { wait } }).send("Go");
+  const all = Promise.withResolvers<void>();
+  const waitFor = (begun: Promise<void>) =>
+    tool({
+      parameters: {
+        type: "object",
+        properties: { turns: { type: "number" } },
+        required: ["turns"],
+      },
+      async run({ turns }) {
+        most = Math.max(most, ++running);
+        if (running === 3) all.resolve();
+        await begun;
+        for (let turn = 0; turn < turns; turn++) await nextTask();
+        running--;
+        return turns;
+      },
+    });
+  const calls: Said = { calls: [30, 1, 10].map((turns) => ["wait", { turns }]) };
+  const tools = { wait: waitFor(all.promise) };
+  const parallel = await new Session(scripted(calls, "Done."), { tools }).send("Go");
   assertEquals([most, contents(parallel.calls)], [3, ["30", "1", "10"]]);
   most = 0;
-  const options = { tools: { wait }, concurrency: 1 };
+  const options = { tools: { wait: waitFor(Promise.resolve()) }, concurrency: 1 };
   const inTurn = await new Session(scripted(calls, "Done."), options).send("Go");
   assertEquals([most, contents(inTurn.calls)], [1, ["30", "1", "10"]]);
 });

@@ -2,10 +2,12 @@
 // which files would have gone.
 
 import { MEDIA } from "../../../engine/store/mod.ts";
+import { later } from "../../clock.ts";
 import { blobNames, withFiles, type World, writeFile, writeModel } from "./world.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 
 const HERE = "manifests/registry.ollama.ai/library";
+const HOUR = 3_600_000;
 
 /** Ways to take the manifest of `a` out of sight, and what the store says of it. */
 const HIDDEN: [how: string, hide: (folder: string) => Promise<void>, state: string][] = [
@@ -88,7 +90,7 @@ Deno.test("an empty folder among manifests may be where a disk was, unless it wa
     await Deno.mkdir(`${folder}/manifests/hf.co`);
     assertEquals(await store.prune({ graceMilliseconds: 0 }), { removed: 1, bytes: 5 });
     await writeFile(`${folder}/blobs/sha256-${"1".repeat(64)}`, "12345");
-    using _later = hoursLater(2);
+    using _later = later(2 * HOUR);
     const { removed, skipped } = await store.prune({ graceMilliseconds: 0 });
     assertEquals(removed, 0);
     assertStringIncludes(skipped!, `hf.co" is empty, as if a disk were not mounted there`);
@@ -107,7 +109,7 @@ Deno.test("blobs that are restored before their manifests are young, whatever ti
       const before = blobNames(folder);
       assertEquals(await createStore().prune(), { removed: 0, bytes: 0 });
       assertEquals(blobNames(folder), before);
-      using _later = hoursLater(8 * 24);
+      using _later = later(8 * 24 * HOUR);
       assertEquals((await createStore().prune()).removed, 1);
     });
   }));
@@ -174,11 +176,4 @@ async function restore(
   await Deno.rename(folder, backup);
   await Deno.mkdir(folder);
   await work(backup).finally(() => Deno.remove(backup, { recursive: true }));
-}
-
-/** Sets the clock ahead until disposal. */
-function hoursLater(hours: number): Disposable {
-  const now = Date.now;
-  Date.now = () => now() + hours * 3_600_000;
-  return { [Symbol.dispose]: () => void (Date.now = now) };
 }

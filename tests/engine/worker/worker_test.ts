@@ -74,29 +74,18 @@ async function withSpies<T>(run: (spies: Spy[]) => Promise<T>, module?: string):
 const open = (): Promise<ChatModel> => openModelInWorker(tinyPath, tinyLoad);
 
 Deno.test("the main thread starts the threads of a model in a worker, and they end with it", async () => {
-  const given = ["QUERN_DEVICE", "QUERN_THREADS"].map((name) =>
-    [name, Deno.env.get(name)] as const
-  );
-  Deno.env.set("QUERN_DEVICE", "cpu");
-  Deno.env.set("QUERN_THREADS", "3");
-  try {
-    await withSpies(async (spies) => {
-      const model = await open();
-      await until(() => spies.length === 3);
-      assertEquals(
-        (await readAnswer(model.generate({ ...greedy, prompt: "hello" }))).tokens.length,
-        24,
-      );
-      assert(spies.every(({ alive }) => alive));
-      await model.close();
-      assert(spies.every(({ alive }) => !alive));
-    });
-  } finally {
-    for (const [name, value] of given) {
-      if (value === undefined) Deno.env.delete(name);
-      else Deno.env.set(name, value);
-    }
-  }
+  await withSpies(async (spies) => {
+    const device = { kind: "cpu", threads: 3 } as const;
+    const model = await openModelInWorker(tinyPath, { ...tinyLoad, device });
+    await until(() => spies.length === 3);
+    assertEquals(
+      (await readAnswer(model.generate({ ...greedy, prompt: "hello" }))).tokens.length,
+      24,
+    );
+    assert(spies.every(({ alive }) => alive));
+    await model.close();
+    assert(spies.every(({ alive }) => !alive));
+  });
 });
 
 Deno.test("a worker loads with progress, and says what the model is", async () => {

@@ -3,6 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { missingFlags, type Start } from "../../../server/cli/setup/restart.ts";
 import { V8_FLAGS } from "../../../server/cli/setup/v8_flags.ts";
+import { freePort } from "../../free_port.ts";
 
 const PLAIN: Start = {
   command: "serve",
@@ -40,11 +41,12 @@ Deno.test({
   name: "`deno run -A mod.ts serve` is the same process, with the flags and all arguments",
   ignore: !canRestart,
 }, async () => {
-  const [folder, port] = [await Deno.makeTempDir(), 20_000 + Math.floor(Math.random() * 20_000)];
+  const [folder, port] = [await Deno.makeTempDir(), freePort()];
   const env: Record<string, string> = {
     ...Deno.env.toObject(),
     OLLAMA_HOST: `127.0.0.1:${port}`,
     OLLAMA_MODELS: folder,
+    QUERN_CACHE: `${folder}/cache`,
   };
   delete env["DENO_V8_FLAGS"];
   const process = new Deno.Command(Deno.execPath(), {

@@ -2,17 +2,11 @@
 // as is said.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  estimateInWorker,
-  inspectModel,
-  openModelInWorker,
-  readMemoryBudget,
-} from "../../../engine/mod.ts";
-import { main } from "../../../server/cli/main.ts";
-import { webGpuTest } from "../../adapter.ts";
 import { estimateMemory, totalOf } from "../../../engine/memory/mod.ts";
-import { folder, pathOf, tinyPath, until } from "../../engine/harness.ts";
-import { FakeTerminal } from "../cli/fake_terminal.ts";
+import { readDeviceProfile } from "../../../kernels/mod.ts";
+import { webGpuTest } from "../../adapter.ts";
+import { tinyPath } from "../../engine/harness.ts";
+import { withServeProcess } from "../serve_process.ts";
 
 interface Api {
   /** Bytes of the GPU. */
@@ -24,33 +18,25 @@ interface Api {
 
 /** Runs a server whose GPU has little more than half of what the model takes while the test does. */
 async function withServer(test: (api: Api) => Promise<void>): Promise<void> {
-  const before = Deno.env.get("QUERN_DEVICE");
-  // Workers read it, too.
-  Deno.env.set("QUERN_DEVICE", "webgpu");
+  const [gpu, cpu] = [
+    await readDeviceProfile({ kind: "webgpu" }),
+    await readDeviceProfile({ kind: "cpu" }),
+  ];
   const load = { contextLength: 128, maxSequences: 4, cacheWindows: 1 };
-  const limit = Math.round(0.6 * totalOf((await estimateMemory(tinyPath, load)).memory));
-  const terminal = new FakeTerminal();
-  const exitCode = main(["serve"], {
-    open: (source, options) => openModelInWorker(pathOf(source), options),
-    inspect: inspectModel,
-    memory: { estimate: estimateInWorker, budget: readMemoryBudget },
-    terminal,
-    environment: {
-      QUERN_MODELS: folder,
-      OLLAMA_HOST: "127.0.0.1:0",
-      OLLAMA_NUM_PARALLEL: "4",
-      OLLAMA_CONTEXT_LENGTH: "128",
-      QUERN_GPU_MEMORY: String(limit),
-    },
-    fetch: globalThis.fetch,
-  });
-  await until(() => terminal.errors.includes("listening on"));
-  const url = /listening on (\S+),/.exec(terminal.errors)![1];
-  const read = async (response: Response) => ({
-    status: response.status,
-    body: await response.json(),
-  });
-  try {
+  const { memory } = await estimateMemory(tinyPath, load, { gpu, cpu });
+  const limit = Math.round(0.6 * totalOf(memory));
+  // Its device is for all of a process, and other tests share this one.
+  const environment = {
+    QUERN_DEVICE: "webgpu",
+    QUERN_GPU_MEMORY: String(limit),
+    OLLAMA_NUM_PARALLEL: "4",
+    OLLAMA_CONTEXT_LENGTH: "128",
+  };
+  await withServeProcess({ model: tinyPath, environment }, async (url) => {
+    const read = async (response: Response) => ({
+      status: response.status,
+      body: await response.json(),
+    });
     await test({
       limit,
       post: async (path, body) =>
@@ -60,12 +46,7 @@ async function withServer(test: (api: Api) => Promise<void>): Promise<void> {
         return { size, size_vram };
       },
     });
-  } finally {
-    terminal.interrupt();
-    assertEquals(await exitCode, 0);
-    if (before === undefined) Deno.env.delete("QUERN_DEVICE");
-    else Deno.env.set("QUERN_DEVICE", before);
-  }
+  });
 }
 
 const ask = (options: Record<string, unknown>, model = "tiny") => ({

@@ -1,6 +1,7 @@
 // Debian's docker-registry, started for a test: a real program at the other end of pull and push.
 
 import { join } from "node:path";
+import { freePort } from "../../free_port.ts";
 
 const PROGRAM = "docker-registry";
 
@@ -59,11 +60,6 @@ export class DockerRegistry implements AsyncDisposable {
     await this[Symbol.asyncDispose]();
     throw new Error(`Cannot start ${PROGRAM}: it does not answer on ${this.host}`);
   }
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
 }
 
 async function isInstalled(): Promise<boolean> {

@@ -3,13 +3,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { pullModel, RegistryError } from "../../../server/registry/mod.ts";
 import { failUnlessReachable } from "../../../server/registry/client.ts";
+import { freePort } from "../../free_port.ts";
 import { collect, openStore, withFolder } from "./fixtures.ts";
 
 Deno.test("a pull from a registry that refuses connections is tried for a second or two, not longer", async () => {
   await withFolder(async (folder) => {
-    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = listener.addr;
-    listener.close();
+    const port = freePort();
     const started = performance.now();
     const options = { insecure: true, signal: new AbortController().signal };
     await assertRejects(

@@ -105,15 +105,17 @@ Deno.test("a client that does not read its answer is left", async () => {
 });
 
 Deno.test("a new connection takes the place of the one that idled longest", async () => {
+  using clock = new Clock();
   await using server = serve(ok, { maxConnections: 3 });
   const clients: RawClient[] = [];
   for (let count = 0; count < 5; count++) {
     const client = await server.connect();
     clients.push(client);
+    // The clock tells them apart, whenever one is found to idle, and each has its place for a moment.
+    clock.pass(60);
     await client.send(GET);
     assertEquals((await client.answer()).body, "ok");
-    // The clock tells them apart, and each has its place for a moment.
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    clock.pass(60);
   }
   assertEquals(server.server.connections, 3);
   assertEquals(await Promise.all(clients.slice(0, 2).map((client) => client.rest())), ["", ""]);

@@ -25,9 +25,19 @@ const answer: ChatEvent[] = [
   { type: "done", reason: "stop", usage: fakeUsage },
 ];
 
-/** Waits in short turns, between which other timers have theirs, however busy the machine is. */
-async function pause(turns = 15): Promise<void> {
-  for (let i = 0; i < turns; i++) await new Promise((resolve) => setTimeout(resolve, 20));
+/** Longer than any test takes: no sign of life comes before what fails has failed. */
+const NEVER = 3_600_000;
+
+/** What a server answers, told of each record that is sent: how many there were before. */
+function counted(response: Response, onRecord: (sent: number) => void): Response {
+  let sent = 0;
+  const records = new TransformStream({
+    transform(record, controller) {
+      controller.enqueue(record);
+      onRecord(++sent);
+    },
+  });
+  return new Response(response.body!.pipeThrough(records), response);
 }
 
 /** A script that waits behind so many, until the gate opens, and then goes on. */
@@ -72,17 +82,11 @@ for (const [path, body, queued, alive] of dialects) {
     const told = Promise.withResolvers<void>();
     const script = waits(() => told.promise);
     const { app } = createTestApp({ script }, { heartbeatMilliseconds: 20 });
-    let sent = 0;
-    await using server = serve(async (request) => {
-      const response = await app.fetch(request);
-      const counted = new TransformStream({
-        transform(record, controller) {
-          controller.enqueue(record);
-          if (++sent === 3) told.resolve();
-        },
-      });
-      return new Response(response.body!.pipeThrough(counted), response);
-    });
+    await using server = serve(async (request) =>
+      counted(await app.fetch(request), (sent) => {
+        if (sent === 3) told.resolve();
+      })
+    );
     using client = await server.connect();
     const text = JSON.stringify({ model: "tiny", ...body });
     await client.send(
@@ -98,8 +102,8 @@ for (const [path, body, queued, alive] of dialects) {
   });
 
   Deno.test(`POST ${path}: what fails before the stream begins is a status, later it is in the stream`, async () => {
-    const send = async (script: Script, more = {}) => {
-      const { post } = createTestApp({ script }, { heartbeatMilliseconds: 100 });
+    const send = async (script: Script, heartbeatMilliseconds = NEVER, more = {}) => {
+      const { post } = createTestApp({ script }, { heartbeatMilliseconds });
       return await post(path, { model: "tiny", ...body, ...more });
     };
     const refused = await send(failsAfter([], new ContextLengthError(9000, 4096)));
@@ -109,11 +113,13 @@ for (const [path, body, queued, alive] of dialects) {
     const lost = await send(waits(() => Promise.resolve(), closed));
     assertEquals(lost.status, 503);
     await lost.body?.cancel();
-    const broken = await send(waits(pause, closed));
+    const begun = Promise.withResolvers<void>();
+    const broken = await send(waits(() => begun.promise, closed), 5);
     assertEquals(broken.status, 200);
+    begun.resolve();
     assertStringIncludes(await broken.text(), "the model was closed");
     // Without a stream nothing is sent before the status is certain.
-    const whole = await send(waits(() => Promise.resolve(), closed), { stream: false });
+    const whole = await send(waits(() => Promise.resolve(), closed), NEVER, { stream: false });
     assertEquals(whole.status, 503);
     await whole.body?.cancel();
   });
@@ -213,14 +219,22 @@ Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 for (const [name, ask] of Object.entries(clients)) {
   Deno.test(`${name}: an answer that waited, and was slow, is what it would be without`, async () => {
+    // Before each event three records go out, that of the event before and signs of life.
+    let sent = 0;
+    let waiting: { sent: number; go: () => void } | undefined;
     const script: Script = async function* () {
       yield { type: "queued", ahead: 1 };
       for (const event of answer) {
-        await pause(25);
+        await new Promise<void>((go) => waiting = { sent: sent + 3, go });
         yield event;
       }
     };
     const { url, fetch } = handlerWay(createTestApp({ script }, { heartbeatMilliseconds: 5 }));
-    assertEquals(await ask(url, fetch), "Hello");
+    const slow: typeof fetch = async (input, init) =>
+      counted(await fetch(input, init), (count) => {
+        sent = count;
+        if (waiting && sent >= waiting.sent) waiting.go();
+      });
+    assertEquals(await ask(url, slow), "Hello");
   });
 }

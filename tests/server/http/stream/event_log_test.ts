@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { EventLog, EventLogs } from "../../../../server/http/stream/event_log.ts";
 import { HttpError } from "../../../../server/http/errors.ts";
+import { later } from "../../../clock.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -112,8 +113,8 @@ Deno.test("all logs together are bounded: those that have ended go first, then b
   assertThrows(() => third.read({ from: 0 }), HttpError, "no longer kept");
 });
 
-Deno.test("logs of answers that have ended are kept for a time, and only so many", async () => {
-  const logs = new EventLogs({ ended: 2, age: 30 });
+Deno.test("logs of answers that have ended are kept for a time, and only so many", () => {
+  const logs = new EventLogs({ ended: 2, age: 30_000 });
   for (const name of ["a", "b", "c", "d"]) logs.open(name).end();
   const running = logs.open("e");
   assertEquals(["a", "b", "c", "d", "e"].map((name) => logs.find(name) !== undefined), [
@@ -123,7 +124,7 @@ Deno.test("logs of answers that have ended are kept for a time, and only so many
     true,
     true,
   ]);
-  await new Promise((resolve) => setTimeout(resolve, 40));
+  using _clock = later(40_000);
   assertEquals(logs.matching(() => true), [["e", running]]);
 });
 

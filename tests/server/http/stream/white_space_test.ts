@@ -35,6 +35,16 @@ function afterwards(gate: Promise<void>, script: Script): Script {
   };
 }
 
+/** The text of an answer, for which something is done once it has so many bytes. */
+async function textOf(response: Response, bytes: number, act: () => void): Promise<string> {
+  let text = "";
+  for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    if (text.length >= bytes) act();
+  }
+  return text;
+}
+
 for (const [path, body, messageOf] of dialects) {
   Deno.test(`POST ${path}: an answer that takes long is kept alive by white space`, async () => {
     const gate = Promise.withResolvers<void>();
@@ -45,9 +55,8 @@ for (const [path, body, messageOf] of dialects) {
     assertMatch(response.headers.get("content-type")!, /^application\/json/);
     assert(response.headers.get("x-request-id"));
     assertEquals(test.lines.filter((line) => line.includes("POST")), []);
-    setTimeout(gate.resolve, 40);
-    const text = await response.text();
-    assertMatch(text, /^ {2,20}\{/);
+    const text = await textOf(response, 3, gate.resolve);
+    assertMatch(text, /^ {3}\s*\{/);
     assertMatch(text, /La la/);
     JSON.parse(text);
     await until(() => test.lines.some((line) => line.includes(`POST ${path} 200`)));
@@ -67,9 +76,11 @@ for (const [path, body, messageOf] of dialects) {
   Deno.test(`POST ${path}: without white space an error has its status, however late`, async () => {
     const gate = Promise.withResolvers<void>();
     const script = afterwards(gate.promise, failsAfter([], new ModelClosedError("it was closed")));
-    const { post } = createTestApp({ script }, { whiteSpaceMilliseconds: 0 });
-    setTimeout(gate.resolve, 20);
-    const response = await post(path, { model: "tiny", ...body });
+    const { post, loaded } = createTestApp({ script }, { whiteSpaceMilliseconds: 0 });
+    const answered = post(path, { model: "tiny", ...body });
+    await until(() => loaded[0]?.requests.length === 1);
+    gate.resolve();
+    const response = await answered;
     assertEquals(response.status, 503);
     assertMatch(messageOf(await response.json()), /it was closed/);
   });
@@ -97,12 +108,13 @@ Deno.test("white space reaches a client as chunks, and a client that leaves ends
 });
 
 Deno.test("a pull that is not streamed is kept alive as well", async () => {
+  const gate = Promise.withResolvers<void>();
   async function* pull() {
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await gate.promise;
     yield { status: "success" };
   }
   const registry = { pull, push: pull };
   const { post } = createTestApp({}, { whiteSpaceMilliseconds: 5, registry });
-  const text = await (await post("/api/pull", { model: "tiny", stream: false })).text();
-  assertMatch(text, /^ +\{"status":"success"\}$/);
+  const response = await post("/api/pull", { model: "tiny", stream: false });
+  assertMatch(await textOf(response, 2, gate.resolve), /^ {2,}\{"status":"success"\}$/);
 });

@@ -4,6 +4,7 @@
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Drain } from "../../../../../server/http/drain.ts";
+import { later } from "../../../../clock.ts";
 import { fakeUsage, type Script } from "../../../fake_model.ts";
 import { until } from "../../../test_app.ts";
 import {
@@ -158,11 +159,11 @@ Deno.test("a response that is not to be kept can be asked for until some time af
       const { id, store } = await ask({ input: "Hi", background: true, store: false });
       assertEquals(store, false);
       assertEquals((await when(keeper, id, hasEnded)).status, "completed");
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      using _clock = later(60_000);
       assertEquals((await get(id)).status, 404);
     },
     able,
-    { eventLogLimits: { age: 50 } },
+    { eventLogLimits: { age: 50_000 } },
   ));
 
 Deno.test("a response that is deleted while it is made ends, and is not kept afterwards", () => {

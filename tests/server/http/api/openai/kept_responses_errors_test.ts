@@ -2,6 +2,7 @@
 // with those that are.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { later } from "../../../../clock.ts";
 import { readEvents } from "./openai_scripts.ts";
 import { able, type Answer, message, model, path, withKeeper } from "./response_keeper.ts";
 import { createTestApp, ringOf } from "../../../test_app.ts";
@@ -49,8 +50,8 @@ Deno.test("what is not kept gets 404 with the reason and what to do", () =>
     }
     const empty = await ask({ input: [{ type: "item_reference" }] });
     assertEquals([empty.status, empty.error.message], [400, 'input[0] lacks "id"']);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    const late = again(folder, able, { bounds: { age: 10 } });
+    using _clock = later(20_000);
+    const late = again(folder, able, { bounds: { age: 10_000 } });
     assertMatch(
       (await late.get(kept.id)).error.message,
       /was made on 20\d\d-.*QUERN_RESPONSES_AGE/,
