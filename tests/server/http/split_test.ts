@@ -28,6 +28,7 @@ async function withServer(test: (api: Api) => Promise<void>): Promise<void> {
   // Its device is for all of a process, and other tests share this one.
   const environment = {
     QUERN_DEVICE: "webgpu",
+    QUERN_NO_PROOF: "1",
     QUERN_GPU_MEMORY: String(limit),
     OLLAMA_NUM_PARALLEL: "4",
     OLLAMA_CONTEXT_LENGTH: "128",
