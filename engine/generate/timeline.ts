@@ -9,11 +9,7 @@ const MOST_SPANS = 128;
 
 /** The timeline of one answer. */
 export class Timeline {
-<<<<<<< HEAD
   /** What the clock shows where performance.now() is 0. It moves off performance.timeOrigin over hours. */
-=======
-  /** When the clock of performance.now() had 0, by the time of day: timeOrigin drifts from it. */
->>>>>>> 7f471394 (Tests wait for events and not for the clock, a server's times of day are those of now, and CI runs the attack set beside what needs one core)
   readonly #origin = Date.now() - performance.now();
   #spans: StepSpan[] = [];
   /** How many steps a span has at least, if as many follow; it doubles when there are too many spans. */

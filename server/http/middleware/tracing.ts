@@ -70,8 +70,6 @@ class GenerationTrace {
   readonly #telemetry: Telemetry;
   readonly #server: Span;
   readonly #generation: Generation;
-  /** When the clock of performance.now() had 0, by the time of day: timeOrigin drifts from it. */
-  readonly #origin = Date.now() - performance.now();
 
   constructor(telemetry: Telemetry, server: Span, generation: Generation) {
     this.#telemetry = telemetry;
