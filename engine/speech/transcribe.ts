@@ -199,9 +199,13 @@ async function partsOf(
     size: number;
     lastSpoken: number;
   },
-  { words = false, matcher, signal }: Pick<SpeechRequest, "words" | "matcher" | "signal">,
+  { words = false, retry = true, matcher, signal }: Pick<
+    SpeechRequest,
+    "words" | "retry" | "matcher" | "signal"
+  >,
 ): Promise<Parts> {
-  if (!matcher && isSilence(attempt)) return { segments: [], advance: size, lastSpoken };
+  const isLeftOut = isSilence(attempt) || !retry && !isSure(attempt);
+  if (!matcher && isLeftOut) return { segments: [], advance: size, lastSpoken };
   const { segments, advance, endsAlone } = divide(attempt.tokens, context.special, size);
   const offset = seek / 100;
   const whole = segments.map(({ start, end, tokens }) => ({
@@ -241,20 +245,25 @@ function isSilence({ noSpeech, meanLogprob }: WindowTranscript): boolean {
 async function decodeSurely(
   context: SpeechContext,
   window: Omit<Parameters<typeof decodeWindow>[2], "temperature">,
-  { temperature = 0 }: Pick<TranscribeRequest, "temperature">,
+  { temperature = 0, retry = true }: Pick<TranscribeRequest, "temperature" | "retry">,
 ): Promise<Attempt> {
   // A document in a format repeats its keys, and is not tried again for it.
-  const temperatures = temperature > 0 || window.matcher ? [temperature] : TEMPERATURES;
+  const isOnce = temperature > 0 || window.matcher || !retry;
+  const temperatures = isOnce ? [temperature] : TEMPERATURES;
   let attempt: Attempt | undefined;
   for (const temperature of temperatures) {
     const found = await decodeWindow(context.network, context.special, { ...window, temperature });
     const text = textOf(context, found.tokens);
     const compression = await compressionOf(text.trim());
     attempt = { ...found, temperature, text, compression };
-    const isSure = compression <= MOST_COMPRESSION && found.meanLogprob >= LEAST_LOGPROB;
-    if (isSure || isSilence(found)) break;
+    if (isSure(attempt) || isSilence(found)) break;
   }
   return attempt!;
+}
+
+/** Whether a text is likely and does not repeat itself. */
+function isSure({ compression, meanLogprob }: Attempt): boolean {
+  return compression <= MOST_COMPRESSION && meanLogprob >= LEAST_LOGPROB;
 }
 
 /** The words of tokens, without times. */

@@ -21,6 +21,11 @@ export interface TranscribeRequest {
    * is unlikely or repeats itself.
    */
   temperature?: number;
+  /**
+   * Whether a text that is unlikely or repeats itself is tried again with more left to chance. Otherwise
+   * it is left out, so that a look at a sound takes no longer than it has to. Default true.
+   */
+  retry?: boolean;
   /** With one seed the tokens are alike. Default: a random one. */
   seed?: number;
   /**

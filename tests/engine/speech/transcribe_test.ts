@@ -119,6 +119,13 @@ Deno.test("a temperature that is asked for is the only one", async () => {
   assertEquals([heard, prompts.length], [[[repeated.text, 0.5, 0]], 1]);
 });
 
+Deno.test("without a retry an unlikely window is left out after its first attempt", async () => {
+  const { heard, prompts } = await hear([[repeated], [{ ...sure, isUnlikely: true }], [sure]], {
+    retry: false,
+  });
+  assertEquals([heard.length, heard[0][0], prompts.length], [1, " Good day.", 3]);
+});
+
 Deno.test("a window in which nobody speaks is left out, if its text is unlikely", async () => {
   const silent = { text: "You", isUnlikely: true, isSilent: true };
   const { heard, prompts } = await hear([[silent], [sure], [{ ...sure, isSilent: true }]]);

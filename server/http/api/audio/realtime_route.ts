@@ -40,8 +40,14 @@ async function serve(
   const session = new RealtimeSession({
     model,
     send: (event) => socket.send(JSON.stringify(event)),
-    transcribe: (model, request) =>
-      runTranscription(dependencies, model, { signal }, { ...request, signal }),
+    transcribe(model, request) {
+      const either = request.signal ? AbortSignal.any([signal, request.signal]) : signal;
+      return runTranscription(dependencies, model, { signal: either }, {
+        ...request,
+        signal: either,
+      });
+    },
+    isBusy: () => dependencies.queue.length > 0,
     check: (model) => dependencies.store.find(model),
   });
   await session.begin();

@@ -3,7 +3,15 @@
 
 import { type BodyOf, closed, harmless, integer, number, text } from "../../body/schema.ts";
 
-const transcription = closed({ model: text, language: text, prompt: text });
+/** How long text may wait until it is sent. */
+export const DELAYS = ["minimal", "low", "medium", "high", "xhigh"] as const;
+
+const transcription = closed({
+  model: text,
+  language: text,
+  prompt: text,
+  delay: { enum: [...DELAYS, null] },
+});
 
 const responses = harmless("there are no responses, only transcripts");
 

@@ -1,10 +1,13 @@
 // A client that speaks: its events, in OpenAI's realtime form, and the events that tell it when somebody
-// began to speak, ended, and what was said. Turns are found by loudness, or the client commits them.
+// began to speak, ended, and what was said. Turns are found by loudness, or the client commits them. What is
+// said of a turn before it has ended, live_turn.ts finds.
 
-import type { TranscribeEvent } from "../../../../engine/mod.ts";
+import type { TranscribeEvent, TranscribeRequest } from "../../../../engine/mod.ts";
 import { createValidator } from "../../body/validate.ts";
 import { HttpError, sentenceOf, statusOf } from "../../errors.ts";
+import { LiveTurn } from "./live_turn.ts";
 import {
+  type DELAYS,
   type EarlierSessionBody,
   earlierSessionSchema,
   type SessionBody,
@@ -18,12 +21,9 @@ export interface SessionOptions {
   /** The model, if the address of the session names one. */
   readonly model?: string | undefined;
   send(event: object): Promise<void>;
-  /** The events of a transcription of a WAV file. */
-  transcribe(model: string, request: {
-    audio: Uint8Array;
-    language?: string;
-    prompt?: string;
-  }): AsyncIterable<TranscribeEvent>;
+  transcribe(model: string, request: TranscribeRequest): AsyncIterable<TranscribeEvent>;
+  /** Whether requests wait, of this session or others. */
+  isBusy(): boolean;
   /** Errors: where there is no such model. */
   check(model: string): Promise<unknown>;
 }
@@ -37,11 +37,23 @@ interface Settings {
   model: string;
   language: string;
   prompt: string;
+  delay: Delay;
   turns: TurnDetection | null;
 }
 
+type Delay = typeof DELAYS[number];
+
 /** OpenAI's defaults. */
 const TURNS: TurnDetection = { threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 500 };
+
+/** Milliseconds of new sound that are waited for until the turn so far is transcribed again. */
+const WAITS: Readonly<Record<Delay, number>> = {
+  minimal: 500,
+  low: 1000,
+  medium: 2000,
+  high: 4000,
+  xhigh: Infinity,
+};
 
 /** Least sound that is committed, in milliseconds. */
 const LEAST_COMMIT = 100;
@@ -61,9 +73,10 @@ export class RealtimeSession {
   readonly #id = idOf("sess");
   #settings: Settings;
   #buffer: SoundBuffer;
-  #detector: TurnDetector | undefined;
-  /** The item of the turn that somebody is speaking. */
-  #speaking: string | undefined;
+  /** Where the client commits, it tells only whether somebody speaks. */
+  #detector: TurnDetector;
+  /** The turn that somebody is speaking, or that is to be committed. */
+  #turn: LiveTurn | undefined;
   #previous: string | null = null;
   /** Transcriptions come in the order of their turns. */
   #transcribed: Promise<unknown> = Promise.resolve();
@@ -75,6 +88,7 @@ export class RealtimeSession {
       model: options.model ?? "",
       language: "",
       prompt: "",
+      delay: "low",
       turns: TURNS,
     };
     this.#buffer = new SoundBuffer("pcm16");
@@ -99,6 +113,7 @@ export class RealtimeSession {
 
   /** Settles when all that was committed is written down. */
   async end(): Promise<void> {
+    await this.#turn?.stop();
     await this.#transcribed;
   }
 
@@ -138,46 +153,73 @@ export class RealtimeSession {
     await this.#send(told, { session: this.#described() });
   }
 
-  #newDetector(): TurnDetector | undefined {
-    const { turns } = this.#settings;
-    return turns ? new TurnDetector(turns, this.#buffer.rate) : undefined;
+  #newDetector(): TurnDetector {
+    return new TurnDetector(this.#settings.turns ?? TURNS, this.#buffer.rate);
   }
 
   #clear(): void {
     this.#buffer = new SoundBuffer(this.#settings.format);
     this.#detector = this.#newDetector();
-    this.#speaking = undefined;
+    void this.#turn?.stop();
+    this.#turn = undefined;
   }
 
   async #append(audio: unknown): Promise<void> {
     if (typeof audio !== "string") throw new HttpError(400, "audio has to be base64", "audio");
     const bytes = bytesOf(audio);
+    const { turns, delay, model } = this.#settings;
+    if (!turns) this.#turn ??= this.#beginTurn(this.#buffer.end);
     this.#buffer.add(bytes);
-    for (const mark of this.#detector?.push(this.#buffer.samplesOf(bytes)) ?? []) {
-      await this.#mark(mark);
-    }
+    const marks = this.#detector.push(this.#buffer.samplesOf(bytes));
+    if (turns) { for (const mark of marks) await this.#mark(mark); }
     // Before somebody speaks only what may belong to the turn is kept.
-    const { turns } = this.#settings;
-    if (turns && !this.#speaking) {
+    if (turns && !this.#turn) {
       this.#buffer.dropBefore(this.#buffer.end - turns.prefix_padding_ms - 1000);
     }
+    if (this.#detector.isSpeaking && model !== "") this.#turn?.listen(this.#buffer, WAITS[delay]);
   }
 
   async #mark({ kind, at }: TurnMark): Promise<void> {
     if (kind === "start") {
-      this.#speaking = idOf("item");
+      this.#turn = this.#beginTurn(at);
       this.#buffer.dropBefore(at);
-      const told = { audio_start_ms: at, item_id: this.#speaking };
+      const told = { audio_start_ms: at, item_id: this.#turn.id };
       return await this.#send("input_audio_buffer.speech_started", told);
     }
-    const told = { audio_end_ms: at, item_id: this.#speaking };
+    const told = { audio_end_ms: at, item_id: this.#turn?.id };
     await this.#send("input_audio_buffer.speech_stopped", told);
     await this.#commit();
   }
 
+  #beginTurn(first: number): LiveTurn {
+    const id = idOf("item");
+    return new LiveTurn(id, first, {
+      transcribe: ({ audio, before, signal }) => {
+        const { model, turns } = this.#settings;
+        const { prompt = "", ...request } = this.#request(audio);
+        return this.#options.transcribe(model, {
+          ...request,
+          prompt: `${prompt} ${before}`.trim(),
+          // What the client has not cut is cut here.
+          vad: turns === null,
+          retry: false,
+          signal,
+        });
+      },
+      send: (delta) =>
+        this.#send(`${TRANSCRIPTION}.delta`, { item_id: id, content_index: 0, delta }),
+      isBusy: () => this.#options.isBusy(),
+    });
+  }
+
+  #request(audio: Uint8Array): TranscribeRequest {
+    const { language, prompt } = this.#settings;
+    return { audio, ...language && { language }, ...prompt && { prompt } };
+  }
+
   /** Makes an item of the buffer, and has it written down. */
   async #commit(): Promise<void> {
-    const { model, language, prompt } = this.#settings;
+    const { model } = this.#settings;
     if (this.#buffer.duration < LEAST_COMMIT) {
       throw new HttpError(
         400,
@@ -192,9 +234,11 @@ export class RealtimeSession {
         "session.audio.input.transcription.model",
       );
     }
-    const audio = this.#buffer.toWav();
-    const id = this.#speaking ?? idOf("item");
-    this.#speaking = undefined;
+    const request = this.#request(this.#buffer.toWav());
+    const turn = this.#turn ?? this.#beginTurn(this.#buffer.end);
+    const { id } = turn;
+    void turn.stop();
+    this.#turn = undefined;
     this.#buffer.dropBefore(Infinity);
     await this.#send("input_audio_buffer.committed", {
       previous_item_id: this.#previous,
@@ -207,26 +251,22 @@ export class RealtimeSession {
     await this.#send("conversation.item.added", { previous_item_id: this.#previous, item });
     await this.#send("conversation.item.done", { previous_item_id: this.#previous, item });
     this.#previous = id;
-    const request = { audio, ...language && { language }, ...prompt && { prompt } };
-    this.#transcribed = this.#transcribed.then(() => this.#transcribe(id, model, request))
+    this.#transcribed = this.#transcribed.then(() => this.#transcribe(turn, model, request))
       .catch(() => {}); // The client has gone.
   }
 
-  async #transcribe(
-    id: string,
-    model: string,
-    request: Parameters<SessionOptions["transcribe"]>[1],
-  ): Promise<void> {
-    const part = { item_id: id, content_index: 0 };
+  async #transcribe(turn: LiveTurn, model: string, request: TranscribeRequest): Promise<void> {
+    const part = { item_id: turn.id, content_index: 0 };
+    await turn.stop();
     try {
       let [transcript, seconds] = ["", 0];
       for await (const event of this.#options.transcribe(model, request)) {
         if (event.type === "start") seconds = event.duration;
         if (event.type !== "segment") continue;
-        const delta = transcript === "" ? event.text.trimStart() : event.text;
-        transcript += delta;
-        await this.#send(`${TRANSCRIPTION}.delta`, { ...part, delta });
+        transcript += transcript === "" ? event.text.trimStart() : event.text;
+        await turn.tell(transcript, false);
       }
+      await turn.tell(transcript, true);
       const usage = { type: "duration", seconds };
       await this.#send(`${TRANSCRIPTION}.completed`, { ...part, transcript, usage });
     } catch (error) {
@@ -240,14 +280,14 @@ export class RealtimeSession {
 
   /** The session in OpenAI's present form. */
   #described(): object {
-    const { format, model, language, prompt, turns } = this.#settings;
+    const { format, model, language, prompt, delay, turns } = this.#settings;
     const [type] = Object.entries(FORMATS).find(([, name]) => name === format)!;
     return {
       ...{ id: this.#id, object: "realtime.transcription_session", type: "transcription" },
       audio: {
         input: {
           format: { type, ...format === "pcm16" && { rate: 24_000 } },
-          transcription: { model, language, prompt },
+          transcription: { model, language, prompt, delay },
           noise_reduction: null,
           turn_detection: turns && { type: "server_vad", ...turns },
         },
@@ -291,7 +331,7 @@ function changesOf(
   transcription: EarlierSessionBody["input_audio_transcription"],
   detection: EarlierSessionBody["turn_detection"],
 ): Partial<Settings> {
-  const { model, language, prompt } = transcription ?? {};
+  const { model, language, prompt, delay } = transcription ?? {};
   const { threshold, prefix_padding_ms: before, silence_duration_ms: silence } = detection ?? {};
   const turns = {
     threshold: threshold ?? TURNS.threshold,
@@ -303,6 +343,7 @@ function changesOf(
     ...typeof model === "string" && { model },
     ...typeof language === "string" && { language },
     ...typeof prompt === "string" && { prompt },
+    ...delay && { delay },
     ...detection !== undefined && { turns: detection && turns },
   };
 }

@@ -64,18 +64,17 @@ export class SoundBuffer {
 
   /** Drops what is before a millisecond since the beginning. */
   dropBefore(milliseconds: number): void {
-    const { bytes, rate } = this.#format;
-    const wanted = Math.floor(milliseconds * rate / 1000) * bytes - this.#dropped;
-    const count = Math.max(0, Math.min(this.#size, wanted));
+    const count = Math.min(this.#size, this.#bytesBefore(milliseconds));
     this.#bytes.copyWithin(0, count, this.#size);
     this.#size -= count;
     this.#dropped += count;
   }
 
-  /** What is here as a WAV file. */
-  toWav(): Uint8Array<ArrayBuffer> {
+  /** What is here as a WAV file, of all or from a millisecond since the beginning on. */
+  toWav(from = 0): Uint8Array<ArrayBuffer> {
     const { tag, bytes, rate } = this.#format;
-    const size = this.#size - this.#size % bytes;
+    const first = Math.min(this.#size, this.#bytesBefore(from));
+    const size = this.#size - first - (this.#size - first) % bytes;
     const file = new Uint8Array(HEADER_BYTES + size);
     const view = new DataView(file.buffer);
     const text = (at: number, value: string) => file.set(new TextEncoder().encode(value), at);
@@ -91,7 +90,7 @@ export class SoundBuffer {
     view.setUint16(34, 8 * bytes, true);
     text(36, "data");
     view.setUint32(40, size, true);
-    file.set(this.#bytes.subarray(0, size), HEADER_BYTES);
+    file.set(this.#bytes.subarray(first, first + size), HEADER_BYTES);
     return file;
   }
 
@@ -110,6 +109,12 @@ export class SoundBuffer {
       const code = (byte ^ mask) & 0x7f;
       return ((33 + 2 * (code & 15)) * 2 ** (code >> 4) - 33) / 8031;
     });
+  }
+
+  /** Bytes from the first one that is here to a millisecond since the beginning. */
+  #bytesBefore(milliseconds: number): number {
+    const { bytes, rate } = this.#format;
+    return Math.max(0, Math.floor(milliseconds * rate / 1000) * bytes - this.#dropped);
   }
 
   #millisecondsOf(bytes: number): number {

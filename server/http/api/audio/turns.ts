@@ -37,6 +37,11 @@ export class TurnDetector {
     this.#frame = new Float32Array(rate * FRAME / 1000);
   }
 
+  /** Whether somebody is speaking. */
+  get isSpeaking(): boolean {
+    return this.#isSpeaking;
+  }
+
   /** Takes the next samples, from -1 to 1. */
   push(samples: Float32Array): TurnMark[] {
     const marks: TurnMark[] = [];

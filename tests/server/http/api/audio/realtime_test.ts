@@ -87,11 +87,44 @@ Deno.test("the server finds a turn, and tells what was said in it", async () => 
   const [, , start, stop] = events;
   assertEquals([start.audio_start_ms, stop.audio_end_ms], [500, 2500]);
   assertEquals(new Set(events.slice(4).map(({ item, item_id }) => item?.id ?? item_id)).size, 1);
-  const [{ audio, language }] = test.loaded[0].transcribeRequests;
+  const { audio, language } = test.loaded[0].transcribeRequests.at(-1)!;
   assertEquals(language, "de");
   const seconds = ((audio as Uint8Array).length - 44) / 48_000;
   assert(seconds > 1.9 && seconds < 2.5, `${seconds} s`);
   await close();
+});
+
+Deno.test("words come while somebody speaks, unless the session waits for the end", async () => {
+  for (const delay of ["minimal", "xhigh"]) {
+    const test = createTestApp({ info: { transcribes: true } });
+    await using server = serve(test.app.fetch);
+    const { events, send, next, close } = await connect(server.url);
+    send({ type: "session.update", session: { audio: { input: { transcription: { delay } } } } });
+    const { session } = await next("session.updated");
+    assertEquals(session.audio.input.transcription.delay, delay);
+    send(append(pcm(400, 0.001)));
+    const delta = "conversation.item.input_audio_transcription.delta";
+    for (let i = 0; i < 8 && !events.some(({ type }) => type === delta); i++) {
+      send(append(pcm(700, 0.3)));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    send(append(pcm(800, 0.001)));
+    const { transcript } = await next("conversation.item.input_audio_transcription.completed");
+    const types = events.map(({ type }) => type);
+    const isEarly = types.indexOf(delta) < types.indexOf("input_audio_buffer.speech_stopped");
+    assertEquals(isEarly, delay === "minimal");
+    const told = events.filter(({ type }) => type === delta);
+    assertEquals(told.map(({ delta }) => delta).join(""), transcript);
+    const { item_id } = await next("input_audio_buffer.committed");
+    assertEquals(new Set(told.map(({ item_id }) => item_id)), new Set([item_id]));
+    const requests = test.loaded[0].transcribeRequests;
+    assertEquals(requests.length > 1, delay === "minimal");
+    assertEquals([requests[0].retry, requests.at(-1)!.retry], [
+      delay === "minimal" ? false : undefined,
+      undefined,
+    ]);
+    await close();
+  }
 });
 
 Deno.test("the client commits turns in G.711, in the form of the API's first version", async () => {
