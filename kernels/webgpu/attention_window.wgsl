@@ -40,5 +40,6 @@ fn after_seen(position: u32, end: u32, image_end: u32) -> u32 {
 // First position, and one past the last, that rows of a tile see. Its splits begin at the first.
 fn seen_by_tile(tile: QueryTile, first_position: u32) -> vec2<u32> {
   let last = first_position + tile.rows - 1u;
-  return vec2(first_seen(first_position), after_seen(last, max(tile.end, last + 1u), tile.image_end));
+  let end = select(tile.end, last + 1u, tile.end == 0u);
+  return vec2(first_seen(first_position), after_seen(last, end, tile.image_end));
 }

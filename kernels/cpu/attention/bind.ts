@@ -114,6 +114,7 @@ export function attention(
   const slopes = options.alibi ? slopesOf(core, heads, options.alibi) : 0;
   let spans: CpuBuffer | undefined;
 
+  const positionOf = (row: number) => rows[STEP_ROW.words * row + STEP_ROW.word.position];
   const spanBuffer = (count: number) => {
     if (spans && spans.size >= SPAN.bytes * count) return spans;
     if (spans) giveBuffer(core.work, spans);
@@ -129,11 +130,12 @@ export function attention(
     for (let at = 0; at < QUERY_TILE.words * count; at += QUERY_TILE.words) {
       const first = tiles[at + tile.firstRow];
       const after = first + tiles[at + tile.rows];
-      const [end, imageEnd] = [tiles[at + tile.end], tiles[at + tile.imageEnd]];
+      const imageEnd = tiles[at + tile.imageEnd];
+      const end = tiles[at + tile.end] || positionOf(after - 1) + 1;
       for (let row = first; row < after; row++) {
-        const position = rows[STEP_ROW.words * row + STEP_ROW.word.position];
+        const position = positionOf(row);
         const slot = rows[STEP_ROW.words * row + STEP_ROW.word.slot];
-        const [from, to] = seenBy(options, position, Math.max(end, position + 1), imageEnd);
+        const [from, to] = seenBy(options, position, end, imageEnd);
         const at = SPAN.words * row;
         words[at + span.begin] = from;
         words[at + span.end] = to;
