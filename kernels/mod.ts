@@ -4,13 +4,6 @@
 export * from "./deferred.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
-export {
-  chooseDevice,
-  DEVICE_KINDS,
-  type DeviceChoice,
-  type DeviceKind,
-  type DeviceOptions,
-} from "./choice.ts";
 export { refuseCpuThread, startCpuThread, startCpuThreadsBy } from "./cpu/threads.ts";
 export {
   makeOn,
@@ -32,16 +25,14 @@ export type {
   WorkCounts,
 } from "./operation.ts";
 export * from "./ops/activation.ts";
-export * from "./ops/activation.ts";
 export * from "./ops/attention.ts";
 export * from "./ops/elementwise.ts";
 export * from "./ops/embed.ts";
 export * from "./ops/experts.ts";
+export * from "./ops/exponential.ts";
 export * from "./ops/cache_codes.ts";
 export * from "./ops/kv_cache.ts";
 export * from "./ops/matrix.ts";
-export * from "./ops/matrix.ts";
-export * from "./ops/elementwise.ts";
 export * from "./ops/norm.ts";
 export * from "./ops/recurrent.ts";
 export * from "./ops/rope_tables.ts";

@@ -1,9 +1,9 @@
 // Log-probabilities of tokens from logits: on the host and in doubles, for the few answers that ask
 // for them.
 
+import { logSumOfExponentials } from "../../kernels/mod.ts";
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { RequestError } from "../errors.ts";
-import { logSumOfExponentials } from "../exponential.ts";
 import type {
   RulesInForce,
   TextToken,

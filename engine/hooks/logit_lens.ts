@@ -2,6 +2,7 @@
 // stream after each layer is put in the place of the last one's, and the model's own norm and head make
 // logits of it, whatever its architecture; so it takes a run more than there are layers.
 
+import { exponential, logSumOfExponentials } from "../../kernels/mod.ts";
 import { RequestError } from "../errors.ts";
 import type { ChatModel, HookPositions } from "../types/mod.ts";
 
@@ -89,15 +90,15 @@ export async function logitLens(
 }
 
 function softmax(logits: Float32Array): { probabilities: Float64Array; entropy: number } {
-  const greatest = logits.reduce((a, b) => Math.max(a, b), -Infinity);
-  const probabilities = Float64Array.from(logits, (logit) => Math.exp(logit - greatest));
-  const total = probabilities.reduce((a, b) => a + b);
-  let entropy = 0;
-  for (let id = 0; id < probabilities.length; id++) {
-    const share = probabilities[id]! /= total;
-    if (share > 0) entropy -= share * Math.log2(share);
+  const normalizer = logSumOfExponentials(logits);
+  const probabilities = new Float64Array(logits.length);
+  let nats = 0;
+  for (let id = 0; id < logits.length; id++) {
+    const logprob = logits[id]! - normalizer;
+    const probability = probabilities[id] = exponential(logprob);
+    if (probability > 0) nats -= probability * logprob;
   }
-  return { probabilities, entropy };
+  return { probabilities, entropy: nats * Math.LOG2E };
 }
 
 /** The indices of the greatest values, in descending order, of equal ones the lowest first. */

@@ -4,6 +4,7 @@
 // over all of them is hard in general (Geh et al. 2024). The answer "yesterday" does not count as "yes":
 // what goes on to a longer option is taken from the shorter one. The rest is renormalized.
 
+import { exponential } from "../../kernels/mod.ts";
 import { addText, cutText, taint, type Text } from "../../tokenizer/mod.ts";
 import { cancellable, flagsOf, pollCancellation } from "../cancellation.ts";
 import { type ChatContext, promptBeforeAnswer } from "../chat/mod.ts";
@@ -98,7 +99,7 @@ function normalized(masses: readonly number[]): number[] {
  * @param logprobs the log-probabilities of the sequences' scored tokens
  */
 function shareOf(sequences: readonly ScoredTokens[], logprobs: Float64Array): Float64Array {
-  const shares = logprobs.map(Math.exp);
+  const shares = logprobs.map(exponential);
   const order = sequences.map((_, index) => index)
     .sort((a, b) => sequences[a].tokens.length - sequences[b].tokens.length);
   for (const [i, longer] of order.entries()) {
@@ -106,7 +107,7 @@ function shareOf(sequences: readonly ScoredTokens[], logprobs: Float64Array): Fl
     const begun = order.slice(0, i).findLast((other) =>
       alike(sequences[other].tokens, sequences[longer].tokens) === sequences[other].tokens.length
     );
-    if (begun !== undefined) shares[begun] -= Math.exp(logprobs[longer]);
+    if (begun !== undefined) shares[begun] -= exponential(logprobs[longer]);
   }
   return shares.map((share) => Math.max(0, share));
 }

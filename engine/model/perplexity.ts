@@ -3,8 +3,8 @@
 // both have the same likeliest token. As llama-perplexity measures it: the text in windows that do not
 // overlap and begin with BOS, of which the second halves count, where there is context.
 
+import { exponential, logSumOfExponentials } from "../../kernels/mod.ts";
 import { RequestError } from "../errors.ts";
-import { logSumOfExponentials } from "../exponential.ts";
 import { likeliest } from "../generate/mod.ts";
 import type { Model } from "./model.ts";
 
@@ -88,7 +88,7 @@ export async function measurePerplexity(
       const ofP = logSumOfExponentials(p);
       sums.other += ofP - p[own[row + 1]!]!;
       p.forEach((logit, i) => {
-        sums.divergence += Math.exp(logit - ofP) * (logit - ofP - (q[i]! - ofQ));
+        sums.divergence += exponential(logit - ofP) * (logit - ofP - (q[i]! - ofQ));
       });
       if (likeliest(p, 1)[0] === likeliest(q, 1)[0]) sums.sameTop++;
     }

@@ -3,6 +3,7 @@
 // "no" to a fixed prompt is the score (Zhang et al. 2025); and any chat model, by a decision. A decoder
 // reads the query once for all documents.
 
+import { exponential } from "../../kernels/mod.ts";
 import { joinTexts, taint, type Text, type Tokenizer } from "../../tokenizer/mod.ts";
 import { cancellable, flagsOf, pollCancellation } from "../cancellation.ts";
 import type { ChatContext } from "../chat/mod.ts";
@@ -163,11 +164,12 @@ async function byHead(
   return { scores: outputs.map(scoreOf), outputs, promptTokens: tokens };
 }
 
-/** The sigmoid of one output; of several the softmax, whose first one is the score. */
+/** The first share of the softmax of the outputs; the sigmoid of a single one, which is that beside 0. */
 function scoreOf(outputs: readonly number[]): number {
-  const [first] = outputs;
-  if (outputs.length === 1) return 1 / (1 + Math.exp(-first));
-  return 1 / outputs.reduce((sum, output) => sum + Math.exp(output - first), 0);
+  const all = outputs.length === 1 ? [outputs[0], 0] : outputs;
+  const most = Math.max(...all);
+  const shares = all.map((output) => exponential(output - most));
+  return shares[0] / shares.reduce((sum, share) => sum + share, 0);
 }
 
 /** Each of two answers after a prompt. */

@@ -2,9 +2,9 @@
 // vocabulary. Sequences that begin alike become branches of a tree, so that what they have in common is
 // run once. The logits of a step are reduced when it ends, and not kept.
 
+import { logSumOfExponentials } from "../../kernels/mod.ts";
 import { pollCancellation } from "../cancellation.ts";
 import { ContextLengthError, NotFiniteError, RequestError } from "../errors.ts";
-import { logSumOfExponentials } from "../exponential.ts";
 import {
   checkLogprobs,
   generate,

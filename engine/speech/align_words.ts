@@ -1,9 +1,9 @@
 // The words of the window that was encoded last: the decoder runs its text once more, without times, and
 // what its alignment heads attend to tells when each word was spoken.
 
+import { exponential, logSumOfExponentials } from "../../kernels/mod.ts";
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { inSlices } from "../async.ts";
-import { logSumOfExponentials } from "../exponential.ts";
 import type { SpecialTokens } from "./special_tokens.ts";
 import type { SpeechNetwork } from "./speech_network.ts";
 import { FRAMES_PER_ROW } from "./whisper.ts";
@@ -45,7 +45,7 @@ export async function alignWords(
     const next = index - start.length;
     if (next < 0 || next >= tokens.length) return;
     const sum = logSumOfExponentials(logits, 0, special.end);
-    probabilities[next] = Math.exp(logits[tokens[next]] - sum);
+    probabilities[next] = exponential(logits[tokens[next]] - sum);
   }, signal);
   const matrix = await inSlices(attentionMatrix(heads, all.length, rows));
   signal?.throwIfAborted();

@@ -3,7 +3,7 @@
 // goes back neither in the text nor in time (dynamic time warping, Sakoe and Chiba 1978), as OpenAI's
 // own program finds it. Plain loops over numbers; whoever calls decides when they pause.
 
-import { exponential } from "../exponential.ts";
+import { exponential } from "../../kernels/mod.ts";
 import type { HeadAttention } from "./alignment_heads.ts";
 
 /** Values that the median is taken of. */

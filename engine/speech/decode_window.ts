@@ -1,8 +1,8 @@
 // The transcript of one window that was encoded: token by token, the most likely one, or several drawn
 // ones of which the likeliest transcript is taken. What the tokens may be, token_rules.ts says.
 
+import { exponential, logSumOfExponentials } from "../../kernels/mod.ts";
 import type { Matcher } from "../grammar/mod.ts";
-import { exponential, logSumOfExponentials } from "../exponential.ts";
 import { applyMask, applyRules, mostLikely } from "./token_rules.ts";
 import type { SpecialTokens } from "./special_tokens.ts";
 import { MOST_SEQUENCES, type SpeechNetwork } from "./speech_network.ts";
@@ -63,7 +63,7 @@ export async function decodeWindow(
     const outputs = [startAt, prompt.length - 1];
     const logits = await network.step([{ slot, position: 0, tokens: prompt, outputs }], signal);
     const first = logits.subarray(0, vocabulary);
-    noSpeech = Math.exp(first[special.noSpeech] - logSumOfExponentials(first));
+    noSpeech = exponential(first[special.noSpeech] - logSumOfExponentials(first));
     last = logits.subarray(vocabulary);
   }
   const take = (draft: Draft, logits: Float32Array) => {
@@ -120,7 +120,7 @@ export async function detectLanguage(
   const logits = await network.step([run], signal);
   const all = [...special.languages].map(([code, token]) => [code, logits[token]] as const);
   const sum = logSumOfExponentials(Float32Array.from(all, ([, logit]) => logit));
-  return all.map(([code, logit]): [string, number] => [code, Math.exp(logit - sum)])
+  return all.map(([code, logit]): [string, number] => [code, exponential(logit - sum)])
     .sort(([, a], [, b]) => b - a);
 }
 

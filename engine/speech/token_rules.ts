@@ -2,7 +2,7 @@
 // come in pairs, the end of a segment and the start of the next; they never go back; the first one
 // is within the first second; and where all times together are likelier than any word, one comes.
 
-import { logSumOfExponentials } from "../exponential.ts";
+import { logSumOfExponentials } from "../../kernels/mod.ts";
 import type { SpecialTokens } from "./special_tokens.ts";
 
 /** Latest time with which a window begins, in tokens of time: one second. */

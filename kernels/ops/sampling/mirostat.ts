@@ -3,6 +3,7 @@
 // near a target. What is dropped follows from the tokens before, so the host chooses, in doubles. The draw
 // is the other samplers': the seed gives each token its random number.
 
+import { exponential } from "../exponential.ts";
 import type { SamplingOptions } from "./options.ts";
 import { gumbel, penalized, type SamplingInput } from "./reference.ts";
 
@@ -64,7 +65,7 @@ export class Mirostat {
     const weights = new Float64Array(scores.length);
     for (let id = 0; id < scores.length; id++) {
       scores[id] = (scores[id] - greatest) / options.temperature;
-      weights[id] = Math.exp(scores[id]);
+      weights[id] = exponential(scores[id]);
     }
     const cutOf = this.#options.version === 1 ? zipfCut : surpriseCut;
     const { least, last } = cutOf(weights, this.#bound);

@@ -1,7 +1,7 @@
 // Exponentials against those of the runtime, at both ends and between.
 
 import { assert, assertEquals } from "@std/assert";
-import { exponential, logSumOfExponentials } from "../../engine/exponential.ts";
+import { exponential, logSumOfExponentials } from "../../kernels/ops/exponential.ts";
 
 Deno.test("exponentials are those of the runtime", () => {
   for (let i = 0; i <= 100_000; i++) {
