@@ -48,12 +48,3 @@ export async function readAnswer(events: AsyncIterable<ChatEvent>): Promise<Answ
   }
   return answer;
 }
-
-/** Waits until the condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!await condition()) {
-    assert(Date.now() < deadline, "Expected the condition to come true");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

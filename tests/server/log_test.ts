@@ -3,7 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { createLog } from "../../server/log.ts";
 import { failsAfter } from "./fake_model.ts";
-import { createTestApp, ringOf, until } from "./test_app.ts";
+import { createTestApp, ringOf } from "./test_app.ts";
+import { until } from "../until.ts";
 
 const now = () => new Date("2026-11-21T10:00:00Z");
 

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { LogWriter } from "../../server/log_writer.ts";
-import { until } from "./test_app.ts";
+import { until } from "../until.ts";
 
 /** A file that takes a number of bytes at a time, and fails while it is full. */
 class FakeFile {

@@ -82,15 +82,6 @@ export async function readLines(response: Response): Promise<Record<string, unkn
   return text.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-/** Waits, without a fixed delay, until the condition holds. */
-export async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error("Expected the condition to come true");
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}
-
 function entryOf(name: string, { info }: FakeModelOptions): StoreEntry {
   const full = new FakeModel({ ...(info && { info }) }).info;
   return {

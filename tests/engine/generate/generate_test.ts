@@ -10,7 +10,8 @@ import {
   RequestError,
 } from "../../../engine/mod.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
-import { readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
+import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { until } from "../../until.ts";
 import { FakeRunner } from "../run/fake_runner.ts";
 import { assert, assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 

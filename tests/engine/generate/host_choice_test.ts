@@ -9,7 +9,8 @@ import {
   RequestError,
 } from "../../../engine/mod.ts";
 import type { ChoiceContext, GenerateRequest, LogitsProcessor } from "../../../engine/mod.ts";
-import { readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
+import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { until } from "../../until.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 
 const model = await loadModel(tinyPath, tinyLoad);

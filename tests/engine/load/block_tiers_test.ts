@@ -8,7 +8,8 @@ import { digestOf, lookAt } from "../../../engine/load/block_tiers.ts";
 import { type ChatModel, loadModel } from "../../../engine/mod.ts";
 import { later } from "../../clock.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
-import { folder, readAnswer, tinyLoad, until } from "../harness.ts";
+import { folder, readAnswer, tinyLoad } from "../harness.ts";
+import { until } from "../../until.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 
 const prompt = Array.from({ length: 100 }, (_, i) => (i * i * 7 + i) % 200 + 3);

@@ -8,7 +8,8 @@ import {
   openModelInProcess,
   openModelInWorker,
 } from "../../../engine/mod.ts";
-import { readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
+import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { until } from "../../until.ts";
 import { assert, assertEquals } from "@std/assert";
 
 const prompt = Array.from({ length: 100 }, (_, i) => (i * i * 7 + i) % 200 + 3);

@@ -2,7 +2,7 @@
 
 import { openModelIn } from "../../../engine/worker/open_model.ts";
 import { ProcessHost } from "../../../engine/worker/process_host.ts";
-import { until } from "../harness.ts";
+import { until } from "../../until.ts";
 
 const module = new URL("./busy_process.ts", import.meta.url).href;
 

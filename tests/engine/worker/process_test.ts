@@ -16,7 +16,8 @@ import { ProcessHost } from "../../../engine/worker/process_host.ts";
 import type { HostListener, ModelHost } from "../../../engine/worker/protocol.ts";
 import { ModelService } from "../../../engine/worker/service.ts";
 import { FakeModel } from "../../server/fake_model.ts";
-import { folder, readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
+import { folder, readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { until } from "../../until.ts";
 import { parseExactJson, writeExactJson } from "../../../tokenizer/mod.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 

@@ -24,7 +24,8 @@ import {
 } from "../../../engine/mod.ts";
 import { openModelIn } from "../../../engine/worker/open_model.ts";
 import { ThreadHost } from "../../../engine/worker/thread_host.ts";
-import { folder, pathOf, readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
+import { folder, pathOf, readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { until } from "../../until.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 
 const greedy = { temperature: 0, maxTokens: 24 };

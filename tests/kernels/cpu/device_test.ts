@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { CpuDevice } from "../../../kernels/cpu/device.ts";
+import { until } from "../../until.ts";
 import { formatNamed, randomMatrix } from "../weights.ts";
 
 /** How many workers have been made while the function ran, and which of them have ended. */
@@ -20,10 +21,7 @@ async function withWorkers(run: () => Promise<void>): Promise<{ made: number; en
   };
   try {
     await run();
-    const deadline = Date.now() + 20_000;
-    while (ended.size < made.size && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await until(() => ended.size >= made.size);
     return { made: made.size, ended: ended.size };
   } finally {
     globalThis.Worker = Worker;

@@ -8,7 +8,7 @@ import { writeTinyLlama } from "../../tiny_model.ts";
 import { fakeFetch } from "./commands/fake_api.ts";
 import { fakeInfo, FakeModel, says, saysForever, type Script } from "../fake_model.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
-import { until } from "../test_app.ts";
+import { until } from "../../until.ts";
 
 interface CliRun {
   code: number;

@@ -12,7 +12,7 @@ import type { RunOptions } from "../../../server/cli/commands/run.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
 import type { FakeOllamaOptions } from "./repl/fake_ollama.ts";
 import { lines, personsTerminal, runModel } from "./repl/run_world.ts";
-import { until } from "../test_app.ts";
+import { until } from "../../until.ts";
 
 Deno.test("run writes the answer alone into a pipe and sends what the options say", async () => {
   const options: RunOptions = {

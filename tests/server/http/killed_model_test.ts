@@ -7,7 +7,7 @@ import { createApp } from "../../../server/http/app.ts";
 import { createLog } from "../../../server/log.ts";
 import { folder, pathOf, tinyLoad } from "../../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../../tiny_model.ts";
-import { until } from "../test_app.ts";
+import { until } from "../../until.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const options = { num_predict: 2 };

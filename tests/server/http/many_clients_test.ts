@@ -5,7 +5,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { OllamaProcess } from "../../../server/http/api/models/answer_schema.ts";
 import { inspectModel, openModelInWorker } from "../../../engine/mod.ts";
 import { main } from "../../../server/cli/main.ts";
-import { folder, pathOf, until } from "../../engine/harness.ts";
+import { folder, pathOf } from "../../engine/harness.ts";
+import { until } from "../../until.ts";
 import { FakeTerminal } from "../cli/fake_terminal.ts";
 import { assertMemorySettles } from "../memory_growth.ts";
 

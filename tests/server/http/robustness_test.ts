@@ -4,7 +4,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { AppOptions, Registry } from "../../../server/http/app_types.ts";
 import { HttpServer } from "../../../server/http/connection/mod.ts";
 import { type FakeModelOptions, measures, says, type Script } from "../fake_model.ts";
-import { createTestApp, type TestApp, until } from "../test_app.ts";
+import { createTestApp, type TestApp } from "../test_app.ts";
+import { until } from "../../until.ts";
 
 interface Port extends TestApp {
   url: string;
@@ -299,7 +300,7 @@ Deno.test("a client that leaves while it waits for the model, or for its first t
       return Number(/\nquern_queue_length (\d+)/.exec(metrics)![1]);
     };
     const answers = clients.map((client) => ask(client).catch(() => "gone"));
-    while (await waiting() < clients.length) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(async () => await waiting() === clients.length);
     for (const client of clients.slice(1)) client.abort();
     const canceled = () => lines.filter((line) => / 499 /.test(line)).length;
     await until(() => canceled() === clients.length - 1);

@@ -11,7 +11,7 @@ import {
 import { createApp } from "../../../server/http/app.ts";
 import { cloudModelOf, RemoteModels, type RemoteOptions } from "../../../server/remote/mod.ts";
 import { checkAnswers } from "../http/api/check_answers.ts";
-import { until } from "../test_app.ts";
+import { until } from "../../until.ts";
 import { delta, endless, serveOllama, serveOpenAi, type Upstream } from "./upstream.ts";
 
 const messages = [{ role: "user", content: "Hi" }];

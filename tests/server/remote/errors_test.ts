@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type ChatModel, ModelClosedError } from "../../../engine/mod.ts";
 import { RemoteError, type RemoteOptions } from "../../../server/remote/mod.ts";
-import { until } from "../test_app.ts";
+import { until } from "../../until.ts";
 import {
   type Answer,
   delta,

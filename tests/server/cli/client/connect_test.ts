@@ -7,7 +7,7 @@ import type { CliDependencies } from "../../../../server/cli/dependencies.ts";
 import { type Asked, fakeFetch } from "../commands/fake_api.ts";
 import { fakeInfo, FakeModel, says, saysForever, type Script } from "../../fake_model.ts";
 import { FakeTerminal } from "../fake_terminal.ts";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 
 const refuse = () => Promise.reject(new TypeError("connection refused"));
 

@@ -7,7 +7,7 @@ import { concurrencyOf, decodeRate, type Sample } from "../../../../server/cli/b
 import { PromptSource } from "../../../../server/cli/bench/benchmark.ts";
 import { bench } from "../../../../server/cli/commands/bench.ts";
 import { FakeTerminal } from "../fake_terminal.ts";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { type Asked, fakeFetch, records, refusal, type Route, runCommand } from "./fake_api.ts";
 
 const TOKENS_PER_WORD = 2;

@@ -7,7 +7,7 @@ import { ResponseStore } from "../../../../server/http/response_store.ts";
 import { VERSION } from "../../../../server/version.ts";
 import { fakeInfo, FakeModel, says, saysForever, type Script } from "../../fake_model.ts";
 import { FakeTerminal } from "../fake_terminal.ts";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 
 interface Server {
   url: string;

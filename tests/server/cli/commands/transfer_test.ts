@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeTerminal } from "../fake_terminal.ts";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { records, refusal, runCommand } from "./fake_api.ts";
 
 const LAYER = { status: "pulling 7cd4618c1faf", digest: "sha256:7cd4618c1faf", total: 1000 };

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeTerminal } from "../fake_terminal.ts";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { contentsOf, lines, personsTerminal, runModel, spoken } from "./run_world.ts";
 
 Deno.test("the REPL holds a conversation until /bye", async () => {

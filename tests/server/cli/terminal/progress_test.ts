@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { LiveLines } from "../../../../server/cli/terminal/live_lines.ts";
 import { showProgress } from "../../../../server/cli/terminal/mod.ts";
 import { FakeTerminal } from "../fake_terminal.ts";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { Screen } from "./screen.ts";
 
 class ScreenTerminal extends FakeTerminal {

@@ -2,7 +2,7 @@
 // it writes where there is no terminal.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { type SlowServer, startSlowServer } from "./slow_server.ts";
 import { NO_TMUX, program, Tmux } from "./tmux.ts";
 

@@ -1,7 +1,8 @@
 // LM Studio's API about models, with right and wrong input.
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { createTestApp, until } from "../../test_app.ts";
+import { createTestApp } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 
 Deno.test("a model is loaded with a window, listed as loaded, and unloaded", async () => {
   const { app, post, manager } = createTestApp();

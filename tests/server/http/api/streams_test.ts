@@ -4,7 +4,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createKey, encodeKeys, KeyRing } from "../../../../server/keys/mod.ts";
 import { saysForever } from "../../fake_model.ts";
-import { createTestApp, until } from "../../test_app.ts";
+import { createTestApp } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { messages, readNumbered, steered } from "./openai/openai_scripts.ts";
 
 const chat = { model: "tiny", messages, stream: true };

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Ollama } from "ollama";
 import { createLog } from "../../../../server/log.ts";
 import { BOX, passage, sum, weather, weatherTool } from "../../box_talk.ts";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { createTinyApp } from "../../tiny_app.ts";
 
 const lines: string[] = [];

@@ -6,7 +6,8 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { says, type Script } from "../../fake_model.ts";
 import { post as postHead, serve } from "../connection/raw_client.ts";
 import { createStoreApp } from "../../store_app.ts";
-import { createTestApp, until } from "../../test_app.ts";
+import { createTestApp } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { assertInTime, threadTime } from "../../../cpu_time.ts";
 
 const KILOBYTES = 2 ** 10;

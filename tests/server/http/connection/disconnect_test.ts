@@ -1,7 +1,7 @@
 // That a client which leaves is noticed at once, whatever it sent before and whatever it waits for.
 
 import { assert, assertEquals } from "@std/assert";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { post, type RawClient, serve } from "./raw_client.ts";
 
 /** More than noticing takes on any machine, less than the server waits for a client that says nothing. */

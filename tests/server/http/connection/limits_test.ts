@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { until } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { post, type RawClient, serve } from "./raw_client.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -14,7 +14,8 @@ import { ContextLengthError, ModelClosedError } from "../../../../engine/errors.
 import type { ChatEvent } from "../../../../engine/types/mod.ts";
 import { failsAfter, fakeUsage, says, type Script } from "../../fake_model.ts";
 import { serve } from "../connection/raw_client.ts";
-import { createTestApp, readLines, until } from "../../test_app.ts";
+import { createTestApp, readLines } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { handlerWay } from "../../tiny_app.ts";
 
 const messages = [{ role: "user", content: "Hi" }] as const;

@@ -4,7 +4,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { UnreadBudget, UnreadEvents } from "../../../../server/http/generation/unread.ts";
 import { fakeUsage, says, type Script } from "../../fake_model.ts";
-import { createTestApp, readLines, until } from "../../test_app.ts";
+import { createTestApp, readLines } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 
 const words = Array.from({ length: 500 }, (_, index) => `word${index} `);
 const messages = [{ role: "user", content: "Sing." }];

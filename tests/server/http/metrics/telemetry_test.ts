@@ -3,6 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { parseTraceparent } from "../../../../server/http/metrics/telemetry.ts";
+import { until } from "../../../until.ts";
 import { withServeProcess } from "../../serve_process.ts";
 
 type Value = { stringValue?: string; intValue?: string; doubleValue?: number };
@@ -63,13 +64,6 @@ function numberOf(span: ExportedSpan, key: string): number {
   return doubleValue ?? Number(intValue);
 }
 
-async function until(what: string, isTrue: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 20_000; !isTrue();) {
-    assert(Date.now() < deadline, what);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const CALLER = "b7ad6b7169203331";
 
@@ -113,11 +107,11 @@ Deno.test("a request is one trace, from a gateway over another server to the ste
         RegExp(`^${name}\\b`)
       );
       await until(
-        "both servers have exported",
         () =>
           [...parts, /^POST /].every((name) => find("replica", name)) &&
           find("gateway", /^POST \/v1/) !== undefined &&
           collector.metrics.has("gen_ai.server.time_to_first_token"),
+        "both servers have exported",
       );
 
       // Every span leads to the caller's, over the gateway.
@@ -157,8 +151,8 @@ Deno.test("a request is one trace, from a gateway over another server to the ste
       await (await fetch(`${url}/health`)).text();
       await (await fetch(`${url}/api/tags`)).text();
       await until(
-        "/api/tags is exported",
         () => collector.spans.some(({ name }) => name === "GET /api/tags"),
+        "/api/tags is exported",
       );
       assert(!collector.spans.some(({ name }) => name.includes("/health")));
     });

@@ -4,7 +4,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ModelClosedError } from "../../../../engine/errors.ts";
 import { failsAfter, says, type Script } from "../../fake_model.ts";
-import { createTestApp, until } from "../../test_app.ts";
+import { createTestApp } from "../../test_app.ts";
+import { until } from "../../../until.ts";
 import { serve } from "../connection/raw_client.ts";
 
 const messages = [{ role: "user", content: "Sing." }];

@@ -13,7 +13,7 @@ import {
 } from "@std/assert";
 import { createLog } from "../../../../../server/log.ts";
 import { BOX, name, passage, sum, weather } from "../../../box_talk.ts";
-import { until } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 import { createTinyApp } from "../../../tiny_app.ts";
 
 const lines: string[] = [];

@@ -14,7 +14,8 @@ import {
 } from "../../../../../engine/mod.ts";
 import { base, FAULTS, tool } from "./anthropic_faults.ts";
 import { failsAfter, says } from "../../../fake_model.ts";
-import { createTestApp, until } from "../../../test_app.ts";
+import { createTestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 /** The kinds that Anthropic's clients know, by status. */
 const TYPES: Record<number, string> = {

@@ -6,7 +6,8 @@ import { ModelClosedError } from "../../../../../engine/errors.ts";
 import type { ChatEvent, DoneEvent } from "../../../../../engine/types/mod.ts";
 import { fakeUsage, type Script } from "../../../fake_model.ts";
 import { serve } from "../../connection/raw_client.ts";
-import { createTestApp, type TestApp, until } from "../../../test_app.ts";
+import { createTestApp, type TestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 type Event = { type: string } & Record<string, unknown>;
 

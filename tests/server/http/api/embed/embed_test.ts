@@ -9,7 +9,8 @@ import {
   UnsupportedModelError,
 } from "../../../../../engine/errors.ts";
 import { type FakeModelOptions } from "../../../fake_model.ts";
-import { createTestApp, until } from "../../../test_app.ts";
+import { createTestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 const vectors: FakeModelOptions = { info: { isEmbeddingModel: true, architecture: "bert" } };
 

@@ -1,6 +1,7 @@
 // POST /api/create: its records, its statuses, and that what it made answers.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { until } from "../../../../until.ts";
 import { createStoreApp, tinyFile } from "../../../store_app.ts";
 import { readLines } from "../../../test_app.ts";
 
@@ -99,12 +100,7 @@ Deno.test("a client that goes away ends the work, and the store is as it was", a
   await reader.cancel();
   assertEquals((await store.list()).map(({ name }) => name), before);
   // The thread that quantizes lets go of the store when it has come to the end of its piece.
-  const until = performance.now() + 20_000;
-  let skipped: string | undefined;
-  do ({ skipped } = await store.prune({ graceMilliseconds: 0 })); while (
-    skipped !== undefined && performance.now() < until
-  );
-  assertEquals(skipped, undefined);
+  await until(async () => (await store.prune({ graceMilliseconds: 0 })).skipped === undefined);
 });
 
 Deno.test("an unknown model to be made from is pulled, and its error told", async () => {

@@ -5,7 +5,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { Registry } from "../../../../../server/http/app_types.ts";
 import { DiskFullError, RegistryError } from "../../../../../server/registry/mod.ts";
 import { createStoreApp } from "../../../store_app.ts";
-import { readLines, until } from "../../../test_app.ts";
+import { readLines } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 const sha = `sha256:${"7".repeat(64)}`;
 const records = [

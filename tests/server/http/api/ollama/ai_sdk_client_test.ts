@@ -16,7 +16,8 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { assertCallsTool } from "../../../ai_sdk_talk.ts";
 import { BOX, name, passage, sum } from "../../../box_talk.ts";
 import { saysForever } from "../../../fake_model.ts";
-import { createTestApp, until } from "../../../test_app.ts";
+import { createTestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 import { createTinyApp, type Way, waysTo } from "../../../tiny_app.ts";
 
 // One of the providers warns that thinking does not go back to the model, though it sends it.

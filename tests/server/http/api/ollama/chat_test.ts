@@ -3,7 +3,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ModelClosedError } from "../../../../../engine/errors.ts";
 import { failsAfter, fakeUsage, says, saysForever } from "../../../fake_model.ts";
-import { createTestApp, readLines, until } from "../../../test_app.ts";
+import { createTestApp, readLines } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 const hello = { model: "tiny", messages: [{ role: "user", content: "Hi" }] };
 

@@ -14,7 +14,8 @@ import {
   UnsupportedModelError,
 } from "../../../../../engine/mod.ts";
 import { failsAfter, says, saysForever } from "../../../fake_model.ts";
-import { createTestApp, until } from "../../../test_app.ts";
+import { createTestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const image = "iVBORw0KGgo=";

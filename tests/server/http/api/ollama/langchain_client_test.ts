@@ -12,7 +12,8 @@ import { ChatOllama, Ollama, OllamaEmbeddings } from "@langchain/ollama";
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { BOX, name, passage, sum, weather } from "../../../box_talk.ts";
 import { saysForever } from "../../../fake_model.ts";
-import { createTestApp, until } from "../../../test_app.ts";
+import { createTestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 import { createTinyApp, waysTo } from "../../../tiny_app.ts";
 
 const tool = new DynamicStructuredTool({

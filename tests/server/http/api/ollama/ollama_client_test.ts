@@ -6,7 +6,8 @@ import { type Message, Ollama } from "ollama";
 import { OLLAMA_API_VERSION } from "../../../../../server/version.ts";
 import { BOX, name, passage, sum, weather, weatherTool } from "../../../box_talk.ts";
 import { says, saysForever } from "../../../fake_model.ts";
-import { createTestApp, type TestApp, until } from "../../../test_app.ts";
+import { createTestApp, type TestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 import { createTinyApp, handlerWay, type Way, waysTo } from "../../../tiny_app.ts";
 
 function reach({ url: host, fetch }: Way): Ollama {

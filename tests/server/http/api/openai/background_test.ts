@@ -6,7 +6,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Drain } from "../../../../../server/http/drain.ts";
 import { later } from "../../../../clock.ts";
 import { fakeUsage, type Script } from "../../../fake_model.ts";
-import { until } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 import {
   messages,
   readNumbered as read,

@@ -5,7 +5,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { ChatEvent } from "../../../../../engine/types/mod.ts";
 import { failsAfter, says, saysForever } from "../../../fake_model.ts";
 import { callEvents, gives, messages, readEvents } from "./openai_scripts.ts";
-import { createTestApp, until } from "../../../test_app.ts";
+import { createTestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 const path = "/v1/chat/completions";
 const able = { info: { callsTools: true, thinks: true } };

@@ -7,7 +7,8 @@ import { ResponseStore } from "../../../../../server/http/response_store.ts";
 import { APIError, BadRequestError, NotFoundError, OpenAI } from "openai";
 import { failsAfter, says, saysForever } from "../../../fake_model.ts";
 import { callEvents, gives } from "./openai_scripts.ts";
-import { createTestApp, type TestApp, until } from "../../../test_app.ts";
+import { createTestApp, type TestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 function clientOf({ app }: TestApp): OpenAI {
   return new OpenAI({

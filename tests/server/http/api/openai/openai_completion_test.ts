@@ -4,7 +4,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ContextLengthError } from "../../../../../engine/errors.ts";
 import { failsAfter, fakeUsage, says, saysForever, type Script } from "../../../fake_model.ts";
 import { readEvents } from "./openai_scripts.ts";
-import { createTestApp, until } from "../../../test_app.ts";
+import { createTestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 const path = "/v1/completions";
 

@@ -3,6 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { BadRequestError, OpenAI } from "openai";
+import { until } from "../../../../until.ts";
 import { BOX, name, passage, sum, weather, weatherTool } from "../../../box_talk.ts";
 import { createTinyApp } from "../../../tiny_app.ts";
 
@@ -269,9 +270,5 @@ Deno.test("an aborted stream gives its model back", async () => {
   const ask = { ...sampling, max_completion_tokens: 900, messages, stream: true as const };
   const stream = await client.chat.completions.create({ ...ask, ...{ keep_alive: 0 } });
   for await (const _ of stream) break;
-  const deadline = Date.now() + 10_000;
-  while (manager.running().some(({ entry }) => entry.name.startsWith(model))) {
-    assert(Date.now() < deadline, "Expected the model to be given back");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await until(() => !manager.running().some(({ entry }) => entry.name.startsWith(model)));
 });

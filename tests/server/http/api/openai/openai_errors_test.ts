@@ -21,7 +21,8 @@ import {
   responses,
 } from "./openai_faults.ts";
 import { messages } from "./openai_scripts.ts";
-import { createTestApp, until } from "../../../test_app.ts";
+import { createTestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 Deno.test("requests that cannot be answered get 400 that says why, and load nothing", async (t) => {
   const { post, loaded } = createTestApp();

@@ -4,7 +4,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { WorkerBusyError } from "../../../../../engine/errors.ts";
 import { Drain } from "../../../../../server/http/drain.ts";
 import { measures, says, saysForever } from "../../../fake_model.ts";
-import { createTestApp, type TestApp, until } from "../../../test_app.ts";
+import { createTestApp, type TestApp } from "../../../test_app.ts";
+import { until } from "../../../../until.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 
