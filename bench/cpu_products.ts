@@ -6,7 +6,7 @@
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
 import { activationBytes } from "../kernels/cpu/quantize/kernel.ts";
-import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../kernels/cpu/linear/bands.ts";
+import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS, productItems } from "../kernels/cpu/linear/bands.ts";
 import { inOrder } from "../kernels/cpu/kernel.ts";
 import { joinsVectors } from "../kernels/cpu/engine_features.ts";
 import { probeDotProduct } from "../kernels/cpu/dot_product.ts";
@@ -187,7 +187,11 @@ class Products {
           panelX: panelsAreWide ? wide : narrow,
           panelTokenBytes: activationBytes(panelsAreWide),
         })),
-        items: Math.ceil(rows / (BAND * bands)),
+        items: productItems(Math.ceil(rows / BAND), {
+          ofItem: bands,
+          tokens: count,
+          atOnce: PLAIN_PRODUCT.atOnce,
+        }),
       };
     };
     const phases: Operation[][] = [];

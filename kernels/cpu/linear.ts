@@ -12,7 +12,13 @@ import {
 import type { ExpertLinearOptions } from "../ops/experts.ts";
 import type { LinearOptions, StackedMatrix } from "../ops/matrix.ts";
 import { activationBytes } from "./quantize/kernel.ts";
-import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./linear/bands.ts";
+import {
+  affineBytes,
+  PLAIN_PRODUCT,
+  PRODUCT_ARGUMENTS,
+  productItems,
+  tokensAtOnce,
+} from "./linear/bands.ts";
 import type { BoundKernel, CpuCore, KernelCall } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./activate/kernel.ts";
 import type { CpuExpertPairs } from "./experts/route.ts";
@@ -110,6 +116,7 @@ class Product {
       share: experts.share,
       vectors: this.#vectors,
     };
+    const atOnce = tokensAtOnce(tokens, columns * (isInteger ? many.tokenBytes / GROUP : 4));
     const units = experts ? Math.min(experts.chosen.routing.experts, experts.pairs) : 1;
     return results.map(({ address, stride, accumulate }, side) => {
       const { memory, address: weights, unitBytes } = this.#packed[side]!;
@@ -121,6 +128,7 @@ class Product {
         ...{ x: few.address, tokenBytes: few.tokenBytes, vectorBytes: few.vectorBytes },
         ...{ panelX: many.address, panelTokenBytes: many.tokenBytes },
         panelVectorBytes: many.vectorBytes,
+        atOnce,
         blocks: Math.ceil(columns / blockColumns(this.#format)),
         affine: affine ? affine.address + sideAffine : 0,
         ...ofPairs,
@@ -133,7 +141,7 @@ class Product {
       const { name, bands } = isInteger && !isFloatFormat(format)
         ? productKernel(format, most, options)
         : floatProductKernel(format, most, options);
-      const items = units * Math.ceil(this.#bands / bands);
+      const items = units * productItems(this.#bands, { ofItem: bands, tokens, atOnce });
       return { kernels, name, arguments: words, items, isBrief: tokens <= MOST_BRIEF_TOKENS };
     });
   }

@@ -34,6 +34,8 @@ import {
   weighScores,
 } from "./softmax.ts";
 import {
+  chainBytes,
+  CHAINS,
   MOST_QUERIES_AT_ONCE,
   STEP,
   SUM_BYTES,
@@ -52,7 +54,7 @@ export const ATTENTION_TILE_ARGUMENTS = [
  * converted to floats less often. With fewer, threads share the tiles more evenly, and fewer keys are
  * masked for a tile's first row.
  */
-const mostTileRows = (group: number) => group === 1 ? 32 : group === 2 ? 24 : 16;
+const mostTileRows = (group: number) => group === 1 ? 30 : group === 2 ? 24 : group === 4 ? 15 : 16;
 /** Fewest rows of a tile; to have them, fewer query heads may be computed together. */
 const LEAST_TILE_ROWS = 4;
 
@@ -66,7 +68,8 @@ function layoutOf({ headDim, valueDim }: TileShape): TileLayout & { scales: numb
   const scales = sums + SUM_BYTES;
   // For keys and then for values, whatever their types.
   const queries = scales + scaleBytes("q8_0", Math.max(headDim, valueDim));
-  return { ...queryLayout(headDim, wholeSteps(valueDim)), keys: 0, values, sums, scales, queries };
+  const columns = CHAINS * chainBytes(headDim) / 4;
+  return { ...queryLayout(columns, wholeSteps(valueDim)), keys: 0, values, sums, scales, queries };
 }
 
 /** Columns rounded up to whole steps. */
@@ -150,12 +153,19 @@ export function addAttentionTile(
           i32.add(i32.add(given.q, i32.mul(row, given.stride)), i32.mul(firstHead, 4 * headDim)),
         );
         forHeads(() => {
-          forColumns(f, headDim, 8, (vectors, column) => {
+          forColumns(f, headDim, CHAINS, (vectors, column) => {
             const from = f.let(i32.add(query, i32.mul(column, 4)));
-            const to = f.let(i32.add(queriesEnd, i32.mul(column, 4)));
-            for (let i = 0; i < 4 * vectors; i += 4) {
-              const value = f32x4.mul(work.v128.load(from, 4 * i), scale);
-              f.do(panel.v128.store(to, value, layout.query + 4 * i));
+            const to = f.let(i32.add(queriesEnd, i32.div_u(column, CHAINS / 4)));
+            const zero = f.let(ZERO);
+            const values = Array.from(
+              { length: CHAINS },
+              (_, i) => i < vectors ? f.let(f32x4.mul(work.v128.load(from, 16 * i), scale)) : zero,
+            );
+            for (let first = 0; first < CHAINS; first += 4) {
+              const rows = values.filter((_, i) => i % 2 === first / 4);
+              transpose(f, rows).forEach((chain, i) =>
+                f.do(panel.v128.store(to, chain, layout.query + chainBytes(headDim) * (first + i)))
+              );
             }
           });
           clearResults(f, panel, queriesEnd, layout, width);

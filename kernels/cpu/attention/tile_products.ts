@@ -11,6 +11,7 @@ import {
   i32,
   type Local,
   type Memory,
+  shuffleLanes,
   type V128,
   v128,
 } from "../wasm/mod.ts";
@@ -23,8 +24,19 @@ export const STEP = 16;
 const VECTORS = STEP / 4;
 const ZERO = v128.const(new Uint8Array(16));
 
+/**
+ * Columns are summed apart by their number modulo 8, as lanes of single rows are. So a query's columns lie in
+ * this order, each chain padded to whole vectors.
+ */
+export const CHAINS = 8;
+
+/** Bytes of the columns of a query that are summed one after the other. */
+export function chainBytes(headDim: number): number {
+  return 16 * Math.ceil(headDim / (4 * CHAINS));
+}
+
 /** The most queries that are multiplied at once, for which memory is set aside. */
-export const MOST_QUERIES_AT_ONCE = 4;
+export const MOST_QUERIES_AT_ONCE = 6;
 
 /** Bytes for the sums of a step. */
 export const SUM_BYTES = 4 * STEP * MOST_QUERIES_AT_ONCE;
@@ -46,7 +58,7 @@ export class TileProducts {
   readonly #panel: Memory;
   readonly #layout: TileLayout;
   readonly #madd: (a: V128, b: V128, c: V128) => V128;
-  /** With vectors of 128 bits, registers hold the sums of two queries; with 256 bits, of four. */
+  /** With vectors of 128 bits, registers hold the sums of two queries; with 256 bits, of six. */
   readonly #atOnce = joinsVectors() ? MOST_QUERIES_AT_ONCE : 2;
 
   constructor(
@@ -66,10 +78,12 @@ export class TileProducts {
     queriesEnd: Local<"i32">,
     first: Local<"i32">,
   ): void {
-    const { keys, scores } = this.#layout;
+    const { keys, scores, query } = this.#layout;
     this.#forQueries(f, queriesEnd, (queries) => {
-      const sums = (column: number) =>
-        this.#sums(f, queries, { at: keys, first: column, count: headDim, step: 8 });
+      const sums = (column: number) => {
+        const rows = { at: keys, first: column, count: headDim, step: CHAINS };
+        return this.#sums(f, queries, rows, query + chainBytes(headDim) * column);
+      };
       const add = (some: Sums, others: Sums) =>
         some.map((own, q) => own.map((sum, i) => f.let(f32x4.add(sum, others[q]![i]!))));
       // As lanes of single rows are summed: columns 0, 8 ... and 4, 12 ..., then 2 and 6, then those between.
@@ -121,27 +135,35 @@ export class TileProducts {
   }
 
   /**
-   * The sums over rows of a step, from `first` up to before `count`, of the row times a float of each
-   * query. The floats begin at an offset from the query.
+   * The sums over some rows of a step, of the row times a float of each query. The floats lie one after the
+   * other, at an offset from the query: four are loaded with one bounds check.
    */
   #sums(
     f: FunctionBuilder,
     queries: readonly Local<"i32">[],
     rows: { at: number; first: number; count: number; step: number },
-    offset = this.#layout.query,
+    offset: number,
   ): Sums {
-    const sums = queries.map(() => Array.from({ length: VECTORS }, () => f.let(ZERO)));
-    for (let row = rows.first; row < rows.count; row += rows.step) {
+    const panel = this.#panel;
+    const isEmpty = rows.first >= rows.count;
+    const sums = queries.map(() =>
+      isEmpty ? Array.from({ length: VECTORS }, () => f.let(ZERO)) : []
+    );
+    let fours: Local<"v128">[] = [];
+    for (let row = rows.first, n = 0; row < rows.count; row += rows.step, n++) {
+      if (n % 4 === 0) fours = queries.map((at) => f.let(panel.v128.load(at, offset + 4 * n)));
       const at = rows.at + 4 * STEP * row;
       const vectors = Array.from(
         { length: VECTORS },
-        (_, i) => f.let(this.#panel.v128.load(i32.const(0), at + 16 * i)),
+        (_, i) => f.let(panel.v128.load(i32.const(0), at + 16 * i)),
       );
-      queries.forEach((query, q) => {
-        const factor = f.let(this.#panel.v128.load32_splat(query, offset + 4 * row));
-        vectors.forEach((vector, i) =>
-          f.set(sums[q]![i]!, this.#madd(factor, vector, sums[q]![i]!))
-        );
+      fours.forEach((four, q) => {
+        const factor = f.let(shuffleLanes(four, four, new Array(4).fill(n % 4)));
+        const own = sums[q]!;
+        vectors.forEach((vector, i) => {
+          if (n === 0) own.push(f.let(f32x4.mul(factor, vector)));
+          else f.set(own[i]!, this.#madd(factor, vector, own[i]!));
+        });
       });
     }
     return sums;

@@ -27,38 +27,63 @@ import { forWholeAndPart, type StorePart } from "../vectors.ts";
  * - `affine`: factors and biases (affineBytes), or 0
  * - `pairs`: pairs of a token and an expert (expert_pairs.ts), or 0. Experts are `unitBytes` apart, and
  *   `share` pairs read the same vector of x.
+ * - `atOnce`: tokens of an item of two bands, at most MOST_TOKENS
  */
 export const PRODUCT_ARGUMENTS = [
   ...["weights", "x", "y", "blocks", "tokens", "stride", "accumulate", "all"] as const,
   ...["rows", "tokenBytes", "affine", "pairs", "unitBytes"] as const,
   ...["share", "vectors", "vectorBytes"] as const,
-  ...["panelX", "panelTokenBytes", "panelVectorBytes"] as const,
+  ...["panelX", "panelTokenBytes", "panelVectorBytes", "atOnce"] as const,
 ] as const;
 
 /** Arguments of a product. */
 export type ProductArgument = (typeof PRODUCT_ARGUMENTS)[number];
-
-/** Default values of these arguments. */
-export const PLAIN_PRODUCT = {
-  ...{ accumulate: 0, affine: 0, pairs: 0, unitBytes: 0 },
-  ...{ share: 1, vectors: 1, vectorBytes: 0 },
-  ...{ panelX: 0, panelTokenBytes: 0, panelVectorBytes: 0 },
-};
 
 /**
  * Tokens that are multiplied at a time. Their sums fit a first-level cache, together with the
  * expanded part of a band.
  */
 export const MOST_TOKENS = 256;
+
+/**
+ * Bytes of x that a core's second-level cache keeps while all bands are multiplied with them: every pair of
+ * bands reads them again.
+ */
+const CACHED_BYTES = 768 * 1024;
+/** Fewer tokens would not be worth expanding a band for them. */
+const LEAST_AT_ONCE = 96;
+/** Tiles have four or six tokens. */
+const WHOLE_TILES = 12;
+
+/** Tokens of an item of two bands, if there are so many tokens of so many bytes each. */
+export function tokensAtOnce(tokens: number, tokenBytes: number): number {
+  const fitting = Math.max(LEAST_AT_ONCE, Math.floor(CACHED_BYTES / tokenBytes));
+  const items = Math.ceil(tokens / Math.min(MOST_TOKENS, fitting));
+  return Math.min(MOST_TOKENS, WHOLE_TILES * Math.ceil(tokens / items / WHOLE_TILES));
+}
+
+/** Number of items of a product: of single bands with all tokens, or of two bands with `atOnce` of them. */
+export function productItems(
+  bands: number,
+  { ofItem, tokens, atOnce }: { ofItem: 1 | 2; tokens: number; atOnce: number },
+): number {
+  return ofItem === 1 ? bands : Math.ceil(bands / 2) * Math.ceil(tokens / atOnce);
+}
+
+/** Default values of these arguments. */
+export const PLAIN_PRODUCT = {
+  ...{ accumulate: 0, affine: 0, pairs: 0, unitBytes: 0 },
+  ...{ share: 1, vectors: 1, vectorBytes: 0 },
+  ...{ panelX: 0, panelTokenBytes: 0, panelVectorBytes: 0, atOnce: MOST_TOKENS },
+};
+
 /** Bytes of a token's sums. */
 export const SUM_BYTES = 4 * BAND;
 
 /** Offset of the sums in a thread's memory. The expanded part of a band begins at 0. */
 export const SUMS = 32768;
-/** The sums of the second band of a pair follow. */
-export const SECOND_SUMS = MOST_TOKENS * SUM_BYTES;
-/** Offset of the addresses of the tokens in x. */
-export const INPUTS = SUMS + 2 * SECOND_SUMS;
+/** Offset of the addresses of the tokens in x. A token may have the sums of two bands. */
+export const INPUTS = SUMS + 2 * SUM_BYTES * MOST_TOKENS;
 /** Offset of the addresses of their results. */
 export const OUTPUTS = INPUTS + 4 * MOST_TOKENS;
 
@@ -191,33 +216,51 @@ export function inputOf(
   );
 }
 
-/** Writes complete sums to y. @param offset of the sums from those of the first band */
+/** Factors and biases of bands from one on: vectors of four rows; 1 and 0 unless the matrix `has` some. */
+export function affineOf(
+  f: FunctionBuilder,
+  work: Memory,
+  given: Arguments<ProductArgument>,
+  { band, bands = 1, has = given.affine }: { band: Local<"i32">; bands?: number; has?: I32 },
+): [factors: Local<"v128">[], biases: Local<"v128">[]] {
+  const ones = v128.const(new Uint8Array(new Float32Array(4).fill(1).buffer));
+  const quads = Array.from({ length: 2 * bands }, (_, quad) => quad);
+  const factors = quads.map(() => f.let(ones));
+  const biases = quads.map(() => f.let(v128.const(new Uint8Array(16))));
+  f.if(i32.ne(has, 0), () => {
+    const affine = f.let(i32.add(given.affine, i32.mul(band, affineBytes(1))));
+    quads.forEach((quad) => {
+      const at = affineBytes(quad >> 1) + 16 * (quad % 2);
+      f.set(factors[quad]!, work.v128.load(affine, at));
+      f.set(biases[quad]!, work.v128.load(affine, at + SUM_BYTES));
+    });
+  });
+  return [factors, biases];
+}
+
+/**
+ * Writes complete sums to y.
+ *
+ * @param bands number of bands of which each token has sums @param of which of them is written
+ */
 export function finish(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
-  { band, bandOfAll, tokens, offset = 0 }:
+  { band, bandOfAll, tokens, bands = 1, of = 0 }:
     & Record<"band" | "bandOfAll" | "tokens", Local<"i32">>
-    & { offset?: number },
+    & { bands?: 1 | 2; of?: 0 | 1 },
 ): void {
-  const ones = v128.const(new Uint8Array(new Float32Array(4).fill(1).buffer));
-  const factors = [f.let(ones), f.let(ones)];
-  const biases = [f.local("v128"), f.local("v128")];
-  biases.forEach((bias) => f.set(bias, v128.const(new Uint8Array(16))));
-  f.if(given.affine, () => {
-    const affine = f.let(i32.add(given.affine, i32.mul(bandOfAll, affineBytes(1))));
-    factors.forEach((factor, quad) => f.set(factor, work.v128.load(affine, 16 * quad)));
-    biases.forEach((bias, quad) => f.set(bias, work.v128.load(affine, SUM_BYTES + 16 * quad)));
-  });
+  const [factors, biases] = affineOf(f, work, given, { band: bandOfAll });
   const left = f.let(i32.sub(given.rows, i32.mul(band, BAND)));
   const end = f.let(i32.mul(tokens, 4));
   const writeRows = (store: StorePart, accumulates: boolean) => {
     const list = f.let(i32.const(0));
     f.forUpTo(list, end, 4, () => {
-      const sums = f.let(i32.mul(list, SUM_BYTES / 4));
+      const sums = f.let(i32.mul(list, bands * SUM_BYTES / 4));
       const out = f.let(panel.i32.load(list, OUTPUTS));
       const values = [0, 1].map((quad) => {
-        const sum = panel.v128.load(sums, SUMS + offset + 16 * quad);
+        const sum = panel.v128.load(sums, SUMS + SUM_BYTES * of + 16 * quad);
         const own = f32x4.add(f32x4.mul(sum, factors[quad]), biases[quad]);
         return f.let(accumulates ? f32x4.add(own, work.v128.load(out, 16 * quad)) : own);
       });
@@ -286,8 +329,9 @@ export function forLoneTile(
     return f.let(panel.i32.load(list, INPUTS));
   });
   const sums = inputs.map((_, t): StoredSums => {
-    const places = [0, SECOND_SUMS].slice(0, bands).flatMap((band) =>
-      [0, 1].map((quad) => SUMS + band + SUM_BYTES * t + 16 * quad)
+    const places = Array.from(
+      { length: 2 * bands },
+      (_, quad) => SUMS + SUM_BYTES * bands * t + 16 * quad,
     );
     return {
       load: () => places.map((at) => f.let(panel.v128.load(here, at))),

@@ -38,14 +38,14 @@ const TILE = 4;
  */
 export function addPairProduct(module: ModuleBuilder, product: Product, most: number): void {
   const { format, method, memories } = product;
-  const { work, panel } = memories;
   const groupsOfBlock = format.source.blockSize / GROUP;
   const counts = [most, 2, 1].map((groups) => Math.max(groups, groupsOfBlock));
   const kernel = { name: "product_pairs", takes: PRODUCT_ARGUMENTS };
-  addKernel(module, work, kernel, (f, given, first, last) => {
+  addKernel(module, memories.work, kernel, (f, given, first, last) => {
     const groupStride = f.let(i32.mul(given.all, activationBytes(method.isWide)));
     const items = { first, last, blockBytes: blockBytes(format) };
-    forBandPairs(f, memories, given, items, ({ begins, tokens }) => {
+    forBandPairs(f, memories, given, items, (pair) => {
+      const { begins } = pair;
       const from = begins.map((begin) => f.let(begin));
       const offset = f.let(i32.const(0));
       const isFirst = f.let(i32.const(1));
@@ -59,9 +59,11 @@ export function addPairProduct(module: ModuleBuilder, product: Product, most: nu
           for (let some = 0; some < groups; some += most) {
             const end = Math.min(groups, some + most);
             const start = f.let(i32.add(offset, i32.mul(groupStride, some)));
-            const tiles = { tokens, offset: start, isFirst, size: TILE };
-            forPairTiles(f, panel, tiles, (inputs, sums) => {
+            const isLast = f.let(end === groups ? i32.eq(rest, blocks) : i32.const(0));
+            const tiles = { offset: start, isFirst, isLast, size: TILE };
+            forPairTiles(f, memories, given, pair, tiles, (inputs, sums, readNext) => {
               const totals = sums.map((sum) => sum.load());
+              readNext();
               addGroups(f, product, { inputs, groupStride }, totals, (body) => {
                 for (let group = some; group < end; group++) {
                   body(panelGroup(f, product, group, 2));
@@ -149,7 +151,8 @@ export function addFloatPairs(
   const at = (group: number, column: number, i: number) => 64 * (GROUP * group + column) + 16 * i;
   const kernel = { name: "float_pairs", takes: PRODUCT_ARGUMENTS };
   addKernel(module, work, kernel, (f, given, first, last) => {
-    forBandPairs(f, memories, given, { first, last, blockBytes }, ({ begins, tokens }) => {
+    forBandPairs(f, memories, given, { first, last, blockBytes }, (pair) => {
+      const { begins } = pair;
       const from = begins.map((begin) => f.let(begin));
       const offset = f.let(i32.const(0));
       const isFirst = f.let(i32.const(1));
@@ -167,9 +170,11 @@ export function addFloatPairs(
               f.increase(address, blockBytes);
             });
           });
-          const tiles = { tokens, offset, isFirst, size: FLOAT_TILE };
-          forPairTiles(f, panel, tiles, (inputs, sums) => {
+          const isLast = f.let(i32.eq(rest, groups));
+          const tiles = { offset, isFirst, isLast, size: FLOAT_TILE };
+          forPairTiles(f, memories, given, pair, tiles, (inputs, sums, readNext) => {
             const totals = sums.map((sum) => sum.load());
+            readNext();
             for (let group = 0; group < groups; group++) {
               for (let column = 0; column < GROUP; column += 4) {
                 const values = inputs.map((x) =>

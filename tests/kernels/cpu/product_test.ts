@@ -5,7 +5,12 @@ import { assert, assertEquals } from "@std/assert";
 import { quantFormats, quantizeReference } from "../../../kernels/mod.ts";
 import { activationBytes } from "../../../kernels/cpu/quantize/kernel.ts";
 import { type DotProduct, probeDotProduct } from "../../../kernels/cpu/dot_product.ts";
-import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../../../kernels/cpu/linear/bands.ts";
+import {
+  MOST_TOKENS,
+  PLAIN_PRODUCT,
+  PRODUCT_ARGUMENTS,
+  productItems,
+} from "../../../kernels/cpu/linear/bands.ts";
 import {
   BAND,
   blockBytes,
@@ -140,7 +145,8 @@ function multiply({ format, machine, joins = false, rows, blocks, tokens, ...oth
     ...inOrder(PRODUCT_ARGUMENTS, { ...values, tokenBytes, panelTokenBytes }),
   );
   // In two parts, as two threads would.
-  const items = Math.ceil(bands / kernel.bands);
+  const { atOnce } = values;
+  const items = productItems(bands, { ofItem: kernel.bands, tokens, atOnce });
   for (const [first, last] of [[0, items >> 1], [items >> 1, items]]) {
     kernels[kernel.name](arguments_, first, last);
   }
@@ -196,11 +202,14 @@ function multiplyFloats(
   const input = work.put(new Uint8Array(x.buffer));
   const tokenBytes = 4 * columns;
   const inputs = { x: input, panelX: input, tokenBytes, panelTokenBytes: tokenBytes };
-  const values = { ...PLAIN_PRODUCT, weights: matrix, y, blocks, tokens, stride, all: 0 };
+  // As many at once as rows that are long have.
+  const atOnce = tokens > 96 ? 96 : MOST_TOKENS;
+  const values = { ...PLAIN_PRODUCT, atOnce, weights: matrix, y, blocks, tokens, stride, all: 0 };
   const others = { ...inputs, accumulate: 1, rows };
   const record = work.words(...inOrder(PRODUCT_ARGUMENTS, { ...values, ...others }));
   const kernel = floatProductKernel(format, tokens, { joins });
-  kernels[kernel.name](record, 0, Math.ceil(bands / kernel.bands));
+  const items = productItems(bands, { ofItem: kernel.bands, tokens, atOnce });
+  kernels[kernel.name](record, 0, items);
   const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
   const decoded = source.dequantize(file, rows * stored / source.blockSize);
   const expected = new Float64Array(result.length).fill(0.5);
