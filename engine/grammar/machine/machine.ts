@@ -331,14 +331,12 @@ export class Machine {
 
   /** Marks certain dead ends at once, so that they are not computed byte by byte. */
   #beginRow(state: State, row: Int32Array): void {
-    row[NO_BYTE] = DEAD;
-    const candidates = new Set<number>();
-    for (const stack of this.stacksOf(state)) {
-      const bytes = this.#stepper.candidates(stack);
-      if (!bytes) return;
-      for (const byte of bytes) candidates.add(byte);
+    const all = this.stacksOf(state).map((stack) => this.#stepper.candidates(stack));
+    if (all.every((bytes) => bytes !== undefined)) {
+      row.fill(DEAD);
+      for (const bytes of all) for (const byte of bytes) row[byte] = UNKNOWN;
     }
-    for (let byte = 0; byte < 256; byte++) if (!candidates.has(byte)) row[byte] = DEAD;
+    row[NO_BYTE] = DEAD;
   }
 
   #findLoop(state: State): Loop {

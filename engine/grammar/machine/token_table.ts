@@ -147,6 +147,11 @@ export class TokenTable {
     this.addTokens(bits, this.firsts[node]!, this.firsts[node + 1]!);
   }
 
+  /** Whether no token goes on behind a node. */
+  isLeaf(node: number): boolean {
+    return this.ends[node] === node + 1;
+  }
+
   /** Sets the bits of the tokens that end below a node. */
   addTokensBelow(bits: Uint32Array, node: number): void {
     this.addTokens(bits, this.firsts[node + 1]!, this.firsts[this.ends[node]!]!);

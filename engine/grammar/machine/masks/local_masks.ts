@@ -12,7 +12,7 @@ import type { TokenTable } from "../token_table.ts";
 import { type TextMask, TextWalk } from "./text_walk.ts";
 import type { TrieWalk } from "./trie_walk.ts";
 
-/** The nodes where tokens leave a frame, and the state after it. */
+/** The nodes behind which tokens go on outside of a frame, and the state after it. */
 export interface Exits {
   readonly nodes: readonly number[];
   readonly after: () => State;
@@ -20,6 +20,7 @@ export interface Exits {
 
 /** A mask that applies in many states. */
 export interface LocalMask {
+  /** The tokens that stay within the frame, or end with it. */
   readonly bits: Uint32Array<ArrayBuffer>;
   readonly exits: readonly number[];
   /** Whether some tokens are missing because the budget was spent. */
@@ -78,8 +79,8 @@ export class LocalMasks {
   }
 
   /**
-   * Sets the bits of the tokens below a node that stay within the frame. Returns where others leave
-   * it.
+   * Sets the bits of the tokens below a node that stay within the frame, or end with it. Returns where
+   * others leave it.
    */
   add(bits: Uint32Array<ArrayBuffer>, node: number, stack: Stack): readonly Exits[] {
     const { stacks, rules } = this.#machine;
@@ -173,17 +174,16 @@ function addNumbers(
   state: number,
 ): number[] {
   const { table } = walk;
-  const { bytes, depths } = table;
+  const { depths } = table;
   const exits: number[] = [];
   // By depth: the state, and the node as long as it is not among the exits.
   const states: number[] = [];
   const path: (number | undefined)[] = [];
   states[depths[node]!] = state;
   path[depths[node]!] = node;
-  walk.below(node, (child) => {
-    const depth = depths[child]!;
+  walk.below(node, (child, depth, byte) => {
     const before = states[depth - 1]!;
-    const next = automaton.step(before, bytes[child]!);
+    const next = automaton.step(before, byte);
     if (next === 0) {
       const last = path[depth - 1];
       if (last !== undefined && automaton.accepts(before)) {
@@ -212,14 +212,14 @@ interface KeyRange {
   readonly depth: number;
 }
 
-/** A quote that ends a key. */
+/** A quote that ends a key, and behind which tokens go on. */
 interface KeyExit {
   readonly node: number;
   /** The index of the key among the sorted ones. */
   readonly key: number;
 }
 
-/** Sets the bits of the tokens below a node that stay within the keys. Returns the ends of keys. */
+/** Sets the bits of the tokens below a node that stay within the keys, or end one. Returns the exits. */
 function addKeys(
   table: TokenTable,
   bits: Uint32Array<ArrayBuffer>,
@@ -233,7 +233,10 @@ function addKeys(
     const mayEnd = ended >= 0 && choices[ended + 1]! > choices[ended]!;
     for (let child = from + 1; child < ends[from]!; child = ends[child]!) {
       const byte = bytes[child]!;
-      if (byte === QUOTE && mayEnd) exits.push({ node: child, key: ended });
+      if (byte === QUOTE && mayEnd) {
+        table.addTokensAt(bits, child);
+        if (!table.isLeaf(child)) exits.push({ node: child, key: ended });
+      }
       while (low < high && keys[low]![at]! < byte) low++;
       const begin = low;
       while (low < high && keys[low]![at] === byte) low++;

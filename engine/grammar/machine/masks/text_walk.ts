@@ -1,6 +1,7 @@
-// The tokens that stay within a text, and the nodes of the trie at which others end it. The frames
-// around the text do not matter, so the result applies wherever the text occurs. If any plain text
-// can be completed, the plain tokens need no walk: only what leads to a quote or an escape is left.
+// The tokens that stay within a text or end it, and the nodes of the trie behind which others go on.
+// The frames around the text do not matter, so the result applies wherever the text occurs. If any
+// plain text can be completed, the plain tokens need no walk: only what leads to a quote or an escape
+// is left.
 
 import { EVERY_CLASS, expectOutOfWork, ROUGH, unlessOutOfWork } from "../../language/mod.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "../collections.ts";
@@ -16,9 +17,9 @@ import type { TrieWalk } from "./trie_walk.ts";
 
 /** The tokens of a text, independently of its context. */
 export interface TextMask {
-  /** The tokens that stay within it. */
+  /** The tokens that stay within it, or end with its quote. */
   readonly bits: Uint32Array<ArrayBuffer>;
-  /** The nodes of the quotes that end it. */
+  /** The nodes of the quotes that end it, behind which tokens go on. */
   readonly exits: readonly number[];
   /** The numbers of characters to which this applies. */
   readonly fewest: number;
@@ -61,9 +62,9 @@ export class TextWalk {
   readonly #loops: Int32Array;
   #text!: TextRules;
   #bits!: Uint32Array<ArrayBuffer>;
-  /** The quotes that end the text; in a walk along words, those that would end one of them. */
+  /** The quotes that end the text, behind which tokens go on. */
   #exits!: number[];
-  /** The nodes from which on only words to avoid may come. */
+  /** The nodes that end words to avoid, or from which on only such may come. */
   #dropped!: number[];
   /** Whether the plain tokens are set already. */
   #isRough = false;
@@ -109,7 +110,6 @@ export class TextWalk {
       return this.#found(position, this.#walk.leavesOut(() => this.#walk.below(0, this.#visit)));
     }
     const isLeft = (exit: number) =>
-      !this.#exits.includes(exit) &&
       this.#dropped.every((node) => exit < node || exit >= ends[node]!);
     const [least, greatest] = this.#range.around(position.characters);
     return {
@@ -131,8 +131,8 @@ export class TextWalk {
   }
 
   /**
-   * Sets the bits of the tokens below a node that stay within the text, which is at `position` there.
-   * Returns the nodes of the quotes that end it.
+   * Sets the bits of the tokens below a node that stay within the text, or end it, which is at
+   * `position` there. Returns the nodes of the quotes that end it and behind which tokens go on.
    */
   add(bits: Uint32Array<ArrayBuffer>, node: number, position: TextPosition): readonly number[] {
     this.#begin(bits, this.#table.depths[node]!, position);
@@ -182,15 +182,12 @@ export class TextWalk {
   }
 
   /** Visits what begins like a word to avoid, and drops what cannot go on otherwise. */
-  readonly #visitWord = (node: number): boolean => {
-    const { bytes, depths } = this.#table;
+  readonly #visitWord = (node: number, depth: number, byte: number): boolean => {
     const { automaton, isBounded } = this.#text;
-    const depth = depths[node]!;
-    const byte = bytes[node]!;
     const state = this.#states[depth - 1]!;
     const before = this.#characters[depth - 1]!;
     const avoided = this.#avoided[depth - 1]!;
-    if (byte === QUOTE && this.#words.hasEmpty(avoided)) this.#exits.push(node);
+    if (byte === QUOTE && this.#words.hasEmpty(avoided)) this.#drop(node);
     const rest = this.#words.after(avoided, byte);
     const next = rest === NO_WORDS ? 0 : automaton.step(state, byte);
     if (next === 0) return false;
@@ -200,10 +197,14 @@ export class TextWalk {
     this.#avoided[depth] = rest;
     if (isBounded && !this.#text.isFeasible(next, counted, this.#range)) return false;
     if (this.#canAvoid(next, counted, rest)) return true;
-    this.#table.removeTokensFrom(this.#bits, node);
-    this.#dropped.push(node);
+    this.#drop(node);
     return false;
   };
+
+  #drop(node: number): void {
+    this.#table.removeTokensFrom(this.#bits, node);
+    this.#dropped.push(node);
+  }
 
   /**
    * The plain texts that may come at a node, if they are told by a few words. Below other nodes than
@@ -244,11 +245,9 @@ export class TextWalk {
     return this.#loops[depth] = loops;
   }
 
-  readonly #visit = (node: number): boolean => {
-    const { bytes, depths, ends, characters } = this.#table;
+  readonly #visit = (node: number, depth: number, byte: number): boolean => {
+    const { characters } = this.#table;
     const { automaton, isBounded } = this.#text;
-    const depth = depths[node]!;
-    const byte = bytes[node]!;
     const state = this.#states[depth - 1]!;
     const before = this.#characters[depth - 1]!;
     const avoided = this.#avoided[depth - 1]!;
@@ -283,7 +282,7 @@ export class TextWalk {
     if (isBounded && !this.#text.isFeasible(next, counted, this.#range)) return false;
     if (rest !== NO_WORDS && !this.#canAvoid(next, counted, rest)) return false;
     this.#table.addTokensAt(this.#bits, node);
-    if (ends[node]! === node + 1) return false;
+    if (this.#table.isLeaf(node)) return false;
     if (rest !== NO_WORDS) return true;
     const isBack = next === state && avoided === NO_WORDS;
     this.#loops[depth] = isBack ? loops : UNKNOWN_LOOPS;
@@ -319,6 +318,8 @@ export class TextWalk {
 
   #end(node: number, state: number, characters: number, avoided: WordSet): void {
     if (!this.#text.isComplete(state, characters, this.#range)) return;
-    if (avoided === NO_WORDS || !this.#words.hasEmpty(avoided)) this.#exits.push(node);
+    if (avoided !== NO_WORDS && this.#words.hasEmpty(avoided)) return;
+    this.#table.addTokensAt(this.#bits, node);
+    if (!this.#table.isLeaf(node)) this.#exits.push(node);
   }
 }

@@ -189,8 +189,6 @@ export class TokenMasks {
    */
   #leaveAll(exits: ExitsByNode, bits: Uint32Array<ArrayBuffer>, deferred: number[]): void {
     for (const [node, ways] of exits) {
-      this.addAt(bits, node);
-      if (this.#table.ends[node]! === node + 1) continue;
       try {
         const states = [...new Set(ways.map((after) => after()))];
         this.#walk(this.#machine.anyOf(states), node, bits, deferred);
@@ -224,14 +222,11 @@ export class TokenMasks {
     this.#trie.below(node, this.#visit);
   }
 
-  readonly #visit = (node: number): boolean => {
+  readonly #visit = (node: number, depth: number, byte: number): boolean => {
     const machine = this.#machine;
     const table = this.#table;
-    const { characters } = table;
     const path = this.#path;
     const spaces = this.#spaces;
-    const depth = table.depths[node]!;
-    const byte = table.bytes[node]!;
     const before = path[depth - 1]!;
     const most = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
     const isSpace = most > 0;
@@ -239,7 +234,8 @@ export class TokenMasks {
     if (next === UNRESOLVED) this.#deferred.push(node);
     if (next === DEAD || next === UNRESOLVED) return false;
     table.addTokensAt(this.#bits, node);
-    if (table.ends[node]! === node + 1) return false;
+    if (table.isLeaf(node)) return false;
+    const { characters } = table;
     const loop = this.#isGrammar ? machine.loopOf(next) : NO_LOOP;
     if ((characters.below[node]! & ~loop.classes) === 0 && characters.heights[node]! <= loop.most) {
       table.addTokensBelow(this.#bits, node);
@@ -283,13 +279,12 @@ function addWithin(
   { limit, ends, reach, before }: Goal,
 ): void {
   const { table } = walk;
-  const { firsts, depths, characters } = table;
+  const { firsts, characters } = table;
   /** The states along the path, by depth. */
   const path = [state];
-  walk.below(0, (node) => {
-    const depth = depths[node]!;
+  walk.below(0, (node, depth, byte) => {
     const above = path[depth - 1]!;
-    let next = machine.step(above, table.bytes[node]!);
+    let next = machine.step(above, byte);
     if (next === UNRESOLVED) next = reach(node);
     if (next === DEAD) return false;
     path[depth] = next;

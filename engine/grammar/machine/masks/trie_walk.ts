@@ -18,8 +18,11 @@ const FIRST_SHARE = 0.8;
 /** Bytes of the longest tokens that are decided first, second and so on if that was not enough. */
 const DEPTHS = [1, 2, 3, 4, 6, 8, Infinity];
 
-/** Visits a node. Returns whether the nodes below it are to be visited. Errors: OutOfWork. */
-export type Visit = (node: number) => boolean;
+/**
+ * Visits a node, given the number of bytes on the path to it and the last of them. Returns whether the
+ * nodes below it are to be visited. Errors: OutOfWork.
+ */
+export type Visit = (node: number, depth: number, byte: number) => boolean;
 
 /** Walks through one vocabulary within the budget of a mask. */
 export class TrieWalk {
@@ -102,16 +105,17 @@ export class TrieWalk {
 
   /** @param next by node: the first one from it on that is visited; missing: all are */
   #walk(first: number, end: number, visit: Visit, next: Int32Array | undefined): void {
-    const { ends, depths } = this.table;
+    const { ends, depths, bytes } = this.table;
     for (let node = next ? next[first]! : first; node < end;) {
       if (this.#isOver()) return;
+      const depth = depths[node]!;
       let goesOn = false;
       try {
-        goesOn = visit(node);
+        goesOn = visit(node, depth, bytes[node]!);
       } catch (error) {
         this.giveUp(error);
       }
-      node = goesOn && depths[node]! < this.#deepest ? node + 1 : ends[node]!;
+      node = goesOn && depth < this.#deepest ? node + 1 : ends[node]!;
       if (next) node = next[node]!;
     }
   }
