@@ -213,7 +213,7 @@ class Products {
 
   run(step: Step): void {
     for (const phase of step) {
-      for (const { kernel, record, items } of phase) this.#pool.add(kernel, record, items);
+      for (const operation of phase) this.#pool.add(operation);
       this.#pool.endPhase();
     }
     this.#pool.run();

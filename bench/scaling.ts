@@ -26,7 +26,7 @@ async function barrierOf(threads: number): Promise<number> {
   const times = [];
   for (let step = 0; step < STEPS; step++) {
     for (let phase = 0; phase < PHASES; phase++) {
-      pool.add(quantize!, 0, 0);
+      pool.add({ kernel: quantize!, record: 0, items: 0 });
       pool.endPhase();
     }
     const started = performance.now();

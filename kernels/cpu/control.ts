@@ -16,12 +16,16 @@ export const Word = {
   Phases: 3,
   /** Number of threads whose kernels failed, or that could not load them. */
   Faults: 4,
+  /** Not zero if threads measure the phases of the step. */
+  Timed: 5,
   /** Not zero if the rest of the step has to be skipped. */
   Abort: 16,
   /** Number of groups of threads at the end of the phase. */
   Arrived: 32,
   /** Counts phases. Threads at the end of a phase wait until it changes. */
   Phase: 48,
+  /** Number of threads that sleep until a command or the end of a phase. */
+  Sleepers: 64,
 } as const;
 
 /** Words of a cache line. */
@@ -31,7 +35,7 @@ export const GROUP_THREADS = 8;
 /** Most threads of a pool, as many as the largest machines have. */
 export const MOST_THREADS = 1024;
 /** Where the groups count, each in a line of its own. */
-const GROUPS = 64;
+const GROUPS = 80;
 
 /**
  * Counts a thread at the end of a phase; true for the last one. Groups count first, so that no word is
@@ -59,13 +63,18 @@ export const Task = { Run: 1, Listen: 2, Close: 3 } as const;
 export const OPERATIONS = GROUPS + LINE * MOST_THREADS / GROUP_THREADS;
 /**
  * Words of an operation: kernel, arguments, items, most items that are taken at once, next item,
- * phase; the kernel that follows over the same items, or NO_KERNEL, and its arguments; items of each
- * thread's own. A cache line, so that threads which take items of one disturb no other.
+ * phase; number of kernels that follow over the same items, each with words of its own behind these;
+ * items of the kernel for each item; items of each thread's own; 1 if it is a phase of one item; the times
+ * of its phase, see PhaseWord; the number by whose multiples items are taken. A cache line, so that
+ * threads which take items of one disturb no other.
  */
 export const OPERATION_WORDS = LINE;
-/** The number of no kernel. */
-export const NO_KERNEL = -1;
-
+/**
+ * Words of a phase's first operation with its times in nanoseconds, if they are measured: of all threads
+ * in kernels together, of the thread that was longest, and from the beginning of the phase to that of
+ * the next one.
+ */
+export const PhaseWord = { All: 10, Longest: 11, Whole: 12 } as const;
 /** Operations that a step may have. */
 export const MAXIMUM_OPERATIONS = 16384;
 
@@ -76,6 +85,8 @@ export const CONTROL_WORDS = OPERATIONS + OPERATION_WORDS * (MAXIMUM_OPERATIONS 
 const SPINS = 600;
 /** Checks on a calm machine: about 100 microseconds, twice the time until a thread is awake. */
 const CALM_SPINS = 6000;
+/** Checks for the next step: some 400 microseconds. */
+const STEP_SPINS = 24_000;
 /**
  * Milliseconds of a long wait. It means that another program keeps a thread from running, because
  * threads seldom have more than a fraction of that to do when others have finished.
@@ -108,19 +119,54 @@ export class SpinWait {
     was: number,
     look?: { interval: number; call(): void },
   ): void {
-    for (let i = 0; i < this.#spins; i++) if (Atomics.load(control, word) !== was) return;
+    if (spin(control, word, was, this.#spins)) return;
     const started = performance.now();
-    while (Atomics.load(control, word) === was) {
-      if (Atomics.wait(control, word, was, look?.interval) === "timed-out") look?.call();
-    }
+    sleep(control, word, was, look);
     const now = performance.now();
     if (now - started >= LONG_WAIT) this.#disturbed = now;
     this.#spins = now - this.#disturbed < CALM_AFTER ? SPINS : CALM_SPINS;
   }
+
+  /**
+   * Waits for a command. That may take long for want of work, which says nothing about the machine; the
+   * next token's step is there after a fraction of a millisecond.
+   */
+  forCommand(control: Int32Array, was: number): void {
+    const spins = this.#spins === CALM_SPINS ? STEP_SPINS : SPINS;
+    if (!spin(control, Word.Command, was, spins)) sleep(control, Word.Command, was);
+  }
+}
+
+/** Whether a word gets another value within a number of checks. */
+function spin(control: Int32Array, word: number, was: number, checks: number): boolean {
+  for (let i = 0; i < checks; i++) if (Atomics.load(control, word) !== was) return true;
+  return false;
+}
+
+function sleep(
+  control: Int32Array,
+  word: number,
+  was: number,
+  look?: { interval: number; call(): void },
+): void {
+  Atomics.add(control, Word.Sleepers, 1);
+  while (Atomics.load(control, word) === was) {
+    if (Atomics.wait(control, word, was, look?.interval) === "timed-out") look?.call();
+  }
+  Atomics.sub(control, Word.Sleepers, 1);
 }
 
 /** Adds one to a word and wakes the threads that wait for it. */
 export function advance(control: Int32Array, word: number): void {
   Atomics.add(control, word, 1);
   Atomics.notify(control, word);
+}
+
+/**
+ * advance() for a word that threads wait for by SpinWait. Waking takes longer than a short phase also where
+ * nobody sleeps. A thread that is about to sleep counts itself before it looks at the word again.
+ */
+export function release(control: Int32Array, word: number): void {
+  Atomics.add(control, word, 1);
+  if (Atomics.load(control, Word.Sleepers) > 0) Atomics.notify(control, word);
 }

@@ -2,7 +2,6 @@
 // format, and scratch memory for single operations.
 
 import { GpuMemoryError } from "../errors.ts";
-import { MAXIMUM_OPERATIONS } from "./control.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./quantize/kernel.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { isFloatFormat } from "./linear/float_kernel.ts";
@@ -20,7 +19,7 @@ import {
 } from "./memory.ts";
 import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
-import { CpuError, ThreadPool } from "./pool.ts";
+import { CpuError, type LinkedKernel, type PoolOperation, ThreadPool } from "./pool.ts";
 import { multipliesInPlace, panelsReadWide, readsWide } from "./linear/kernel.ts";
 
 /** Bytes after the last row that packing may read. */
@@ -52,6 +51,10 @@ export interface BoundKernel {
   readonly name: string;
   /** Words in memory. */
   readonly arguments: readonly number[];
+  /** Items of it for each item of the call. Default 1. */
+  readonly per?: number;
+  /** A kernel that a thread runs for the same items when it has done these. */
+  readonly then?: BoundKernel | undefined;
 }
 
 /** A kernel over items. */
@@ -59,10 +62,38 @@ export interface KernelCall extends BoundKernel {
   readonly items: number;
   /** Most items that a thread takes at once. Default: a fraction of its share. */
   readonly grain?: number;
+  /** Items are taken by multiples of this number. Default 1. */
+  readonly multiple?: number | undefined;
   /** Whether it is over so soon that threads get items of their own; see ownItems(). */
   readonly isBrief?: boolean;
-  /** A kernel over the same items: a thread runs it for those that it has just done. */
-  readonly then?: BoundKernel | undefined;
+}
+
+/** Calls whose arguments are in memory, ready for steps. */
+export interface KeptCalls {
+  readonly phases: readonly (readonly PoolOperation[])[];
+  readonly memory: CpuBuffer;
+}
+
+/** The pool's operation of a call. @param write writes arguments, and returns their address */
+function operationOf(
+  call: KernelCall,
+  write: (words: readonly number[]) => number,
+): PoolOperation {
+  const { items, grain: most, multiple, isBrief } = call;
+  return { ...linked(call, write), items, most, multiple, isBrief };
+}
+
+function linked(
+  { kernels, name, arguments: words, per, then }: BoundKernel,
+  write: (words: readonly number[]) => number,
+): LinkedKernel {
+  const record = write(words);
+  return { kernel: kernels[name]!, record, per, then: then && linked(then, write) };
+}
+
+/** Words of the arguments of a kernel and of those that follow it. */
+function wordsOf({ arguments: words, then }: BoundKernel): number {
+  return words.length + (then ? wordsOf(then) : 0);
 }
 
 /** The parts of an open device. */
@@ -87,6 +118,8 @@ export class CpuCore implements Packer {
   #results: CpuBuffer | undefined;
   /** How often `temporary` or `results` became another piece of memory. */
   moves = 0;
+  /** How often there were no calls left that wait. */
+  flushes = 0;
   readonly #expected = { temporary: 0, results: 0 };
   readonly #expertInputs = new WeakSet<CpuBuffer>();
   readonly pool = new ThreadPool();
@@ -251,17 +284,47 @@ export class CpuCore implements Packer {
    * one step.
    */
   run(calls: readonly KernelCall[]): void {
-    const { pool } = this;
     for (const call of calls) {
-      const { kernels, name, arguments: words, items, grain, then, isBrief } = call;
-      const end = this.#argumentWords + words.length + (then?.arguments.length ?? 0);
-      if (4 * end > this.#arguments.size || pool.operations === MAXIMUM_OPERATIONS) this.flush();
-      const record = this.#recordOf(words);
-      const follower = then &&
-        { kernel: then.kernels[then.name]!, record: this.#recordOf(then.arguments) };
-      pool.add(kernels[name]!, record, items, grain, follower, isBrief);
+      if (4 * (this.#argumentWords + wordsOf(call)) > this.#arguments.size) this.flush();
+      this.#add(operationOf(call, (words) => this.#recordOf(words)));
     }
-    pool.endPhase();
+    this.#endPhase();
+  }
+
+  /** run() phase by phase, of calls whose arguments are in memory of their own. */
+  runKept({ phases }: KeptCalls): void {
+    for (const operations of phases) {
+      for (let i = 0; i < operations.length; i++) this.#add(operations[i]!);
+      this.#endPhase();
+    }
+  }
+
+  /** Writes the arguments of calls into memory, which is that of other ones if it is large enough. */
+  keep(phases: readonly (readonly KernelCall[])[], memory?: CpuBuffer): KeptCalls {
+    const words = phases.flat().reduce((sum, call) => sum + wordsOf(call), 0);
+    let own = memory;
+    if (!own || own.size < 4 * words) {
+      if (own) giveBuffer(this.work, own);
+      own = takeBuffer(this.work, "arguments of kept calls", 4 * words);
+    }
+    const { address, words: to } = own;
+    let at = 0;
+    const write = (words: readonly number[]) => {
+      to.set(words, at);
+      at += words.length;
+      return address + 4 * (at - words.length);
+    };
+    const operations = phases.map((calls) => calls.map((call) => operationOf(call, write)));
+    return { phases: operations, memory: own };
+  }
+
+  #add(operation: PoolOperation): void {
+    if (!this.pool.hasRoom) this.flush();
+    this.pool.add(operation);
+  }
+
+  #endPhase(): void {
+    this.pool.endPhase();
     if (!this.#waits) this.flush();
   }
 
@@ -302,6 +365,7 @@ export class CpuCore implements Packer {
     const { pool } = this;
     if (pool.operations === 0) return this.#clear();
     this.#argumentWords = 0;
+    this.flushes++;
     const started = this.#inKernels === undefined ? 0 : performance.now();
     const isDone = pool.run(this.#isUnwanted);
     if (this.#inKernels !== undefined) this.#inKernels += performance.now() - started;
@@ -311,6 +375,7 @@ export class CpuCore implements Packer {
   #clear(): void {
     this.pool.clear();
     this.#argumentWords = 0;
+    this.flushes++;
   }
 
   /** Runs work, and returns the milliseconds that it spent in kernels. */

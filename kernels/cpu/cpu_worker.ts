@@ -29,7 +29,7 @@ const scope = threadScope();
 let pool: { postMessage(message: unknown): void } = scope;
 const kernels: Kernel[] = [];
 const panel = panelMemory();
-const [betweenSteps, betweenPhases] = [new SpinWait(), new SpinWait()];
+const wait = new SpinWait();
 let options: ThreadOptions;
 /** Number of commands that this thread has followed. */
 let followed = 0;
@@ -62,9 +62,9 @@ function load({ module, memories }: ModuleMessage): void {
 /** Follows commands until it has to receive messages or to end. */
 function serve(): void {
   const { control, threads, index } = options;
-  const thread = { control, kernels, threads, index, wait: betweenPhases, fault };
+  const thread = { control, kernels, threads, index, wait, fault };
   while (true) {
-    betweenSteps.forChange(control, Word.Command, followed++);
+    wait.forCommand(control, followed++);
     const task = Atomics.load(control, Word.Task);
     if (task === Task.Run) takeShare(thread, false);
     if (task === Task.Listen) return;

@@ -48,6 +48,7 @@ import {
   takeBuffer,
 } from "./memory.ts";
 import { createSampler } from "./sampling/sampler.ts";
+import type { TellTimes } from "./pool.ts";
 import { boundOperation, type Call, cpuOperations } from "./operations.ts";
 import { defaultThreads } from "./threads.ts";
 
@@ -254,6 +255,11 @@ export class CpuDevice implements Device {
       hostSeconds[i] = (milliseconds - inKernels) / 1000;
     });
     return Promise.resolve({ seconds, hostSeconds });
+  }
+
+  /** Has the phases of all steps measured; `tell` is called after each step. Undefined: no more. */
+  timePhases(tell: TellTimes | undefined): void {
+    this.#core.pool.timePhases(tell);
   }
 
   /** Steps run while they are submitted, so a pause lets timers and messages have their turn. */

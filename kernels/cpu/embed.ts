@@ -8,6 +8,7 @@ import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import { type CpuCore, floatBits } from "./core.ts";
 import { EMBED_ARGUMENTS } from "./embed/kernel.ts";
 import { blockColumns } from "./formats/mod.ts";
+import { keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import { type CpuMatrix, type FloatTable, WeightMatrix } from "./matrix.ts";
 import { cpu } from "./memory.ts";
@@ -88,7 +89,10 @@ function inKernel(
     accumulate: Number(accumulate),
     standIn: Number(standIn),
   });
-  return (rows: number) => core.run([{ kernels, name: "embed", arguments: words, items: rows }]);
+  return keepCalls(
+    core,
+    (rows: number) => [[{ kernels, name: "embed", arguments: words, items: rows }]],
+  );
 }
 
 /** x[row] = scale * table[token or position of row], of rows that are resolved. */

@@ -1,12 +1,13 @@
 // The kernel calls of an operation, kept from one step to the next: steps that decode have the same
-// number of rows, so their arguments are the same. Building the arguments of all operations took a
-// millisecond per step, during which the threads were idle.
+// number of rows, so their arguments are the same, and stay in memory. Building the arguments of all
+// operations took a millisecond per step, during which the threads were idle.
 
-import type { CpuCore, KernelCall } from "./core.ts";
+import type { CpuCore, KeptCalls, KernelCall } from "./core.ts";
 
 /**
  * Runs the calls that `make` gives for some counts, such as that of rows, phase by phase. They are made
- * anew when a count changes, or when shared memory that they may point to has moved.
+ * anew when a count changes, or when shared memory that they may point to has moved, and get memory for
+ * their arguments when the same counts come again.
  */
 export function keepCalls<Counts extends readonly number[]>(
   core: CpuCore,
@@ -14,12 +15,28 @@ export function keepCalls<Counts extends readonly number[]>(
 ): (...counts: Counts) => void {
   let phases: readonly (readonly KernelCall[])[] = [];
   let madeFor: Counts | undefined;
+  let kept: KeptCalls | undefined;
+  let isKept = false;
   let moves = core.moves;
+  let ranAt = -1;
   return (...counts) => {
-    if (moves !== core.moves || !counts.every((count, i) => count === madeFor?.[i])) {
+    if (!madeFor || moves !== core.moves || !isEqual(counts, madeFor)) {
       phases = make(...counts);
-      [madeFor, moves] = [counts, core.moves];
+      [madeFor, moves, isKept] = [counts, core.moves, false];
+      for (const calls of phases) core.run(calls);
+      return;
     }
-    for (const calls of phases) core.run(calls);
+    if (!isKept) {
+      if (ranAt === core.flushes) core.flush(); // Calls that wait read the arguments of before.
+      kept = core.keep(phases, kept?.memory);
+      isKept = true;
+    }
+    ranAt = core.flushes;
+    core.runKept(kept!);
   };
+}
+
+function isEqual(a: readonly number[], b: readonly number[]): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }

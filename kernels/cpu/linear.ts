@@ -47,6 +47,12 @@ interface Work {
   readonly experts?: { chosen: CpuExpertPairs; share: number; pairs: number };
 }
 
+/** How int8 groups are made: an item is a row or, of a lone row, a group. */
+interface Codes {
+  ofRows(): BoundKernel;
+  ofGroups(): BoundKernel;
+}
+
 /** The products of one matrix with one activation. */
 class Product {
   readonly #core: CpuCore;
@@ -71,33 +77,45 @@ class Product {
   /**
    * The calls of y = x W^T, or of y += x W^T; for a pair, of f(gate) * up.
    *
-   * @param then a kernel over complete rows
+   * @param codes int8 groups that are made of complete rows
    */
   calls(
     work: Work,
     y: Rows,
     options: { accumulate: boolean; activation: ActivationFunction },
-    then: BoundKernel | undefined,
+    codes: Codes | undefined,
   ): KernelCall[][] {
+    const core = this.#core;
     const { sides, unit } = this.#matrix;
     const accumulate = Number(options.accumulate);
     if (sides === 1) {
       const product = this.#products(work, [{ ...y, accumulate }]);
-      return then ? [product, [{ ...then, items: work.tokens }]] : [product];
+      return codes ? [product, [{ ...codes.ofRows(), items: work.tokens }]] : [product];
     }
     // Rows of both sides, each in whole bands. Columns after the last row are zero and stay zero.
     const stride = 4 * BAND * this.#bands;
-    const { address } = this.#core.results(2 * work.tokens * stride);
+    const { address } = core.results(2 * work.tokens * stride);
     const up = address + work.tokens * stride;
     const rows = [address, up].map((address) => ({ address, stride, accumulate: 0 }));
-    const words = inOrder(ACTIVATE_ARGUMENTS, {
-      ...{ x: address, up, xStride: stride, y: y.address, yStride: y.stride },
-      ...{ columns: unit, accumulate },
+    const products = this.#products(work, rows);
+    const gate = (strides: Record<"xStride" | "yStride" | "columns", number>): BoundKernel => ({
+      kernels: core.common,
+      name: `activate_${options.activation}`,
+      arguments: inOrder(ACTIVATE_ARGUMENTS, {
+        ...{ x: address, up, y: y.address, accumulate },
+        ...strides,
+      }),
     });
-    const name = `activate_${options.activation}`;
-    const { common } = this.#core;
-    const gate = { kernels: common, name, arguments: words, items: work.tokens, then };
-    return [this.#products(work, rows), [gate]];
+    if (work.tokens > 1 || work.experts || unit % GROUP !== 0) {
+      const ofRows = gate({ xStride: stride, yStride: y.stride, columns: unit });
+      return [products, [{ ...ofRows, then: codes?.ofRows(), items: work.tokens }]];
+    }
+    // The groups of a lone row are rows of their own, so that a thread goes on with those it has.
+    const width = 4 * GROUP;
+    const ofGroups = gate({ xStride: width, yStride: width, columns: GROUP });
+    const [first, second] = products.map((product) => ({ ...product, per: GROUP / BAND }));
+    const then = { ...second!, then: { ...ofGroups, then: codes?.ofGroups() } };
+    return [[{ ...first!, items: unit / GROUP, then, multiple: 1 }]];
   }
 
   /** The product of each side. */
@@ -138,11 +156,12 @@ class Product {
       const most = experts ? tokens / experts.chosen.routing.topK : tokens;
       const format = this.#format;
       const options = { joins: core.joins, hasExperts: experts !== undefined };
-      const { name, bands } = isInteger && !isFloatFormat(format)
+      const { name, bands, runs } = isInteger && !isFloatFormat(format)
         ? productKernel(format, most, options)
         : floatProductKernel(format, most, options);
       const items = units * productItems(this.#bands, { ofItem: bands, tokens, atOnce });
-      return { kernels, name, arguments: words, items, isBrief: tokens <= MOST_BRIEF_TOKENS };
+      const isBrief = tokens <= MOST_BRIEF_TOKENS;
+      return { kernels, name, arguments: words, items, isBrief, multiple: runs };
     });
   }
 
@@ -173,15 +192,24 @@ export function linear(
   y: Activation,
   options: LinearOptions = {},
 ): (rows: number) => void {
+  return keepCalls(core, linearCalls(core, matrix, x, y, options));
+}
+
+function linearCalls(
+  core: CpuCore,
+  matrix: WeightMatrix,
+  x: Activation,
+  y: Activation,
+  { accumulate = false, first = 0, activation = "silu" }: LinearOptions,
+): (rows: number) => KernelCall[][] {
   const product = new Product(core, matrix, x);
   expectRows(core, matrix, y);
-  const { accumulate = false, first = 0, activation = "silu" } = options;
-  return keepCalls(core, (rows: number) => {
+  return (rows) => {
     const work = { tokens: rows, all: rows };
     const target = targetOf(core, y, rows, first + matrix.rows);
     const to = { address: target.address + 4 * first, stride: 4 * y.stride };
-    return product.calls(work, to, { accumulate, activation }, quantizing(core, target, y, rows));
-  });
+    return product.calls(work, to, { accumulate, activation }, codesOf(core, target, y, rows));
+  };
 }
 
 /** y = x W^T, or y += x W^T, by several matrices, each at its columns of y. */
@@ -192,10 +220,14 @@ export function stackedLinear(
   y: FloatRows,
   options: { accumulate?: boolean } = {},
 ): (rows: number) => void {
-  const runs = parts.map(({ matrix, first }) => linear(core, matrix, x, y, { ...options, first }));
-  return (rows) => {
-    for (const run of runs) run(rows);
-  };
+  const calls = parts.map(({ matrix, first }) =>
+    linearCalls(core, matrix, x, y, { ...options, first })
+  );
+  // Matrices with a phase each are independent of each other.
+  return keepCalls(core, (rows: number) => {
+    const all = calls.map((make) => make(rows));
+    return all.every((phases) => phases.length === 1) ? [all.flat(2)] : all.flat();
+  });
 }
 
 /** y[pair] = x[pair / share] W^T of the pair's expert. */
@@ -217,14 +249,24 @@ export function expertLinear(
     const work = { tokens: pairs, all, experts: { chosen, share, pairs } };
     const target = targetOf(core, y, pairs, matrix.unit);
     const to = { address: target.address, stride: 4 * y.stride };
-    const then = quantizing(core, target, y, pairs);
-    return product.calls(work, to, { accumulate: false, activation }, then);
+    const codes = codesOf(core, target, y, pairs);
+    return product.calls(work, to, { accumulate: false, activation }, codes);
   });
 }
 
-/** The kernel that quantizes complete rows, if y is int8. */
-function quantizing(core: CpuCore, rows: CpuBuffer, y: Activation, count: number) {
-  return isQuantized(y) ? core.quantizing(rows, cpu(y.groups), count, y.stride / GROUP) : undefined;
+/** The kernels that quantize complete rows, if y is int8. */
+function codesOf(
+  core: CpuCore,
+  rows: CpuBuffer,
+  y: Activation,
+  count: number,
+): Codes | undefined {
+  if (!isQuantized(y)) return undefined;
+  const groups = y.stride / GROUP;
+  return {
+    ofRows: () => core.quantizing(rows, cpu(y.groups), count, groups),
+    ofGroups: () => core.quantizing(rows, cpu(y.groups), groups, 1),
+  };
 }
 
 /** Reserves memory for rows before they are quantized, and for a pair's rows before its gate is applied. */

@@ -5,12 +5,12 @@
 // item.
 
 import {
-  advance,
   CONTROL_WORDS,
   MAXIMUM_OPERATIONS,
-  NO_KERNEL,
   OPERATION_WORDS,
   OPERATIONS,
+  PhaseWord,
+  release,
   SpinWait,
   Task,
   Word,
@@ -28,6 +28,49 @@ export class CpuError extends Error {
   override name = "CpuError";
 }
 
+/** A kernel by its number, and its arguments by their address in the working memory. */
+export interface LinkedKernel {
+  readonly kernel: number;
+  readonly record: number;
+  /** Items of it for each item of the operation. Default 1. */
+  readonly per?: number | undefined;
+  /** A kernel that a thread runs next for the same items. */
+  readonly then?: LinkedKernel | undefined;
+}
+
+/** A kernel over items of a step. */
+export interface PoolOperation extends LinkedKernel {
+  /** Number of items: rows, or bands of a matrix. */
+  readonly items: number;
+  /** Most items that are taken at once; by default so many that every thread takes about eight times. */
+  readonly most?: number | undefined;
+  /** Items are taken by multiples of this number, but at the end. Default 1. */
+  readonly multiple?: number | undefined;
+  /** Whether it is over so soon that waiting for the counter counts. */
+  readonly isBrief?: boolean | undefined;
+}
+
+/** Kernels of an operation at most. */
+const MOST_LINKED = 8;
+
+/** A phase of a step as it was measured, in microseconds. */
+export interface PhaseTimes {
+  /** Names of its kernels, one after the other. */
+  readonly kernels: string[];
+  items: number;
+  /** In kernels: of all threads together, and of the one that was longest. */
+  readonly all: number;
+  readonly longest: number;
+  /**
+   * From its beginning on the host to that of the next phase. 0 for a phase of one item, which belongs to
+   * the phase before.
+   */
+  readonly whole: number;
+}
+
+/** Receives the phases of a step, and when it ended: what takes place from then on is measuring. */
+export type TellTimes = (phases: readonly PhaseTimes[], ended: number) => void;
+
 /** Milliseconds between checks whether a step is still wanted. */
 const LOOK_INTERVAL = 10;
 
@@ -36,6 +79,8 @@ export class ThreadPool {
   readonly #control = new Int32Array(sharedBuffer(4 * CONTROL_WORDS));
   #workers: readonly Thread[] = [];
   readonly #kernels: Kernel[] = [];
+  readonly #names: string[] = [];
+  #times: TellTimes | undefined;
   readonly #modules: ModuleMessage[] = [];
   /** Number of modules that the workers have. */
   #loaded = 0;
@@ -47,6 +92,9 @@ export class ThreadPool {
   /** The step that is being built: the place of its next operation, and the index of its phase. */
   #end = OPERATIONS;
   #phase = 0;
+  /** The last operation, and how many the phase has so far. */
+  #last = OPERATIONS;
+  #inPhase = 0;
 
   /** Number of threads: the host's, and workers once they have started. */
   get threads(): number {
@@ -56,6 +104,11 @@ export class ThreadPool {
   /** Number of operations of the step that is being built. */
   get operations(): number {
     return (this.#end - OPERATIONS) / OPERATION_WORDS;
+  }
+
+  /** Whether the step has room for another operation with all that may follow it. */
+  get hasRoom(): boolean {
+    return this.operations + MOST_LINKED < MAXIMUM_OPERATIONS;
   }
 
   static async open(threads: number): Promise<ThreadPool> {
@@ -98,6 +151,7 @@ export class ThreadPool {
     const first = this.#kernels.length;
     const kernels = instantiate(message.module, message.memories, this.#panel);
     this.#kernels.push(...kernels.values());
+    this.#names.push(...kernels.keys());
     this.#modules.push(message);
     return Object.fromEntries(kernels.keys().map((name, i) => [name, first + i]));
   }
@@ -119,51 +173,48 @@ export class ThreadPool {
     if (control[Word.Faults]! > 0) throw new CpuError("Cannot load kernels: a thread refused them");
   }
 
-  /**
-   * Adds an operation to the phase that is being built.
-   *
-   * @param record address of its arguments in the working memory
-   * @param items number of items: rows, or bands of a matrix
-   * @param most most items that are taken at once; by default so many that every thread takes about
-   *   eight times
-   * @param then a kernel that threads run over the same items when they have done these
-   * @param isBrief whether it is over so soon that waiting for the counter counts
-   */
-  add(
-    kernel: number,
-    record: number,
-    items: number,
-    most?: number,
-    then?: { kernel: number; record: number },
-    isBrief = false,
-  ): void {
-    const control = this.#control;
-    const at = this.#end;
-    if (this.operations >= MAXIMUM_OPERATIONS) {
+  /** Adds an operation to the phase that is being built. */
+  add(operation: PoolOperation): void {
+    if (!this.hasRoom) {
       throw new RangeError(`Cannot run a step of more than ${MAXIMUM_OPERATIONS} operations`);
     }
-    control[at] = kernel;
-    control[at + 1] = record;
+    const { items, most, isBrief = false, multiple = 1 } = operation;
+    const control = this.#control;
+    const { threads } = this;
+    const at = this.#end;
+    let end = at;
+    for (let link: LinkedKernel | undefined = operation; link; link = link.then) {
+      control[end] = link.kernel;
+      control[end + 1] = link.record;
+      control[end + 7] = link.per ?? 1;
+      end += OPERATION_WORDS;
+    }
+    const own = isBrief ? ownItems(items, threads, multiple) : 0;
     control[at + 2] = items;
-    control[at + 3] = most ?? mostItems(items, this.threads);
-    const own = isBrief ? ownItems(items, this.threads) : 0;
-    control[at + 4] = this.threads * own;
+    control[at + 3] = most ?? mostItems(items, threads, multiple);
+    control[at + 4] = threads * own;
     control[at + 5] = this.#phase;
-    control[at + 6] = then?.kernel ?? NO_KERNEL;
-    control[at + 7] = then?.record ?? 0;
+    control[at + 6] = (end - at) / OPERATION_WORDS - 1;
     control[at + 8] = own;
-    this.#end = at + OPERATION_WORDS;
+    control[at + 9] = 0;
+    control[at + 13] = multiple;
+    this.#last = at;
+    this.#end = end;
+    this.#inPhase++;
   }
 
   /** Ends a phase: operations that are added from now on wait for all earlier ones. */
   endPhase(): void {
+    const control = this.#control;
+    if (this.#inPhase === 1 && control[this.#last + 2] === 1) control[this.#last + 9] = 1;
+    this.#inPhase = 0;
     this.#phase++;
   }
 
   /** Drops the step that is being built. */
   clear(): void {
     this.#end = OPERATIONS;
-    this.#phase = 0;
+    this.#phase = this.#inPhase = 0;
   }
 
   /**
@@ -176,12 +227,16 @@ export class ThreadPool {
     if (this.#isClosed) throw new CpuError("Cannot run a step: the threads have ended");
     const control = this.#control;
     control[this.#end + 5] = -1; // No phase: the end of the operations.
-    control[Word.Phases] = this.#phase + 1;
+    if (this.#inPhase > 0) this.endPhase();
+    control[Word.Phases] = Math.max(1, this.#phase); // One, so that all take part.
+    const end = this.#end;
     this.clear();
     if (isUnwanted?.()) return false;
     control[Word.Abort] = 0;
     control[Word.Faults] = 0;
     this.#fault = "";
+    control[Word.Timed] = Number(this.#times !== undefined);
+    if (this.#times) this.#clearTimes(end);
     if (this.#workers.length > 0) {
       this.share();
       this.#serve();
@@ -196,10 +251,44 @@ export class ThreadPool {
       fault: (error) => this.#fault = `: ${error}`,
       watch: isUnwanted && new AbortWatch(control, isUnwanted),
     }, true);
+    if (control[Word.Timed]) this.#tellTimes(end);
     if (control[Word.Faults]! > 0) {
       throw new CpuError(`Cannot finish the step: a kernel failed${this.#fault}`);
     }
     return control[Word.Abort] === 0;
+  }
+
+  /** Has the phases of all steps measured; `tell` is called after each step. Undefined: no more. */
+  timePhases(tell: TellTimes | undefined): void {
+    this.#times = tell;
+  }
+
+  #clearTimes(end: number): void {
+    for (let at = OPERATIONS; at <= end; at += OPERATION_WORDS) {
+      for (const word of Object.values(PhaseWord)) this.#control[at + word] = 0;
+    }
+  }
+
+  #tellTimes(end: number): void {
+    const control = this.#control;
+    const ended = performance.now();
+    const phases: PhaseTimes[] = [];
+    for (let at = OPERATIONS, phase = -1, links = 0; at < end; at += OPERATION_WORDS) {
+      if (links-- > 0) {
+        phases.at(-1)!.kernels.push(this.#names[control[at]!]!);
+        continue;
+      }
+      links = control[at + 6]!;
+      if (control[at + 5] !== phase) {
+        phase = control[at + 5]!;
+        const [all, longest, whole] = [PhaseWord.All, PhaseWord.Longest, PhaseWord.Whole]
+          .map((word) => control[at + word]! / 1e3);
+        phases.push({ kernels: [], items: 0, all: all!, longest: longest!, whole: whole! });
+      }
+      phases.at(-1)!.kernels.push(this.#names[control[at]!]!);
+      phases.at(-1)!.items += control[at + 2]!;
+    }
+    this.#times?.(phases, ended);
   }
 
   /** Ends the workers, including those that are being started. */
@@ -227,7 +316,7 @@ export class ThreadPool {
 
   #command(task: number): void {
     Atomics.store(this.#control, Word.Task, task);
-    advance(this.#control, Word.Command);
+    release(this.#control, Word.Command);
   }
 
   /**

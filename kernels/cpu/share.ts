@@ -3,11 +3,11 @@
 // the same code.
 
 import {
-  advance,
   arrive,
-  NO_KERNEL,
   OPERATION_WORDS,
   OPERATIONS,
+  PhaseWord,
+  release,
   type SpinWait,
   Word,
 } from "./control.ts";
@@ -52,8 +52,12 @@ export interface Watch {
 }
 
 /** Most items that are taken at once, so that threads take several times. */
-export function mostItems(items: number, threads: number): number {
-  return Math.max(1, Math.floor(items / (TAKES * threads)));
+export function mostItems(items: number, threads: number, multiple = 1): number {
+  return Math.max(multiple, floorTo(multiple, items / (TAKES * threads)));
+}
+
+function floorTo(multiple: number, value: number): number {
+  return multiple * Math.floor(value / multiple);
 }
 
 /**
@@ -61,76 +65,155 @@ export function mostItems(items: number, threads: number): number {
  * for a counter there, and in every step a thread reads the weights that it has read before. What is left
  * goes to whoever is there first, which makes up for threads that differ by up to three times.
  */
-export function ownItems(items: number, threads: number): number {
-  if (threads === 1 || items < threads) return 0;
-  return Math.max(1, Math.floor(items / (2 * threads)));
+export function ownItems(items: number, threads: number, multiple = 1): number {
+  if (threads === 1 || items < threads * multiple) return 0;
+  return Math.max(multiple, floorTo(multiple, items / (2 * threads)));
 }
 
 /**
  * Does a thread's part of the step. Returns when all threads have finished, or for a worker when it
- * has finished itself.
+ * has finished itself. Phases of one item are done by the thread that ends the phase before them: the
+ * others would wait for it in any case, and need no signal to begin.
  */
 export function takeShare(thread: Participant, isHost: boolean): void {
   const { control, threads, index, wait } = thread;
   const phases = Atomics.load(control, Word.Phases);
+  const clock = Atomics.load(control, Word.Timed) ? new PhaseClock(control, isHost) : undefined;
   let operation = OPERATIONS;
-  for (let phase = 0; phase < phases; phase++) {
-    try {
-      operation = takePhase(thread, operation, phase);
-    } catch (error) {
-      thread.fault(error);
-      Atomics.add(control, Word.Faults, 1);
-      Atomics.store(control, Word.Abort, 1);
+  let phase = 0;
+  while (phase < phases) {
+    clock?.begin(operation);
+    operation = attemptPhase(thread, operation, phase++, clock);
+    // Counted before the phase ends: after its end the host may already write the next step.
+    const lone = loneAfter(control, operation, phase);
+    const current = Atomics.load(control, Word.Phase);
+    const isLast = threads === 1 || arrive(control, index, threads);
+    for (const end = phase + lone; phase < end; phase++) {
+      if (isLast) attemptPhase(thread, operation, phase, clock);
+      operation = endOf(control, operation);
     }
     if (threads === 1) continue;
-    const current = Atomics.load(control, Word.Phase);
-    if (arrive(control, index, threads)) {
-      advance(control, Word.Phase);
-    } else if (isHost || phase < phases - 1) {
-      wait.forChange(control, Word.Phase, current, thread.watch);
+    if (isLast) release(control, Word.Phase);
+    else if (isHost || phase < phases) wait.forChange(control, Word.Phase, current, thread.watch);
+  }
+  clock?.end();
+}
+
+/** Number of phases of one item that follow each other from an operation on. */
+function loneAfter(control: Int32Array, operation: number, phase: number): number {
+  let count = 0;
+  for (let at = operation; control[at + 9] === 1; at = endOf(control, at)) {
+    if (control[at + 5] !== phase + count) break;
+    count++;
+  }
+  return count;
+}
+
+/** takePhase(), whose errors end the step. */
+function attemptPhase(
+  thread: Participant,
+  operation: number,
+  phase: number,
+  clock: PhaseClock | undefined,
+): number {
+  const { control } = thread;
+  const began = clock ? performance.now() : 0;
+  let next = operation;
+  try {
+    next = takePhase(thread, operation, phase);
+  } catch (error) {
+    thread.fault(error);
+    Atomics.add(control, Word.Faults, 1);
+    Atomics.store(control, Word.Abort, 1);
+  }
+  clock?.worked(operation, performance.now() - began);
+  return next;
+}
+
+/** Measures the phases of a step: see PhaseWord. */
+class PhaseClock {
+  readonly #control: Int32Array;
+  readonly #isHost: boolean;
+  #operation = 0;
+  #began = 0;
+
+  constructor(control: Int32Array, isHost: boolean) {
+    this.#control = control;
+    this.#isHost = isHost;
+  }
+
+  begin(operation: number): void {
+    if (!this.#isHost) return;
+    const now = performance.now();
+    if (this.#operation > 0) {
+      this.#control[this.#operation + PhaseWord.Whole] += 1e6 * (now - this.#began);
+    }
+    [this.#operation, this.#began] = [operation, now];
+  }
+
+  end(): void {
+    this.begin(0);
+  }
+
+  worked(operation: number, milliseconds: number): void {
+    const [all, longest] = [operation + PhaseWord.All, operation + PhaseWord.Longest];
+    const time = Math.round(1e6 * milliseconds);
+    Atomics.add(this.#control, all, time);
+    let most = Atomics.load(this.#control, longest);
+    while (most < time) {
+      const found = Atomics.compareExchange(this.#control, longest, most, time);
+      most = found === most ? time : found;
     }
   }
 }
 
 /** Does its own items of each operation of the phase, and takes others. Returns where the next phase begins. */
-function takePhase(
-  { control, kernels, threads, index, watch }: Participant,
-  from: number,
-  phase: number,
-): number {
+function takePhase(thread: Participant, from: number, phase: number): number {
+  const { control, threads, index, watch } = thread;
   let at = from;
-  for (; control[at + 5] === phase; at += OPERATION_WORDS) {
-    const [kernel, record] = [kernels[control[at]!]!, control[at + 1]!];
-    const [items, most] = [control[at + 2]!, control[at + 3]!];
-    const [follower, thenRecord] = [control[at + 6]!, control[at + 7]!];
-    const then = follower === NO_KERNEL ? undefined : kernels[follower]!;
-    const least = Math.floor(items / (LEAST_PART * threads));
+  for (; control[at + 5] === phase; at = endOf(control, at)) {
+    const [items, most, multiple] = [control[at + 2]!, control[at + 3]!, control[at + 13]!];
+    const least = Math.max(multiple, floorTo(multiple, items / (LEAST_PART * threads)));
     const next = at + 4;
     watch?.begun();
     const own = control[at + 8]!;
-    const end = (index + 1) * own;
-    for (let first = index * own; first < end; first += most) {
-      if (Atomics.load(control, Word.Abort) !== 0) break;
-      const last = Math.min(end, first + most);
-      kernel(record, first, last);
-      then?.(thenRecord, first, last);
+    if (own > 0) {
+      if (Atomics.load(control, Word.Abort) !== 0) continue;
+      runItems(thread, at, index * own, (index + 1) * own);
       watch?.taken();
     }
     for (let first = Atomics.load(control, next); first < items;) {
       if (Atomics.load(control, Word.Abort) !== 0) break;
-      const part = Math.floor((items - first) / (LAST_TAKES * threads));
-      const count = Math.min(most, Math.max(1, least, part));
+      const part = (items - first) / (LAST_TAKES * threads);
+      const count = Math.min(most, Math.max(least, floorTo(multiple, part)));
       const found = Atomics.compareExchange(control, next, first, first + count);
       if (found !== first) {
         first = found; // another thread has taken these
         continue;
       }
-      const last = Math.min(items, first + count);
-      kernel(record, first, last);
-      then?.(thenRecord, first, last);
+      runItems(thread, at, first, Math.min(items, first + count));
       watch?.taken();
       first = Atomics.load(control, next);
     }
   }
   return at;
+}
+
+/** Where the operation after one begins, behind the kernels that follow it. */
+function endOf(control: Int32Array, operation: number): number {
+  return operation + OPERATION_WORDS * (1 + control[operation + 6]!);
+}
+
+/** Runs the kernels of an operation over some of its items. */
+function runItems(
+  { control, kernels }: Participant,
+  operation: number,
+  first: number,
+  last: number,
+): void {
+  const end = endOf(control, operation);
+  for (let at = operation; at < end; at += OPERATION_WORDS) {
+    const per = control[at + 7]!;
+    kernels[control[at]!]!(control[at + 1]!, per * first, per * last);
+  }
 }

@@ -34,7 +34,7 @@ import {
 } from "./bands.ts";
 import { forLoneToken } from "./lone_token.ts";
 import { addKernel, type Arguments } from "../kernel.ts";
-import type { ProductKernel } from "./kernel.ts";
+import type { ProductKernel, ProductSetting } from "./kernel.ts";
 import { addFloatPairs } from "./two_bands.ts";
 import { walkBlocks } from "./walk.ts";
 import type { ProductMemories } from "./tile.ts";
@@ -131,14 +131,16 @@ function keep(f: FunctionBuilder, [first, second]: Quads): Quads {
   return [f.let(first), f.let(second)];
 }
 
-/** The kernel for a number of tokens with float activations. @param joins see productKernel() */
+/** The kernel for a number of tokens with float activations. */
 export function floatProductKernel(
   format: PackedFormat | FloatFormat,
   tokens: number,
-  { joins, hasExperts = false }: { joins: boolean; hasExperts?: boolean },
+  { joins, hasExperts = false }: ProductSetting,
 ): ProductKernel {
   const isPaired = joins && isFloatFormat(format) && tokens >= TILE && !hasExperts;
-  return isPaired ? { name: "float_pairs", bands: 2 } : { name: "float_product", bands: 1 };
+  if (isPaired) return { name: "float_pairs", bands: 2 };
+  const isLone = tokens === 1 && isFloatFormat(format) && !hasExperts;
+  return { name: "float_product", bands: 1, runs: isLone ? RUNS : 1 };
 }
 
 /**

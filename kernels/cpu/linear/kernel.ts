@@ -97,19 +97,26 @@ function joinsInPlace(format: PackedFormat): boolean {
 export interface ProductKernel {
   readonly name: string;
   readonly bands: 1 | 2;
+  /** Bands that it multiplies side by side: it is slower with fewer. Default 1. */
+  readonly runs?: number;
 }
 
-/**
- * The kernel for a number of tokens, or for pairs of this number of tokens with experts.
- *
- * @param joins whether the engine joins neighbouring vectors
- */
+/** What the choice of a kernel depends on besides format and tokens. */
+export interface ProductSetting {
+  /** Whether the engine joins neighbouring vectors. */
+  readonly joins: boolean;
+  readonly hasExperts?: boolean;
+}
+
+/** The kernel for a number of tokens, or for pairs of this number of tokens with experts. */
 export function productKernel(
   format: PackedFormat,
   tokens: number,
-  { joins, hasExperts = false }: { joins: boolean; hasExperts?: boolean },
+  { joins, hasExperts = false }: ProductSetting,
 ): ProductKernel {
-  if (tokens === 1 && !isRowFormat(format)) return { name: "product_one", bands: 1 };
+  if (tokens === 1 && !isRowFormat(format)) {
+    return { name: "product_one", bands: 1, runs: runsOf(joins && format.inSteps === true) };
+  }
   if (tokens <= TILE) return { name: "product_few", bands: 1 };
   const hasPairs = joins && !hasExperts;
   if (tokens <= LONE_TILE) {
@@ -261,13 +268,21 @@ export function addProduct(
 /** Runs of bands side by side for one token: with joined vectors there are registers for more. */
 const RUNS = { joined: 4, apart: 3 };
 
+function runsOf(inSteps: boolean): number {
+  return inSteps ? RUNS.joined : RUNS.apart;
+}
+
 /** Adds `product_one`: one token, with the whole matrix or with each of its experts. */
 function addLoneProduct(module: ModuleBuilder, product: Product, format: BandFormat): void {
   const { memories, method } = product;
   const kernel = { name: "product_one", takes: PRODUCT_ARGUMENTS };
   addKernel(module, memories.work, kernel, (f, given, first, last) => {
-    const runs = format.inSteps ? RUNS.joined : RUNS.apart;
-    const items = { first, last, runs, blockBytes: blockBytes(format) };
+    const items = {
+      first,
+      last,
+      runs: runsOf(format.inSteps === true),
+      blockBytes: blockBytes(format),
+    };
     const groupStride = f.let(i32.mul(given.all, activationBytes(method.isWide)));
     forLoneToken(
       f,

@@ -17,6 +17,7 @@ import { STEP_ROW } from "../../ops/step_records.ts";
 import { type CachedMemories, cacheKernels } from "../attention/cache.ts";
 import { CachedHeads, floatsToHalves } from "../attention/cached_heads.ts";
 import type { CpuCore } from "../core.ts";
+import { keepCalls } from "../kept_calls.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
 import { workModule } from "../modules.ts";
@@ -272,9 +273,13 @@ export function rotate(
   const normed = headNorms(options).map(({ norm: own, vectors }) =>
     norm(core, qkv, qkv, own, { vectors })
   );
+  const run = keepCalls(
+    core,
+    (rows: number) => [[{ kernels, name: "rotate", arguments: words, items: rows }]],
+  );
   return (rows: number) => {
-    for (const run of normed) run(rows);
-    core.run([{ kernels, name: "rotate", arguments: words, items: rows }]);
+    for (const runNorm of normed) runNorm(rows);
+    run(rows);
   };
 }
 

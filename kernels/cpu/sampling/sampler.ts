@@ -7,6 +7,7 @@ import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/mod.ts";
 import { BIAS_WORDS, NO_TOKEN } from "../../ops/sampling/options.ts";
 import { SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import type { CpuCore } from "../core.ts";
+import { keepCalls } from "../kept_calls.ts";
 import { lanes } from "../formats/scales.ts";
 import { forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
@@ -77,26 +78,32 @@ export function createSampler(
     ),
   ) as Record<keyof typeof others | keyof typeof own | "outputRows", number>;
   const kernels = core.kernels("sampling", () => workModule(addSampling));
+  const run = keepCalls(core, (outputs: number, ...needs: [number, number, number]) => {
+    const [penalties, biases, stochastic] = needs;
+    const lanes = Math.min(outputs, mostLanes);
+    const words = inOrder(SAMPLER_ARGUMENTS, {
+      ...addresses,
+      ...{ vocabulary, outputs, context, chunks, lanes },
+    });
+    const phase = (name: string, items: number) => [{ kernels, name, arguments: words, items }];
+    return [
+      ...penalties ? [phase("penalize", 1)] : [],
+      ...biases ? [phase("bias", outputs)] : [],
+      phase("survey", outputs * chunks),
+      ...stochastic
+        ? [
+          phase("count", outputs * chunks),
+          phase("cut", lanes),
+          phase("draw", outputs * chunks),
+        ]
+        : [],
+      phase("choose", outputs),
+    ];
+  });
   return {
     buffers: Object.values(own),
-    run(outputs, { penalties, biases, stochastic }) {
-      const lanes = Math.min(outputs, mostLanes);
-      const words = inOrder(SAMPLER_ARGUMENTS, {
-        ...addresses,
-        ...{ vocabulary, outputs, context, chunks, lanes },
-      });
-      const run = (name: string, items: number) =>
-        core.run([{ kernels, name, arguments: words, items }]);
-      if (penalties) run("penalize", 1);
-      if (biases) run("bias", outputs);
-      run("survey", outputs * chunks);
-      if (stochastic) {
-        run("count", outputs * chunks);
-        run("cut", lanes);
-        run("draw", outputs * chunks);
-      }
-      run("choose", outputs);
-    },
+    run: (outputs, { penalties, biases, stochastic }) =>
+      run(outputs, Number(penalties), Number(biases), Number(stochastic)),
   };
 }
 

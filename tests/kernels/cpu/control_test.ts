@@ -38,6 +38,8 @@ Deno.test("threads have items of their own where there are as many, and never mo
       const own = ownItems(items, threads);
       assert(own * threads <= items);
       if (threads > 1) assertEquals(own > 0, items >= threads, `${items} of ${threads}`);
+      const fours = ownItems(items, threads, 4);
+      assert(fours * threads <= items && fours % 4 === 0);
     }
   }
 });

@@ -50,6 +50,25 @@ Deno.test("a kept call writes where the memory is that its operation shares, how
   await core.close();
 });
 
+Deno.test("calls that wait have the arguments that they were run with, whatever comes after", async () => {
+  const core = new CpuCore();
+  const x = core.kept("x", 4 * 32);
+  const y = core.kept("y", core.groupBytes);
+  const order: number[] = [];
+  const run = keepCalls(core, (count: number) => {
+    order.push(count);
+    return [[{ ...core.quantizing(x, y, 1, count), items: 1 }]];
+  });
+  x.floats.fill(1);
+  core.together(() => {
+    // With no group nothing is written.
+    for (const count of [1, 1, 0, 0, 1, 1, 0, 0]) run(count);
+  });
+  assertEquals(order, [1, 0, 1, 0]);
+  assertEquals(y.bytes[0], 127);
+  await core.close();
+});
+
 Deno.test("a captured step is encoded once and runs as often as it is asked for", async () => {
   const device = await CpuDevice.open({ threads: 1 });
   let encoded = 0;

@@ -13,9 +13,9 @@ for (const name of ["Q8_0", "Q6_K", "F16"]) {
     const format = formatNamed(name);
     const kernels = new Set<number>();
     const add = core.pool.add.bind(core.pool);
-    core.pool.add = (kernel, ...rest) => {
-      kernels.add(kernel);
-      add(kernel, ...rest);
+    core.pool.add = (operation) => {
+      kernels.add(operation.kernel);
+      add(operation);
     };
     const write = (rows: number) => {
       kernels.clear();

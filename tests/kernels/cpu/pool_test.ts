@@ -1,8 +1,8 @@
 // Threads that share steps: every item is computed once, phases are in order, whatever the number of
 // threads; aborts, faults and the end of the threads.
 
-import { assertEquals, assertThrows } from "@std/assert";
-import { CpuError, ThreadPool } from "../../../kernels/cpu/pool.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { CpuError, type PhaseTimes, ThreadPool } from "../../../kernels/cpu/pool.ts";
 import {
   refuseCpuThread,
   startCpuThread,
@@ -37,7 +37,7 @@ async function open(threads: number) {
 }
 
 /** What the pool is to run. */
-type Operation = Readonly<Parameters<ThreadPool["add"]>>;
+type Operation = Parameters<ThreadPool["add"]>[0];
 
 function run(
   pool: ThreadPool,
@@ -45,7 +45,7 @@ function run(
   isUnwanted?: () => boolean,
 ): boolean {
   for (const phase of step) {
-    for (const operation of phase) pool.add(...operation);
+    for (const operation of phase) pool.add(operation);
     pool.endPhase();
   }
   return pool.run(isUnwanted);
@@ -57,8 +57,8 @@ Deno.test("all threads together compute every item of every phase once", async (
   ) {
     const { pool, kernels: { double }, items } = await open(threads);
     assertEquals(pool.threads, threads);
-    const operation: Operation = [double!, 0, 1000, undefined, undefined, isBrief];
-    const other: Operation = [double!, 8000, 3, 1, undefined, isBrief];
+    const operation: Operation = { kernel: double!, record: 0, items: 1000, isBrief };
+    const other: Operation = { kernel: double!, record: 8000, items: 3, most: 1, isBrief };
     for (let turn = 0; turn < 20; turn++) {
       items.fill(0);
       const step = [[operation, other], [operation], [], [other, operation]];
@@ -74,8 +74,15 @@ Deno.test("all threads together compute every item of every phase once", async (
 Deno.test("a kernel that follows another sees what that made of the same items", async () => {
   for (const [threads, isBrief] of [[1, false], [3, false], [3, true]] as const) {
     const { pool, kernels: { double }, items } = await open(threads);
-    pool.add(double!, 0, 1000, undefined, { kernel: double!, record: 0 }, isBrief);
-    pool.add(double!, 8000, 5, 1, { kernel: double!, record: 12_000 });
+    const then = { kernel: double!, record: 0 };
+    pool.add({ kernel: double!, record: 0, items: 1000, then, isBrief });
+    pool.add({
+      kernel: double!,
+      record: 8000,
+      items: 5,
+      most: 1,
+      then: { kernel: double!, record: 12_000 },
+    });
     assertEquals(pool.run(), true);
     assertEquals(items.subarray(0, 1001), new Int32Array(1001).fill(3).fill(0, 1000));
     assertEquals([...items.subarray(2000, 2006)], [1, 1, 1, 1, 1, 0]);
@@ -84,12 +91,78 @@ Deno.test("a kernel that follows another sees what that made of the same items",
   }
 });
 
+Deno.test("phases of one item come after what is before them, and before what is after", async () => {
+  for (const threads of [1, 2, 5]) {
+    const { pool, kernels: { double }, items } = await open(threads);
+    const one: Operation = { kernel: double!, record: 0, items: 1 };
+    const many: Operation = { ...one, items: 200, most: 1 };
+    for (let turn = 0; turn < 50; turn++) {
+      items.fill(0);
+      // The first, several in a row, one with a kernel that follows, and the last.
+      const step = [[one], [many], [one], [{ ...one, then: one }], [one], [many], [one]];
+      assertEquals(run(pool, step), true);
+      assertEquals([...items.subarray(0, 3), items[200]], [255, 3, 3, 0]);
+    }
+    await pool.close();
+  }
+});
+
+Deno.test("a chain has as many items of each kernel as it says, of any multiple", async () => {
+  for (const threads of [1, 2, 3]) {
+    for (const multiple of [1, 3, 4]) {
+      const { pool, kernels: { double }, items } = await open(threads);
+      for (const count of [1, 5, 24, 100]) {
+        items.fill(0);
+        const then = { kernel: double!, record: 8000, then: { kernel: double!, record: 16_000 } };
+        const operation = { kernel: double!, record: 0, per: 4, items: count, then };
+        assertEquals(run(pool, [[{ ...operation, multiple, isBrief: true }]]), true);
+        assertEquals(items.subarray(0, 401), new Int32Array(401).fill(1, 0, 4 * count));
+        for (const first of [2000, 4000]) {
+          const expected = new Int32Array(101).fill(1, 0, count);
+          assertEquals(items.subarray(first, first + 101), expected);
+        }
+      }
+      await pool.close();
+    }
+  }
+});
+
+Deno.test("the times of a step's phases add up to the step", async () => {
+  const { pool, kernels: { double } } = await open(2);
+  const told: PhaseTimes[][] = [];
+  pool.timePhases((phases) => told.push([...phases]));
+  const many: Operation = { kernel: double!, record: 0, items: 50_000 };
+  const one: Operation = {
+    kernel: double!,
+    record: 0,
+    items: 1,
+    then: { kernel: double!, record: 0 },
+  };
+  run(pool, [[many], [one], [many, many]]);
+  const started = performance.now();
+  run(pool, [[many], [one], [many, many]]);
+  const whole = 1000 * (performance.now() - started);
+  pool.timePhases(undefined);
+  run(pool, [[many]]);
+  assertEquals(told.length, 2);
+  const [, phases] = told;
+  assertEquals(
+    phases!.map(({ kernels, items }) => [kernels.join(" "), items]),
+    [["double", 50_000], ["double double", 1], ["double double", 100_000]],
+  );
+  assertEquals(phases![1]!.whole, 0, "it belongs to the phase before");
+  for (const { all, longest } of phases!) assert(0 < longest && longest <= all);
+  const sum = phases!.reduce((sum, phase) => sum + phase.whole, 0);
+  assert(sum >= phases![0]!.longest + phases![1]!.longest && sum <= whole, `${sum} of ${whole}`);
+  await pool.close();
+});
+
 Deno.test("kernels may be loaded between steps", async () => {
   const { pool, kernels, items } = await open(2);
-  run(pool, [[[kernels.double!, 0, 4]]]);
+  run(pool, [[{ kernel: kernels.double!, record: 0, items: 4 }]]);
   const work = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true });
   const more = pool.load({ module: testModule(), memories: { work } });
-  run(pool, [[[more.double!, 0, 2]]]);
+  run(pool, [[{ kernel: more.double!, record: 0, items: 2 }]]);
   assertEquals([...items.subarray(0, 5)], [1, 1, 1, 1, 0]);
   assertEquals([...new Int32Array(work.buffer, 0, 3)], [1, 1, 0]);
   await pool.close();
@@ -100,9 +173,10 @@ Deno.test("threads that start after the first step have the kernels that were lo
   const work = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true });
   const { double } = pool.load({ module: testModule(), memories: { work } });
   const items = new Int32Array(work.buffer);
-  run(pool, [[[double!, 0, 1000]]]);
+  const operation: Operation = { kernel: double!, record: 0, items: 1000 };
+  run(pool, [[operation]]);
   await pool.start(3);
-  run(pool, [[[double!, 0, 1000]], [[double!, 0, 1000]]]);
+  run(pool, [[operation], [operation]]);
   assertEquals(items.subarray(0, 1001), new Int32Array(1001).fill(7).fill(0, 1000));
   await pool.close();
 });
@@ -128,7 +202,7 @@ Deno.test("a pool has as many threads as the system gives, whichever way it says
           ? given.length
           : given.filter((place, index) => place === index).length;
         assertEquals(pool.threads, threads + 1);
-        const operation: Operation = [double!, 0, 1000];
+        const operation: Operation = { kernel: double!, record: 0, items: 1000 };
         for (let turn = 0; turn < 20; turn++) {
           items.fill(0);
           assertEquals(run(pool, [[operation], [operation], [operation]]), true);
@@ -153,7 +227,7 @@ Deno.test("a pool that is closed while its threads start ends them", async () =>
 for (const threads of [1, 2]) {
   Deno.test(`an aborted step leaves the rest out, and the next one is whole, on ${threads} threads`, async () => {
     const { pool, kernels: { double }, items } = await open(threads);
-    const long: Operation = [double!, 0, 4000, 1];
+    const long: Operation = { kernel: double!, record: 0, items: 4000, most: 1 };
     const step = Array.from({ length: 2000 }, () => [long]);
     let asked = 0;
     assertEquals(run(pool, step, () => asked++ > 0), false);
@@ -168,10 +242,10 @@ for (const threads of [1, 2]) {
 Deno.test("a kernel that fails fails its step, and no other", async () => {
   for (const threads of [1, 2]) {
     const { pool, kernels, items } = await open(threads);
-    const fails: Operation = [kernels.fail!, 0, 2];
+    const fails: Operation = { kernel: kernels.fail!, record: 0, items: 2 };
     assertThrows(() => run(pool, [[fails], [fails]]), CpuError, "a kernel failed");
     items.fill(0);
-    assertEquals(run(pool, [[[kernels.double!, 0, 1]]]), true);
+    assertEquals(run(pool, [[{ kernel: kernels.double!, record: 0, items: 1 }]]), true);
     assertEquals(items[0], 1);
     await pool.close();
     assertThrows(() => run(pool, [[fails]]), CpuError, "have ended");
