@@ -25,7 +25,7 @@ export async function* transcribeByChat(
   request: TranscribeRequest,
 ): AsyncGenerator<TranscribeEvent> {
   const { audio, signal, language, temperature = 0, seed, format } = request;
-  if (request.words) {
+  if (request.words && !request.rough) {
     throw new RequestError(
       "Cannot tell the times of words: this model hears, but knows no times; use one that has the " +
         "capability transcription",

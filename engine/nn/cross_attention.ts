@@ -30,13 +30,13 @@ export class EncodedRows {
   readonly tileRows: number;
   /** Number of tiles of the step that was written last. */
   tileCount = 0;
-  /** Number of rows that every query attends to. */
-  readonly length: number;
+  /** Number of rows that every query attends to: at first, all that an encoder can make. */
+  length: number;
   readonly #device: Device;
 
   /**
    * @param rows the rows of the decoder's step
-   * @param length number of rows that an encoder makes
+   * @param length most rows that an encoder makes
    */
   constructor(
     device: Device,
@@ -127,7 +127,7 @@ export class CrossAttentionBlock {
       const { rows } = network.options.limits;
       const tiling: AttentionTiling = {
         tileRows: encoded.tileRows,
-        split: encoded.length,
+        split: BLOCK * encoded.state.maxBlocks,
         maxSplits: 1,
         tiles: encoded.tiles,
         partials: network.scratchAllocator.buffer(

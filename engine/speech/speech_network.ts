@@ -80,13 +80,12 @@ export class SpeechNetwork {
   readonly sizes: WhisperSizes;
   readonly device: Device;
   readonly #parts: Parts;
-  #encoderShape: StepShape;
+  #encoderShape: StepShape | undefined;
 
   private constructor(device: Device, sizes: WhisperSizes, parts: Parts) {
     this.device = device;
     this.sizes = sizes;
     this.#parts = parts;
-    this.#encoderShape = writeEncoderStep(device, parts, sizes);
   }
 
   /** Loads the weights and builds the networks. Errors: GgufError, GpuMemoryError. */
@@ -161,16 +160,25 @@ export class SpeechNetwork {
    * Encodes a window, to which all sequences attend from then on.
    *
    * @param features log-mel features: [frames, bins]
+   * @param rows how many rows are made of them. Default: all of a window, as the model was trained with;
+   *   fewer take less time
    * @throws the signal's reason; CancelledError
    */
-  async encode(features: Float32Array, signal?: AbortSignal): Promise<void> {
+  async encode(
+    features: Float32Array,
+    signal?: AbortSignal,
+    rows: number = this.sizes.rows,
+  ): Promise<void> {
     throwIfCancelled(signal);
     const { device } = this;
-    const { encoder, frames } = this.#parts;
+    const { encoder, encoded, frames } = this.#parts;
     device.check();
-    device.write(frames.floats, 0, this.#stemRows(features));
+    let shape = this.#encoderShape;
+    if (shape?.rows !== rows) shape = this.#encoderShape = writeEncoderStep(device, encoder, rows);
+    encoded.length = rows;
+    device.write(frames.floats, 0, this.#stemRows(features, rows));
     const commands = device.record();
-    commands.pass((pass) => encoder.encode(pass, this.#encoderShape, "hidden"));
+    commands.pass((pass) => encoder.encode(pass, shape, "hidden"));
     const recorded = commands.finish();
     device.unless(() => isCancelled(signal), () => device.submit(recorded));
     await device.idle();
@@ -213,8 +221,8 @@ export class SpeechNetwork {
     onLogits: (logits: Float32Array, index: number) => void,
     signal?: AbortSignal,
   ): Promise<HeadAttention[]> {
-    const { device, sizes: { alignment, heads, rows, vocabulary } } = this;
-    const shape = { ...heads, rows, most: MOST_OUTPUTS };
+    const { device, sizes: { alignment, heads, vocabulary } } = this;
+    const shape = { ...heads, rows: this.#parts.encoded.length, most: MOST_OUTPUTS };
     using reader = new AlignmentReader(device, alignment, this.#parts.crossings, shape);
     for (let position = 0; position < tokens.length; position += MOST_OUTPUTS) {
       const own = tokens.slice(position, position + MOST_OUTPUTS);
@@ -300,8 +308,9 @@ export class SpeechNetwork {
   }
 
   /** The three frames of each row of the encoder, side by side, as the first convolution reads them. */
-  #stemRows(features: Float32Array): Float32Array<ArrayBuffer> {
-    const { sizes: { bins, rows }, frames } = this;
+  #stemRows(features: Float32Array, rows: number): Float32Array<ArrayBuffer> {
+    const { bins } = this.sizes;
+    const frames = FRAMES_PER_ROW * rows;
     const { stride } = this.#parts.frames;
     const all = new Float32Array(CONVOLUTION_FRAMES * rows * stride);
     for (let row = 0, at = 0; row < rows; row++) {
@@ -329,8 +338,8 @@ interface Parts {
   readonly crossings: ReadonlyMap<number, CrossLayer>;
 }
 
-/** Writes the encoder's step, which is always the same: all rows attend to each other. */
-function writeEncoderStep(device: Device, { encoder }: Parts, { rows }: WhisperSizes): StepShape {
+/** Writes the encoder's step, in which all rows attend to each other. */
+function writeEncoderStep(device: Device, encoder: Network, rows: number): StepShape {
   const { state, tileRows } = encoder;
   const list = STEP_ROW.list(rows);
   for (let position = 0; position < rows; position++) {

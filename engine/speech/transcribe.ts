@@ -14,6 +14,7 @@ import { decodeWindow, detectLanguage, type WindowTranscript } from "./decode_wi
 import { divide } from "./segments.ts";
 import type { SpecialTokens } from "./special_tokens.ts";
 import type { SpeechNetwork } from "./speech_network.ts";
+import { FRAMES_PER_ROW } from "./whisper.ts";
 import { CutSound, findVoice } from "./voice.ts";
 import { alignWords, type SpokenText } from "./align_words.ts";
 import { assignWords } from "./word_times.ts";
@@ -50,6 +51,9 @@ const NO_SPEECH = 0.6;
 
 /** Frames by which a last word must lie behind a window's beginning for the next window to follow it. */
 const LEAST_ADVANCE = 100;
+
+/** Frames of silence that a model hears behind a sound of which a rough transcript will do. */
+const ROUGH_SILENCE = 300;
 
 /** Temperature above which a text is no longer a prompt for what follows. */
 const UNSURE = 0.5;
@@ -108,7 +112,7 @@ async function* transcribeAll(
   request: SpeechRequest,
 ): AsyncGenerator<TranscribeEvent, void> {
   const { network, special, tokenizer, alone } = context;
-  const { signal, conditioned = true, prompt = "", matcher } = request;
+  const { signal, conditioned = true, prompt = "", rough = false, matcher } = request;
   const timestamps = !matcher && (request.timestamps ?? true);
   const language = languageOf(request, special);
   const { bins, context: window } = network.sizes;
@@ -130,10 +134,11 @@ async function* transcribeAll(
   for (let seek = 0; seek < frames;) {
     throwIfCancelled(signal);
     const size = Math.min(network.frames, frames - seek);
+    const rows = rough ? rowsOf(size, network) : network.sizes.rows;
     const values = new Float32Array(network.frames * bins);
     values.set(features.read(seek, size));
     const { found, attempt, parts } = await alone(async () => {
-      await network.encode(values, signal);
+      await network.encode(values, signal, rows);
       const found = spoken === undefined && special.languages.size > 0
         ? (await detectLanguage(network, special, signal))[0]
         : undefined;
@@ -181,6 +186,11 @@ async function* transcribeAll(
   yield { type: "done", tokens: tokenCount };
 }
 
+/** Rows that are enough for frames of sound: with less silence behind it, a model makes up words. */
+function rowsOf(frames: number, { sizes: { rows } }: SpeechNetwork): number {
+  return Math.min(rows, Math.ceil((frames + ROUGH_SILENCE) / FRAMES_PER_ROW));
+}
+
 /** A window's transcript in parts. Times are in seconds of the sound. */
 interface Parts {
   readonly segments: readonly (Pick<TranscriptSegment, "start" | "end" | "words" | "tokens">)[];
@@ -199,12 +209,12 @@ async function partsOf(
     size: number;
     lastSpoken: number;
   },
-  { words = false, retry = true, matcher, signal }: Pick<
+  { words = false, rough = false, matcher, signal }: Pick<
     SpeechRequest,
-    "words" | "retry" | "matcher" | "signal"
+    "words" | "rough" | "matcher" | "signal"
   >,
 ): Promise<Parts> {
-  const isLeftOut = isSilence(attempt) || !retry && !isSure(attempt);
+  const isLeftOut = isSilence(attempt) || rough && !isSure(attempt);
   if (!matcher && isLeftOut) return { segments: [], advance: size, lastSpoken };
   const { segments, advance, endsAlone } = divide(attempt.tokens, context.special, size);
   const offset = seek / 100;
@@ -245,10 +255,10 @@ function isSilence({ noSpeech, meanLogprob }: WindowTranscript): boolean {
 async function decodeSurely(
   context: SpeechContext,
   window: Omit<Parameters<typeof decodeWindow>[2], "temperature">,
-  { temperature = 0, retry = true }: Pick<TranscribeRequest, "temperature" | "retry">,
+  { temperature = 0, rough = false }: Pick<TranscribeRequest, "temperature" | "rough">,
 ): Promise<Attempt> {
   // A document in a format repeats its keys, and is not tried again for it.
-  const isOnce = temperature > 0 || window.matcher || !retry;
+  const isOnce = temperature > 0 || window.matcher || rough;
   const temperatures = isOnce ? [temperature] : TEMPERATURES;
   let attempt: Attempt | undefined;
   for (const temperature of temperatures) {

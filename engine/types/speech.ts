@@ -22,10 +22,11 @@ export interface TranscribeRequest {
    */
   temperature?: number;
   /**
-   * Whether a text that is unlikely or repeats itself is tried again with more left to chance. Otherwise
-   * it is left out, so that a look at a sound takes no longer than it has to. Default true.
+   * Whether a rough transcript will do, which takes less time: a text that is unlikely or repeats itself is
+   * left out and not tried again; of a short sound Whisper hears less of the silence behind it, though words
+   * may differ then; and a model that knows no times of words leaves them out. Default false.
    */
-  retry?: boolean;
+  rough?: boolean;
   /** With one seed the tokens are alike. Default: a random one. */
   seed?: number;
   /**

@@ -117,6 +117,25 @@ deviceTest("a window replaces the one before", async (device) => {
   });
 });
 
+deviceTest("a window of fewer rows is heard alone, and a whole one after it", async (device) => {
+  const rows = SIZES.rows - 5;
+  const plain = new PlainWhisper(tinyWeights());
+  const [few, whole] = [plain.encode(FEATURES, rows), plain.encode(FEATURES)];
+  const tokens = Array.from({ length: rows - 1 }, (_, i) => i * 7 % 256);
+  await withTiny(device, async (network) => {
+    for (const [encoded, count] of [[few, rows], [whole, SIZES.rows]] as const) {
+      await network.encode(FEATURES, undefined, count);
+      const found = await network.encodedRows();
+      assert(distance(found.subarray(0, count * SIZES.width), encoded.flat()) < 2e-6);
+      const expected = plain.decode(encoded, tokens);
+      const heads = await network.align(tokens, (logits, index) => {
+        assert(distance(logits, expected[index]) < 5e-6, `token ${index} of ${count} rows`);
+      });
+      assertEquals(heads[0].keys.length, count * SIZES.width / SIZES.heads);
+    }
+  });
+});
+
 deviceTest("files whose tensors do not fit are refused, and work is cancelled", async (device) => {
   const loading = (change: (tensors: ReturnType<typeof tinyWeights>) => void) => {
     const tensors = tinyWeights();

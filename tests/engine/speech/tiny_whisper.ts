@@ -148,8 +148,8 @@ export class PlainWhisper {
   constructor(readonly tensors: Map<string, TinyTensor>) {}
 
   /** The encoder's rows. @param features [frames, bins] */
-  encode(features: Float32Array): Rows {
-    const { bins, rows } = SIZES;
+  encode(features: Float32Array, rows: number = SIZES.rows): Rows {
+    const { bins } = SIZES;
     const frames: Rows = Array.from(
       { length: 2 * rows },
       (_, i) => [...features.subarray(i * bins, (i + 1) * bins)],

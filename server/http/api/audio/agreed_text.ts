@@ -7,6 +7,18 @@ const WORDS = new RegExp(
   "gu",
 );
 
+/** Words that are told to a pass of what was said before, and that a sentence may have to be heard whole. */
+const [MOST_BEFORE, MOST_OPEN] = [40, 20];
+
+/** Words in a row on which passes have to agree where they differ in a word before. */
+const LEAST_RUN = 3;
+
+/** By how many words their places may differ then. */
+const MOST_SHIFT = 2;
+
+/** The end of a sentence. */
+const END = /[.!?\u3002\uff01\uff1f]\s*$/;
+
 /** The scripts without spaces. */
 function scripts(): string {
   return ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"]
@@ -18,40 +30,35 @@ export class AgreedText {
   /** The words that were sent, of which passes no longer hear the first ones. */
   #sent: string[] = [];
   #settled = 0;
-  /** The words of the last pass, segment by segment. */
-  #heard: string[][] = [];
+  /** The words of the last pass. */
+  #heard: string[] = [];
 
-  /** What was sent of the sound that passes no longer hear. */
+  /** The last words that were sent of the sound that passes no longer hear. */
   get settled(): string {
-    return this.#sent.slice(0, this.#settled).join("");
+    return this.#sent.slice(Math.max(0, this.#settled - MOST_BEFORE), this.#settled).join("");
   }
 
   /**
-   * Takes the texts of the segments of a pass, and gives what can be sent: what the last pass found, too,
-   * but for the word at the very end, of which more may be heard.
+   * Takes the text of a pass, and gives what can be sent: the words that the last pass found, too, but for
+   * the one at the very end, of which more may be heard.
    */
-  take(segments: readonly string[]): string {
+  take(text: string): string {
     const earlier = this.#rest();
-    this.#heard = segments.map(wordsOf);
+    this.#heard = wordsOf(text);
     const now = this.#rest();
-    let count = 0;
-    while (count < now.length - 1 && now[count] === earlier[count]) count++;
-    return this.#send(now.slice(0, count));
+    return this.#send(now.slice(0, Math.min(now.length - 1, agreeing(earlier, now))));
   }
 
-  /** How many segments of the last pass were sent to their end. */
-  get wholeSegments(): number {
-    let covered = coveredBy(this.#unsettled, this.#heard.flat());
-    const open = this.#heard.findIndex((words) => (covered -= words.length) < 0);
-    return open < 0 ? this.#heard.length : open;
-  }
-
-  /** Passes to come no longer hear the first segments of the last one, which were sent. */
-  settle(count: number): void {
-    const covered = coveredBy(this.#unsettled, this.#heard.flat());
-    const gone = this.#heard.slice(0, count).flat().length;
-    this.#settled = Math.max(this.#settled, this.#sent.length - (covered - gone));
-    this.#heard = this.#heard.slice(count);
+  /**
+   * Settles what was sent up to the end of its last sentence, or all but its last words where a sentence
+   * is long: passes to come no longer hear it. Gives how many characters of the last pass's text that is.
+   */
+  settle(): number {
+    const covered = coveredBy(this.#unsettled, this.#heard);
+    const sentences = this.#heard.slice(0, covered).findLastIndex((word) => END.test(word)) + 1;
+    const count = sentences || Math.max(0, covered - MOST_OPEN);
+    this.#settled = Math.max(this.#settled, this.#sent.length - (covered - count));
+    return this.#heard.splice(0, count).join("").length;
   }
 
   /** What can be sent of the beginning of the turn's transcript, as long as it goes on as what was sent. */
@@ -72,8 +79,7 @@ export class AgreedText {
 
   /** What follows what was sent in the last pass. */
   #rest(): string[] {
-    const words = this.#heard.flat();
-    return words.slice(coveredBy(this.#unsettled, words));
+    return this.#heard.slice(coveredBy(this.#unsettled, this.#heard));
   }
 
   #send(words: readonly string[]): string {
@@ -86,6 +92,24 @@ export class AgreedText {
 
 function wordsOf(text: string): string[] {
   return text.match(WORDS) ?? [];
+}
+
+/**
+ * How many words from the beginning two passes agree on. A word on which they differ counts if three follow on
+ * which they agree, because it may change for ever, and what follows it waits.
+ */
+function agreeing(earlier: readonly string[], now: readonly string[]): number {
+  const [before, after] = [earlier, now].map((words) => words.map(plain));
+  let same = 0;
+  while (same < after.length && after[same] === before[same]) same++;
+  for (let end = after.length; end >= same + LEAST_RUN; end--) {
+    const run = after.slice(end - LEAST_RUN, end).join(" ");
+    for (let shift = -MOST_SHIFT; shift <= MOST_SHIFT; shift++) {
+      const first = Math.max(0, end - LEAST_RUN + shift);
+      if (before.slice(first, first + LEAST_RUN).join(" ") === run) return end;
+    }
+  }
+  return same;
 }
 
 /**

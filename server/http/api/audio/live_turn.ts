@@ -12,6 +12,8 @@ export interface Pass {
   readonly audio: Uint8Array<ArrayBuffer>;
   /** What was said before. */
   readonly before: string;
+  /** Whether times of words are wanted, where the model knows them. */
+  readonly words: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +29,7 @@ export interface LiveTurnOptions {
 }
 
 /** Milliseconds of sound from which on a pass leaves out what was sent of its beginning. */
-const LONG = 15_000;
+const LONG = 5_000;
 
 /** A turn that somebody is speaking. */
 export class LiveTurn {
@@ -85,18 +87,25 @@ export class LiveTurn {
   async #run(audio: Uint8Array<ArrayBuffer>, duration: number): Promise<void> {
     const { signal } = this.#stopped;
     const segments: TranscriptSegment[] = [];
-    for await (
-      const event of this.#options.transcribe({ audio, before: this.#text.settled, signal })
-    ) {
+    const isLong = duration > LONG;
+    const pass = { audio, before: this.#text.settled, words: isLong, signal };
+    for await (const event of this.#options.transcribe(pass)) {
       if (event.type === "segment") segments.push(event);
     }
     signal.throwIfAborted();
-    const delta = this.#text.take(segments.map(({ text }) => text));
-    const whole = this.#text.wholeSegments;
-    if (duration > LONG && whole > 0) {
-      this.#text.settle(whole);
-      this.#first += Math.round(1000 * segments[whole - 1].end);
-    }
+    const delta = this.#text.take(segments.map(({ text }) => text).join(""));
+    if (isLong) this.#first += endOf(segments, this.#text.settle());
     if (delta !== "") await this.#options.send(delta);
   }
+}
+
+/** When the first characters of a transcript were spoken, in milliseconds. */
+function endOf(segments: readonly TranscriptSegment[], characters: number): number {
+  let [end, rest] = [0, characters];
+  for (const part of segments.flatMap((segment) => segment.words ?? [segment])) {
+    rest -= part.text.length;
+    if (rest < 0) break;
+    end = part.end;
+  }
+  return Math.round(1000 * end);
 }

@@ -194,7 +194,7 @@ export class RealtimeSession {
   #beginTurn(first: number): LiveTurn {
     const id = idOf("item");
     return new LiveTurn(id, first, {
-      transcribe: ({ audio, before, signal }) => {
+      transcribe: ({ audio, before, words, signal }) => {
         const { model, turns } = this.#settings;
         const { prompt = "", ...request } = this.#request(audio);
         return this.#options.transcribe(model, {
@@ -202,7 +202,8 @@ export class RealtimeSession {
           prompt: `${prompt} ${before}`.trim(),
           // What the client has not cut is cut here.
           vad: turns === null,
-          retry: false,
+          rough: true,
+          words,
           signal,
         });
       },
