@@ -99,10 +99,14 @@ export class LiveTurn {
   }
 }
 
+/** A word, or a segment whose words have no times. */
+type Part = Pick<TranscriptSegment, "text" | "end">;
+
 /** When the first characters of a transcript were spoken, in milliseconds. */
 function endOf(segments: readonly TranscriptSegment[], characters: number): number {
   let [end, rest] = [0, characters];
-  for (const part of segments.flatMap((segment) => segment.words ?? [segment])) {
+  const parts = segments.flatMap((segment): Part[] => segment.words ?? [segment]);
+  for (const part of parts) {
     rest -= part.text.length;
     if (rest < 0) break;
     end = part.end;
