@@ -1,10 +1,12 @@
-// `deno run -A bench/schema_answers.ts MODEL.gguf LLAMA_SERVER [--threads 2] [--tokens 160]`: fifty answers
-// under JSON Schemas of MaskBench, by Quern's server and by llama.cpp's in turns, on the CPU: the same file,
-// messages, schemas (`response_format`) and most tokens, temperature 0. Prints how many are valid, by ajv,
-// and how many valid ones a second each program gives. Answers that the limit cuts off are not valid.
+// `deno run -A bench/schema_answers.ts MODEL.gguf LLAMA_SERVER [--threads 2] [--tokens 160] [--part 1/2]
+// [--faults]`: fifty answers under JSON Schemas of MaskBench, or a part of them, by Quern's server and by
+// llama.cpp's in turns, on the CPU: the same file, messages, schemas (`response_format`) and most tokens,
+// temperature 0. Prints how many are valid, by ajv, and how many valid ones a second each program gives;
+// with --faults also what is wrong with the others. Answers that the limit cuts off are not valid.
 
 import { parseArgs } from "node:util";
 import { load, print } from "./report.ts";
+import { MODEL_NAME, type RunningServer, startLlamaServer, startQuern } from "./servers.ts";
 import { temporaryFolder } from "./temporary.ts";
 
 const AJV = "npm:ajv@8.20.0";
@@ -21,14 +23,14 @@ interface Schema {
 }
 
 /** A server, and what it has answered. */
-interface Program {
-  readonly name: string;
-  readonly url: string;
+interface Program extends RunningServer {
   milliseconds: number;
   tokens: number;
   valid: number;
   refused: number;
 }
+
+const NOTHING = { milliseconds: 0, tokens: 0, valid: 0, refused: 0 };
 
 async function readSchemas(): Promise<Schema[]> {
   const read = async (set: string): Promise<Schema[]> => {
@@ -41,31 +43,10 @@ async function readSchemas(): Promise<Schema[]> {
   return (await Promise.all(SETS.map(read))).flat();
 }
 
-/** Starts a program and waits until it answers. Errors: Error if it does not within a minute. */
-async function start(
-  name: string,
-  command: string,
-  args: string[],
-  url: string,
-  env: Record<string, string> = {},
-): Promise<Program> {
-  const process = new Deno.Command(command, { args, env, stdout: "null", stderr: "null" }).spawn();
-  addEventListener("unload", () => process.kill("SIGTERM"));
-  for (let tries = 0; tries < 240; tries++) {
-    const answer = await fetch(`${url}/v1/models`).catch(() => undefined);
-    await answer?.body?.cancel();
-    if (answer?.ok) {
-      return { name, url, milliseconds: 0, tokens: 0, valid: 0, refused: 0 };
-    }
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
-  throw new Error(`Cannot measure ${name}: it has not answered within a minute`);
-}
-
-async function ask(program: Program, model: string, { name, schema }: Schema): Promise<void> {
+async function ask(program: Program, { name, schema }: Schema): Promise<void> {
   const about = schema.description ?? schema.title ?? name;
   const body = {
-    model,
+    model: MODEL_NAME,
     messages: [{ role: "user", content: `Give an example as JSON: ${about}`.slice(0, 400) }],
     response_format: { type: "json_schema", json_schema: { name: "answer", schema } },
     max_tokens: Number(options.tokens),
@@ -79,21 +60,30 @@ async function ask(program: Program, model: string, { name, schema }: Schema): P
   });
   const result = await answer.json();
   program.milliseconds += performance.now() - started;
+  const tell = (fault: string) => {
+    if (options.faults) print(`${program.name}, ${name}: ${fault}`);
+  };
   if (!answer.ok) {
     program.refused++;
+    tell(`refused: ${JSON.stringify(result.error)}`);
     return;
   }
   program.tokens += result.usage.completion_tokens;
-  if (isValid(schema, result.choices[0].message.content)) program.valid++;
+  const { message: { content }, finish_reason: reason } = result.choices[0];
+  const fault = faultOf(schema, content);
+  if (fault === undefined) program.valid++;
+  else tell(`${fault}; it ended by ${reason}: ${content}`);
 }
 
-function isValid(schema: Record<string, unknown>, text: string): boolean {
+/** What is wrong with an answer; undefined: nothing. */
+function faultOf(schema: Record<string, unknown>, text: string): string | undefined {
   try {
     // A schema may name a draft that ajv has no rules of.
     const { $schema: _, ...rules } = schema;
-    return new Ajv({ strict: false, logger: false }).compile(rules)(JSON.parse(text)) === true;
-  } catch {
-    return false;
+    const ajv = new Ajv({ strict: false, logger: false });
+    return ajv.validate(rules, JSON.parse(text)) ? undefined : ajv.errorsText();
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 
@@ -102,36 +92,31 @@ const { values: options, positionals: [file, server] } = parseArgs({
   options: {
     threads: { type: "string", default: String(navigator.hardwareConcurrency) },
     tokens: { type: "string", default: "160" },
+    part: { type: "string", default: "1/1" },
+    faults: { type: "boolean", default: false },
   },
 });
 if (!file || !server) {
   throw new Error("Cannot measure: give a model's file and llama-server's path");
 }
 using folder = temporaryFolder();
-await Deno.symlink(await Deno.realPath(file), `${folder.path}/measured.gguf`);
-const { threads } = options;
-const [own, peer] = ["http://127.0.0.1:18071", "http://127.0.0.1:18072"];
-const main = new URL("../mod.ts", import.meta.url).href;
-const programs = [
-  await start("quern", Deno.execPath(), ["run", "-A", "--no-check", main, "serve"], own!, {
-    OLLAMA_HOST: own!.slice("http://".length),
-    QUERN_MODELS: folder.path,
-    QUERN_DEVICE: "cpu",
-    QUERN_THREADS: threads,
+const threads = Number(options.threads);
+const programs: Program[] = [
+  await startQuern(file, { folder: folder.path, threads }),
+  await startLlamaServer(server, file, {
+    threads,
+    options: ["-c", "4096", "-np", "1"],
   }),
-  await start("llama-server", server, [
-    ...["-m", file, "-t", threads, "-c", "4096", "-np", "1"],
-    ...["--port", new URL(peer!).port],
-  ], peer!),
-];
-const schemas = await readSchemas();
+].map((started) => ({ ...started, ...NOTHING }));
+const [part, parts] = options.part.split("/").map(Number);
+const schemas = (await readSchemas()).filter((_, i) => i % parts! === part! - 1);
 // The first answers load the model and compile kernels.
 for (const program of programs) {
-  await ask(program, "measured", { name: "a name", schema: { type: "object" } });
-  Object.assign(program, { milliseconds: 0, tokens: 0, valid: 0, refused: 0 });
+  await ask(program, { name: "a name", schema: { type: "object" } });
+  Object.assign(program, NOTHING);
 }
 for (const schema of schemas) {
-  for (const program of programs) await ask(program, "measured", schema);
+  for (const program of programs) await ask(program, schema);
 }
 for (const { name, milliseconds, tokens, valid, refused } of programs) {
   const seconds = milliseconds / 1000;
