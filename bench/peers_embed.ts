@@ -174,7 +174,9 @@ for (const name of positionals.length > 0 ? positionals : ["bge-small"]) {
   const path = isFile ? name : `${folder.path}/model.gguf`;
   if (shape) await writeEmbeddingModel(path, shape, options.type);
   print(
-    `${name}${isFile ? "" : ` ${options.type}`}, ${count} texts of ${tokens} tokens, ${threads} threads`,
+    `${name}${
+      isFile ? "" : ` ${options.type}`
+    }, ${count} texts of ${tokens} tokens, ${threads} threads`,
   );
   await using stack = new AsyncDisposableStack();
   const model = await loadModel(path, { device: { kind: "cpu", threads } });

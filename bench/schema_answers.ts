@@ -78,9 +78,11 @@ async function ask(program: Program, { name, schema }: Schema): Promise<void> {
 /** What is wrong with an answer; undefined: nothing. */
 function faultOf(schema: Record<string, unknown>, text: string): string | undefined {
   try {
-    // A schema may name a draft that ajv has no rules of.
+    // A schema may name a draft that ajv has no rules of, have an `id` as draft 4 does, and escapes in
+    // patterns that are errors with the flag u. They forbid nothing.
     const { $schema: _, ...rules } = schema;
-    const ajv = new Ajv({ strict: false, logger: false });
+    const ajv = new Ajv({ strict: false, logger: false, unicodeRegExp: false });
+    ajv.removeKeyword("id");
     return ajv.validate(rules, JSON.parse(text)) ? undefined : ajv.errorsText();
   } catch (error) {
     return (error as Error).message;

@@ -111,10 +111,13 @@ function encode(tokenizer: Tokenizer, text: string, contextLength: number): numb
   }
 }
 
+/** The mean of rows, [count, columns]. */
 function meanOf(rows: Float32Array, count: number): Float32Array {
   const columns = rows.length / count;
   const sums = new Float64Array(columns);
-  for (let i = 0; i < rows.length; i++) sums[i % columns] += rows[i];
+  for (let first = 0; first < rows.length; first += columns) {
+    for (let column = 0; column < columns; column++) sums[column] += rows[first + column];
+  }
   return Float32Array.from(sums, (sum) => sum / count);
 }
 

@@ -53,7 +53,10 @@ Deno.test("POST /api/embed takes one text, options, a keep-alive and dimensions"
 });
 
 Deno.test("the numbers of an answer are the vector's f32 values exactly", async () => {
-  const vector = Float32Array.of(1 / 3, -1e-20, 0.1, 16777215, 1.1754943508222875e-38, 0);
+  // Each power of ten that an f32 has, with the numbers before and after it.
+  const powers = Array.from({ length: 84 }, (_, i) => 10 ** (i - 45));
+  const near = powers.flatMap((power) => [power * (1 - 2 ** -23), -power, power * (1 + 2 ** -23)]);
+  const vector = Float32Array.of(1 / 3, -1e-20, 0.1, 16777215, 1.1754943508222875e-38, 0, ...near);
   const embedder = () => ({ embeddings: [vector], promptTokens: 1 });
   const { post } = createTestApp({ ...vectors, embedder });
   const { embeddings } = await (await post("/api/embed", { model: "tiny", input: "x" })).json();
