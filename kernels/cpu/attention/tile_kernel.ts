@@ -52,9 +52,9 @@ export const ATTENTION_TILE_ARGUMENTS = [
 /**
  * Most rows of a tile; more if few query heads share a key. With more rows, keys and values are
  * converted to floats less often. With fewer, threads share the tiles more evenly, and fewer keys are
- * masked for a tile's first row.
+ * masked for a tile's first row. Queries are multiplied six at a time.
  */
-const mostTileRows = (group: number) => group === 1 ? 30 : group === 2 ? 24 : group === 4 ? 15 : 16;
+const mostTileRows = (group: number) => ({ 1: 30, 2: 24, 4: 15 })[group] ?? 16;
 /** Fewest rows of a tile; to have them, fewer query heads may be computed together. */
 const LEAST_TILE_ROWS = 4;
 
