@@ -14,10 +14,15 @@ export interface RunningServer extends Disposable {
 /** Ports for servers, one after the other: one that a server had is not free at once. */
 let lastPort = 18_070;
 
-/** Starts Quern's server, with V8's flags as it sets them itself. @param folder for its models */
+/**
+ * Starts Quern's server, with V8's flags as it sets them itself.
+ *
+ * @param folder for its models
+ * @param env more of its settings
+ */
 export async function startQuern(
   file: string,
-  { folder, threads }: { folder: string; threads: number },
+  { folder, threads, env }: { folder: string; threads: number; env?: Record<string, string> },
 ): Promise<RunningServer> {
   const port = ++lastPort;
   await Deno.symlink(await Deno.realPath(file), `${folder}/${MODEL_NAME}.gguf`);
@@ -28,6 +33,7 @@ export async function startQuern(
     QUERN_MODELS: folder,
     QUERN_DEVICE: "cpu",
     QUERN_THREADS: String(threads),
+    ...env,
   });
 }
 

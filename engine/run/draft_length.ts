@@ -136,13 +136,12 @@ export class DraftCost {
    * Notes the time of a submit that is over now.
    *
    * @param drafted tokens of drafts in it
-   * @param began when it was made, in milliseconds of performance.now()
+   * @param began when it was made, and `ended` when it was over, in milliseconds
    */
-  measure(drafted: number, repeats: number, began: number): void {
-    const now = performance.now();
+  measure(drafted: number, repeats: number, began: number, ended: number): void {
     // Steps may overlap: then only the time since the last one ended counts.
-    const milliseconds = (now - Math.max(began, this.#ended)) / repeats;
-    this.#ended = now;
+    const milliseconds = (ended - Math.max(began, this.#ended)) / repeats;
+    this.#ended = ended;
     if (drafted === 0) this.#plain = average(this.#plain, milliseconds);
     else if (this.#plain) {
       const share = (milliseconds / this.#plain - 1) / drafted;

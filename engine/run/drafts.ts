@@ -147,11 +147,11 @@ export class Drafts {
    * Notes the time of a submit that fed no prompt and is over now.
    *
    * @param chunks its sequences with their drafts
-   * @param began when it was made, in milliseconds of performance.now()
+   * @param began when it was made, and `ended` when it was over, in milliseconds
    */
-  measure(chunks: readonly Chunk[], repeats: number, began: number): void {
+  measure(chunks: readonly Chunk[], repeats: number, began: number, ended: number): void {
     const drafted = chunks.reduce((sum, { draft }) => sum + draft.length, 0);
-    this.#cost.measure(drafted, repeats, began);
+    this.#cost.measure(drafted, repeats, began, ended);
   }
 }
 

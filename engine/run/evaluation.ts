@@ -7,6 +7,7 @@ import { isCancelled, throwIfCancelled } from "../cancellation.ts";
 import type { OutputKind } from "../nn/mod.ts";
 import type { PromptItem } from "../prompt/mod.ts";
 import { byRows, type Chunk, fittingTokens, layOut, type WantedRows } from "./planner.ts";
+import type { PacedStep } from "./prompt_pace.ts";
 import { Sequence } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
@@ -59,12 +60,12 @@ export type RunLocked = (part: () => Promise<boolean>) => Promise<void>;
 
 /** The pace of evaluations: it measures their steps, and limits the next one. */
 export interface EvaluationPace {
-  /** Most rows of the next step: at most `most`, and fewer if sequences decode. */
-  rows(most: number): number;
+  /** Most rows of the next step: at most those of a step, and fewer if sequences decode. */
+  rows(step: PacedStep): number;
   /** A step begins. */
   begin(): void;
-  /** A step of this number of rows has ended. */
-  end(rows: number): void;
+  /** It has ended. */
+  end(step: PacedStep): void;
 }
 
 /** A branch, and what becomes of it. */
@@ -124,9 +125,10 @@ export async function evaluate(
         admit();
         if (running.length === 0) return false;
         const chunks = chooseEvenChunks(running, executor, evaluation, pace);
+        const context = furthest(running);
         pace.begin();
         await step(executor, chunks, evaluation);
-        pace.end(chunks.reduce((sum, { chunk }) => sum + chunk.count, 0));
+        pace.end({ rows: chunks.reduce((sum, { chunk }) => sum + chunk.count, 0), context });
         const ended = running.filter(({ sequence }) => sequence.unfed === 0);
         running = running.filter(({ sequence }) => sequence.unfed > 0);
         for (const one of ended) {
@@ -244,7 +246,7 @@ function chooseEvenChunks(
   pace: EvaluationPace,
 ): { chunk: Chunk; running: Running }[] {
   const { limits, bidirectionalImages } = executor;
-  let left = pace.rows(limits.rows);
+  let left = pace.rows({ rows: limits.rows, context: furthest(running) });
   let { outputs } = limits;
   const unfed = running.reduce((sum, { sequence }) => sum + sequence.unfed, 0);
   const fits = unfed <= left;
@@ -264,6 +266,11 @@ function chooseEvenChunks(
     chunks.push({ chunk, running: entry });
   }
   return chunks.sort((a, b) => byRows(a.chunk, b.chunk));
+}
+
+/** Positions before the furthest of the next rows of some branches. */
+function furthest(running: readonly Running[]): number {
+  return Math.max(0, ...running.map(({ sequence: { submitted } }) => submitted));
 }
 
 /** Most tokens of a sequence whose wanted outputs are at most this many. */

@@ -14,7 +14,7 @@ import type { TokenKey } from "../prompt/mod.ts";
 import type { KeptTokens, Occupancy } from "../types/mod.ts";
 import type { BlockTiers } from "./offload.ts";
 import { FairShares } from "./fair_shares.ts";
-import { PromptPace } from "./planner.ts";
+import { PromptPace } from "./prompt_pace.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
 import type { StepExecutor } from "./step_executor.ts";
@@ -27,6 +27,9 @@ const TELLING_INTERVAL = 500;
 /** Longest that a sequence is held back while others run that go first, in milliseconds. */
 const LONGEST_BEHIND = 60_000;
 
+/** Milliseconds of a step of an evaluation while sequences decode, which may wait for one of a prompt, too. */
+const EVALUATION_STEP = 40;
+
 /** How a scheduler runs. */
 export interface SchedulerOptions {
   /** Blocks of the KV cache. */
@@ -37,9 +40,8 @@ export interface SchedulerOptions {
   readonly tiers?: BlockTiers | undefined;
   /** Missing: tokens are drafted from a sequence's own text alone. */
   readonly drafter?: Drafter | undefined;
-  /** The clocks by which prompts and evaluations leave time to sequences that decode. */
-  readonly pace?: PromptPace;
-  readonly evaluationPace?: PromptPace;
+  /** The clock by which prompts and evaluations leave time to sequences that decode, in milliseconds. */
+  readonly clock?: () => number;
   /** Wakes the host shortly before the device is done. */
   readonly alarm?: SubmitAlarm;
 }
@@ -82,8 +84,7 @@ export class Scheduler {
 
   constructor(executor: StepExecutor, options: SchedulerOptions) {
     const { cacheBlocks, chunkSize, tiers, drafter } = options;
-    const { pace = new PromptPace(), evaluationPace = new PromptPace() } = options;
-    const { alarm = new SubmitAlarm() } = options;
+    const { alarm = new SubmitAlarm(), clock = () => performance.now() } = options;
     const pool = new SequencePool(executor, cacheBlocks);
     if (tiers) pool.openTiers(tiers);
     const end = (sequence: Sequence, reason: SequenceEnd) => this.#end(sequence, reason);
@@ -93,16 +94,20 @@ export class Scheduler {
     this.#pool = pool;
     this.#chunkSize = chunkSize;
     this.#drafts = drafts;
-    this.#steps = new Steps({ executor, pool, chunkSize, owner, pace, drafts, alarm });
-    this.#evaluationPace = {
-      begin: () => evaluationPace.begin(),
-      end: (rows) => evaluationPace.end(rows),
-      rows: (most) => {
-        const isAwaited = this.#running.some(({ decoding, generated }) =>
-          decoding || generated > 0
-        );
-        return isAwaited ? evaluationPace.rowsBeside(most) : most;
-      },
+    const pace = new PromptPace();
+    this.#steps = new Steps({ executor, pool, chunkSize, owner, pace, drafts, alarm, clock });
+    this.#evaluationPace = this.#paceOfEvaluations(clock);
+  }
+
+  #paceOfEvaluations(clock: () => number): EvaluationPace {
+    const pace = new PromptPace(EVALUATION_STEP);
+    const isAwaited = () =>
+      this.#running.some(({ decoding, generated }) => decoding || generated > 0);
+    let began = 0;
+    return {
+      rows: (step) => isAwaited() ? pace.rowsBeside(step) : step.rows,
+      begin: () => void (began = clock()),
+      end: (step) => isAwaited() && pace.measured(step, clock() - began),
     };
   }
 
@@ -282,7 +287,6 @@ export class Scheduler {
         this.#tellWaiting();
         const isAwaited = this.#running.some((sequence) => this.#steps.awaitsToken(sequence));
         if (before && isAwaited) await finish();
-        if (!before) this.#steps.begin();
         await this.#drafts.prepare(this.#running);
         // What follows is planned and recorded while the device works. Where reading blocks, that is
         // shortly before the device is done, and it goes out with the read.

@@ -8,7 +8,8 @@ import { NotFiniteError, TapError } from "../errors.ts";
 import type { Drafts } from "./drafts.ts";
 import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
 import { PlanCache } from "./plan_cache.ts";
-import { chooseChunks, type Chunk, type PromptPace } from "./planner.ts";
+import type { PacedStep, PromptPace } from "./prompt_pace.ts";
+import { chooseChunks, type Chunk } from "./planner.ts";
 import type { Sequence, SequenceEnd, SequenceRequest, TokenConstraint } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
 import type { StepExecutor } from "./step_executor.ts";
@@ -50,6 +51,8 @@ export interface StepsOptions {
   readonly pace: PromptPace;
   readonly drafts: Drafts;
   readonly alarm: SubmitAlarm;
+  /** In milliseconds. */
+  readonly clock: () => number;
 }
 
 /** The steps of a model. */
@@ -65,12 +68,13 @@ export class Steps {
   #tokensPerSubmit = 1;
   readonly #drafts: Drafts;
   readonly #alarm: SubmitAlarm;
+  readonly #clock: () => number;
   /** When the last submit ended. */
   #ended = 0;
   /** When the device had computed it. */
   #computed = 0;
 
-  constructor({ executor, pool, chunkSize, owner, pace, drafts, alarm }: StepsOptions) {
+  constructor({ executor, pool, chunkSize, owner, pace, drafts, alarm, clock }: StepsOptions) {
     this.#executor = executor;
     this.#pool = pool;
     this.#plans = new PlanCache(executor.tileRows);
@@ -79,11 +83,7 @@ export class Steps {
     this.#pace = pace;
     this.#drafts = drafts;
     this.#alarm = alarm;
-  }
-
-  /** Has to be called before the first submit, while no other is under way. */
-  begin(): void {
-    this.#pace.begin();
+    this.#clock = clock;
   }
 
   /** Whether the host has to read the next token of a sequence before another step can be made. */
@@ -101,14 +101,20 @@ export class Steps {
         !sequence.decoding || this.#samplesLeft(sequence) > 0
       );
       const { limits: { rows: most, outputs }, bidirectionalImages } = this.#executor;
-      const isAwaited = ready.some(({ decoding, generated }) => decoding || generated > 0);
-      const chunkSize = isAwaited ? this.#pace.rowsBeside(this.#chunkSize) : this.#chunkSize;
+      const isAwaited = ready.length > 1 &&
+        ready.some(({ decoding, generated }) => decoding || generated > 0);
+      const readers = ready.filter(({ isAtEnd }) => !isAtEnd);
+      const context = furthest(readers);
+      const chunkSize = isAwaited
+        ? this.#pace.rowsBeside({ rows: this.#chunkSize, context })
+        : this.#chunkSize;
       const ending = ready.filter(({ isAtEnd }) => isAtEnd).length;
       const rows = Math.min(most, chunkSize + ending);
-      const drafts = outputs - ready.length;
+      // Prompts have their part of the rows, however much is drafted.
+      const drafts = Math.min(outputs - ready.length, readers.length > 0 ? chunkSize >> 1 : most);
       const stop = (sequence: Sequence) => this.#pool.stop(sequence);
-      const readers = ready.filter(({ request }) => request.wantsLogits).length;
-      const draft = (sequence: Sequence, most: number) => this.#drafts.of(sequence, most, readers);
+      const wanting = ready.filter(({ request }) => request.wantsLogits).length;
+      const draft = (sequence: Sequence, most: number) => this.#drafts.of(sequence, most, wanting);
       const chunks = chooseChunks(ready, { rows, most, bidirectionalImages, stop, drafts, draft });
       if (chunks.length === 0) return undefined;
       // A sequence whose constraint failed during its draft has ended, and has no memory any more.
@@ -127,7 +133,7 @@ export class Steps {
   }
 
   #launch(chunks: Chunk[], repeats: number): Submit {
-    const began = performance.now();
+    const began = this.#clock();
     const plan = this.#plans.layOut(chunks);
     plan.shape.decodeContext += repeats - 1;
     for (const { sequence, output } of chunks) {
@@ -144,7 +150,7 @@ export class Steps {
     const read = isStepwise
       ? this.#submitStep(plan, chunks, isUnwanted)
       : this.#executor.submit(plan, repeats, isUnwanted);
-    const milliseconds = performance.now() - began;
+    const milliseconds = this.#clock() - began;
     for (const chunk of chunks) {
       const { sequence, count, output } = chunk;
       chunk.end = sequence.submitted + count;
@@ -242,7 +248,7 @@ export class Steps {
   #measure(submit: Submit, asked: number): void {
     const { repeats, chunks, milliseconds: submitting } = submit;
     const timed = this.#timed(submit);
-    this.#ended = performance.now();
+    this.#ended = this.#clock();
     const reading = this.#ended - asked;
     const ended = submitting > reading ? submit.began + submitting : this.#ended;
     submit.computed = { began: Math.max(submit.began, this.#computed), ended };
@@ -260,7 +266,7 @@ export class Steps {
   async finish(submit: Submit): Promise<void> {
     let tokens: Sampled;
     try {
-      const asked = performance.now();
+      const asked = this.#clock();
       tokens = await submit.read();
       this.#measure(submit, asked);
     } catch (error) {
@@ -271,10 +277,12 @@ export class Steps {
       }
       return;
     }
-    const fed = promptRows(submit.chunks);
-    this.#pace.end(fed);
     const { chunks, repeats, began } = submit;
-    if (fed === 0) this.#drafts.measure(chunks, repeats, began);
+    if (chunks.some(isDecoded)) {
+      const { began, ended } = submit.computed!;
+      this.#pace.measured(addedPart(chunks), (ended - began) / repeats);
+    }
+    if (chunks.every(isDecoded)) this.#drafts.measure(chunks, repeats, began, this.#ended);
     submit.keep?.();
     await this.#collect(submit, tokens);
   }
@@ -428,6 +436,21 @@ export class Steps {
   }
 }
 
-function promptRows(chunks: readonly Chunk[]): number {
-  return chunks.reduce((sum, { count, draft }) => count - draft.length > 1 ? sum + count : sum, 0);
+/** Whether a chunk is one row, and perhaps a draft. */
+function isDecoded({ count, draft }: Chunk): boolean {
+  return count - draft.length === 1;
+}
+
+/** What a step has besides a row of each sequence that decodes: rows of prompts and of drafts. */
+function addedPart(chunks: readonly Chunk[]): PacedStep {
+  const added = chunks.filter((chunk) => !isDecoded(chunk) || chunk.draft.length > 0);
+  return {
+    rows: added.reduce((sum, one) => sum + (isDecoded(one) ? one.draft.length : one.count), 0),
+    context: Math.max(0, ...added.map(({ count, end = count }) => end - count)),
+  };
+}
+
+/** Positions before the furthest of some sequences' next rows. */
+function furthest(sequences: readonly Sequence[]): number {
+  return Math.max(0, ...sequences.map(({ submitted }) => submitted));
 }

@@ -27,6 +27,7 @@ import {
   capScores,
   clearResults,
   LOWEST,
+  movedLayout,
   PART,
   queryLayout,
   weighScores,
@@ -227,6 +228,16 @@ export function addAttention(
         const distance = f.let(
           i32.sub(work.i32.load(span, SPAN.byte.position), i32.sub(position, offset)),
         );
+        f.if(i32.or(given.softcap, given.slopes), () => changeScores(distance));
+        for (const h of heads) {
+          const own = movedLayout(layout, h * layout.bytes);
+          weighScores(f, panel, origin, own, shiftedValues ? HALF_SCALE : 1);
+        }
+        addValues(f, f.let(i32.add(valueBlock, i32.mul(offset, ofValues.cellBytes))), from, to);
+        f.increase(position, count);
+      }
+
+      function changeScores(distance: Local<"i32">): void {
         const query = f.let(i32.const(0));
         const slope = f.let(i32.add(given.slopes, i32.mul(head, 4)));
         f.forUpTo(query, group * layout.bytes, layout.bytes, () => {
@@ -236,10 +247,7 @@ export function addAttention(
             biasScores(f, panel, scores, work.v128.load32_splat(slope), distance);
             f.increase(slope, 4);
           });
-          weighScores(f, panel, query, layout, shiftedValues ? HALF_SCALE : 1);
         });
-        addValues(f, f.let(i32.add(valueBlock, i32.mul(offset, ofValues.cellBytes))), from, to);
-        f.increase(position, count);
       }
 
       function finish(): void {

@@ -16,6 +16,7 @@ import {
   type Local,
   type Memory,
   shuffleLanes,
+  type V128,
   v128,
 } from "../wasm/mod.ts";
 import { exponential } from "../activate/kernel.ts";
@@ -71,6 +72,14 @@ export function queryLayout(headDim: number, valueDim: number): QueryLayout {
     earlier: { results: earlier, maximum: end, sum: end + 4 },
     bytes: end + 16,
   };
+}
+
+/** The layout of a query that lies so many bytes further. */
+export function movedLayout(layout: QueryLayout, by: number): QueryLayout {
+  const { earlier, bytes, ...own } = layout;
+  const move = <T extends object>(offsets: T) =>
+    Object.fromEntries(Object.entries(offsets).map(([name, offset]) => [name, offset + by])) as T;
+  return { ...move(own), earlier: move(earlier), bytes };
 }
 
 /** Most vectors for which a loop is unrolled. */
@@ -183,16 +192,20 @@ export function weighScores(
   f.set(peaks, f32x4.pmax(peaks, before));
   f.set(peaks, f32x4.pmax(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
   f.set(peaks, f32x4.pmax(peaks, shuffleLanes(peaks, peaks, [1, 0, 3, 2])));
-  const sum = f.let(ZERO);
-  for (let i = 0; i < BLOCK; i += 4) {
-    const score = f.let(load(layout.scores, i));
-    const weight = exponential(f, f.let(f32x4.sub(score, peaks)));
+  f.do(panel.f32.store(at, f32x4.extract_lane(peaks, 0), layout.maximum));
+  const peak = f.let(panel.v128.load32_splat(at, layout.maximum));
+  // Stored all at once, which is where V8 begins to join, at constant addresses.
+  const weights = Array.from({ length: BLOCK / 4 }, (_, i) => {
+    const score = f.let(load(layout.scores, 4 * i));
+    const weight = exponential(f, f.let(f32x4.sub(score, peak)));
     const isNone = f32x4.le(score, lanes(f, Float32Array.of(LOWEST)));
-    const kept = f.let(v128.andnot(f.let(weight), isNone));
-    const stored = factor === 1 ? kept : f32x4.mul(kept, lanes(f, Float32Array.of(factor)));
-    f.do(panel.v128.store(at, stored, layout.scores + 4 * i));
-    f.set(sum, f32x4.add(sum, kept));
-  }
+    return f.let(v128.andnot(f.let(weight), isNone));
+  });
+  weights.forEach((weight, i) => {
+    const stored = factor === 1 ? weight : f32x4.mul(weight, lanes(f, Float32Array.of(factor)));
+    f.do(panel.v128.store(at, stored, layout.scores + 16 * i));
+  });
+  const sum = f.let(weights.reduce<V128>((sum, weight) => f32x4.add(sum, weight), ZERO));
   const two = f.let(f32x4.add(sum, shuffleLanes(sum, sum, [2, 3, 0, 1])));
   const own = f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
   const correction = f.let(exponential(f, f.let(f32x4.sub(before, peaks))));
@@ -201,7 +214,6 @@ export function weighScores(
     f32x4.extract_lane(correction, 0),
   );
   f.do(panel.f32.store(at, f32.add(corrected, own), layout.sum));
-  f.do(panel.f32.store(at, f32x4.extract_lane(peaks, 0), layout.maximum));
   f.do(panel.f32.store(at, f32x4.extract_lane(correction, 0), layout.correction));
 }
 

@@ -1,0 +1,69 @@
+// The number of prompt rows in a step beside sequences that decode, which wait for the step's end. A step
+// takes as long as one that only decodes, and a time for each prompt row, both measured. So many rows are
+// fed that nobody waits 150 ms for a token (`bench:gaps`). If nothing decodes, prompts are fed in the
+// largest chunks.
+
+/** Milliseconds for which a step beside sequences that decode is planned: what the clock tells varies. */
+const STEP_MILLISECONDS = 100;
+
+/** Rows that are always fed, however slow the device is, and before anything was measured. */
+const LEAST_ROWS = 4;
+
+/** How many times the rows of the last step the next one has at most: few rows tell little about many. */
+const MOST_GROWTH = 4;
+
+/** Positions up to which a row takes nearly the same time, whatever the model. */
+const SHORT_CONTEXT = 1024;
+
+/** Milliseconds that a clock may not tell from none. */
+const CLOCK_STEP = 0.1;
+
+/** The sizes of a step. */
+export interface PacedStep {
+  /** Rows of prompts and drafts: none in a step that only decodes. */
+  readonly rows: number;
+  /** Positions before the furthest of these rows. */
+  readonly context: number;
+}
+
+/** The measurement of steps beside sequences that decode, and the size of the next one. */
+export class PromptPace {
+  /** Milliseconds of a step without such rows. */
+  #decodeMilliseconds: number | undefined;
+  /** The last rows that were measured, and the milliseconds of each. */
+  #measured: { rows: number; context: number; rowMilliseconds: number } | undefined;
+
+  /** @param stepMilliseconds how long a step is to take */
+  constructor(readonly stepMilliseconds = STEP_MILLISECONDS) {}
+
+  /** Notes how long a step took beside sequences that decode. */
+  measured({ rows, context }: PacedStep, milliseconds: number): void {
+    if (rows === 0) this.#decodeMilliseconds = mean(this.#decodeMilliseconds, milliseconds);
+    if (rows < LEAST_ROWS) return;
+    const added = Math.max(CLOCK_STEP, milliseconds - (this.#decodeMilliseconds ?? 0));
+    const rowMilliseconds = mean(this.#expected(context), added / rows);
+    this.#measured = { rows, context, rowMilliseconds };
+  }
+
+  /** Most such rows of the next step, if sequences decode. @param step with the rows if none did */
+  rowsBeside({ rows: most, context }: PacedStep): number {
+    const milliseconds = this.#expected(context);
+    if (milliseconds === undefined) return Math.min(most, LEAST_ROWS);
+    const left = this.stepMilliseconds - (this.#decodeMilliseconds ?? 0);
+    const fitting = Math.min(left / milliseconds, MOST_GROWTH * this.#measured!.rows);
+    return Math.min(most, Math.max(LEAST_ROWS, Math.floor(fitting)));
+  }
+
+  /** Milliseconds that a row takes after so many positions, which is at most in proportion to them. */
+  #expected(context: number): number | undefined {
+    if (!this.#measured) return undefined;
+    const { context: measured, rowMilliseconds } = this.#measured;
+    const further = (context + SHORT_CONTEXT) / (measured + SHORT_CONTEXT);
+    return rowMilliseconds * Math.max(1, further);
+  }
+}
+
+/** The mean of what is known and what was measured now: other work may have held one step up. */
+function mean(known: number | undefined, measured: number): number {
+  return ((known ?? measured) + measured) / 2;
+}
