@@ -5,7 +5,8 @@ import { bf16, f16, f32 as float } from "../../quants/floats.ts";
 import type { QuantFormat } from "../../quants/mod.ts";
 import { type FunctionBuilder, i32x4 } from "../wasm/mod.ts";
 import { BAND, GROUP, type Pointer, type Quads } from "./format.ts";
-import { halvesToFloats, loadFourHalves } from "./scales.ts";
+import { eightHalves, halvesToFloats, loadFourHalves } from "./scales.ts";
+import { convertsHalves } from "../engine_features.ts";
 
 /** A float format on the CPU. */
 export interface FloatFormat {
@@ -29,6 +30,7 @@ export const floatFormats: readonly FloatFormat[] = [
   {
     source: f16,
     load(f, { memory, address }, column) {
+      if (convertsHalves()) return eightHalves(f, memory.v128.load(address, 16 * column));
       return [
         halvesToFloats(f, loadFourHalves(memory, address, 16 * column)),
         halvesToFloats(f, loadFourHalves(memory, address, 16 * column + 8)),
