@@ -55,7 +55,13 @@ export {
   readBlob,
   readsBlobs,
 } from "./origin_files.ts";
-export { type FileReader, type ReadableFile, readableFiles } from "./readable_files.ts";
+export {
+  type FileBytes,
+  type FileReader,
+  type ReadableFile,
+  readableFiles,
+  stampOf,
+} from "./readable_files.ts";
 export { HostError } from "./runtime.ts";
 export {
   aloneBecause,

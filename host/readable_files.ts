@@ -13,6 +13,22 @@ export interface FileReader {
   stat(path: string): Promise<FileInfo>;
   /** Opens a file to read. */
   open(path: string): Promise<ReadableFile>;
+  /** Opens a file to read, blocking. */
+  openSync(path: string): ReadableFile;
+}
+
+/** Bytes of a file, for whoever opens it by its path. */
+export interface FileBytes {
+  readonly path: string;
+  /** What {@linkcode stampOf} gives of the file that is meant. */
+  readonly stamp: string;
+  /** Of the first byte. */
+  readonly offset: number;
+}
+
+/** What tells a file from one that takes its path later, and from itself after most changes. */
+export function stampOf({ dev, ino, size, mtime, ctime }: FileInfo): string {
+  return [dev, ino, size, ...[mtime, ctime].map((time) => time?.getTime() ?? 0)].join(":");
 }
 
 /** The files of this machine, to read. Errors: HostError in browsers. */
@@ -28,6 +44,7 @@ function nodeFiles(): FileReader | undefined {
   return fs && {
     stat: async (path) => infoOf(await fs.promises.stat(path)),
     open: (path) => Promise.resolve(new NodeFile(fs, fs.openSync(path, "r"))),
+    openSync: (path) => new NodeFile(fs, fs.openSync(path, "r")),
   };
 }
 

@@ -8,6 +8,8 @@ import { GgufError } from "../errors.ts";
 export interface ByteSource extends Disposable {
   /** Number of bytes. */
   readonly size: number;
+  /** Where other threads can open it; undefined if only this one can read it. */
+  readonly path?: string;
   /** What tells the file from one in its place or with other content; undefined if unknown. */
   readonly stamp?: string | undefined;
   /** Whether no change since the file was opened could go without another stamp. */

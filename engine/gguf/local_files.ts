@@ -7,6 +7,7 @@ import {
   type ReadableFile,
   readableFiles,
   SEEK_START,
+  stampOf,
 } from "../../host/mod.ts";
 import { GgufError } from "../errors.ts";
 import type { ByteSource, ByteSources } from "./byte_source.ts";
@@ -18,7 +19,7 @@ export const localFiles: ByteSources = {
       throw new GgufError(path, "file", "it is a folder, a pipe or a device");
     }
     const file = await readableFiles().open(path);
-    return new LocalFile(file, file.statSync());
+    return new LocalFile(path, file, file.statSync());
   },
   async has(path) {
     try {
@@ -42,11 +43,11 @@ class LocalFile implements ByteSource {
   /** Offset after the last read, so that sequential reads need no seek. */
   #position = 0;
 
-  constructor(file: ReadableFile, { dev, ino, size, mtime, ctime }: FileInfo) {
+  constructor(readonly path: string, file: ReadableFile, info: FileInfo) {
     this.#file = file;
-    this.size = size;
-    const times = [mtime, ctime].map((time) => time?.getTime() ?? 0);
-    this.stamp = [dev, ino, size, ...times].join(":");
+    this.size = info.size;
+    this.stamp = stampOf(info);
+    const times = [info.mtime, info.ctime].map((time) => time?.getTime() ?? 0);
     this.isSettled = Math.max(...times) < Date.now() - SETTLED;
   }
 

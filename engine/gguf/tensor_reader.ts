@@ -1,6 +1,7 @@
 // Reads the bytes of tensors from a GGUF file, or the files of a split model, in chunks through one
 // buffer, so that a model never has to fit into memory. It does not decode them.
 
+import type { FileBytes } from "../../host/mod.ts";
 import { GgufError } from "../errors.ts";
 import { type ByteSource, fill } from "./byte_source.ts";
 import type { GgufFile } from "./gguf_file.ts";
@@ -17,7 +18,9 @@ export interface TensorChunk {
 }
 
 /** The source of tensors' bytes. */
-export type TensorBytes = Pick<TensorReader, "chunks" | "read" | typeof Symbol.dispose>;
+export type TensorBytes =
+  & Pick<TensorReader, "chunks" | "read" | typeof Symbol.dispose>
+  & Partial<Pick<TensorReader, "fileOf">>;
 
 /** A source without bytes, for models that are only measured: no chunks, and values are zeros. */
 export const noTensorBytes: TensorBytes = {
@@ -103,6 +106,13 @@ export class TensorReader implements Disposable {
     if (read === target.length) return;
     const path = this.#paths[tensor.shard];
     throw new GgufError(path, `tensor "${tensor.name}"`, "the file has become shorter");
+  }
+
+  /** Where other threads find the bytes of a tensor from `start` on; undefined if only this one can read. */
+  fileOf(tensor: TensorInfo, start: number): FileBytes | undefined {
+    const { path, stamp } = this.#files[tensor.shard]!;
+    if (path === undefined || stamp === undefined) return undefined;
+    return { path, stamp, offset: tensor.offset + start };
   }
 
   /** Closes the files. */

@@ -23,6 +23,11 @@ import { TensorInventory } from "./tensor_inventory.ts";
  */
 const UPLOAD = 32 * 2 ** 20;
 
+/** Most bytes that the threads of a device read at a time: some milliseconds. */
+const SHARED = 32 * 2 ** 20;
+/** They are a multiple of so many rows, which devices keep together. */
+const SHARED_ROWS = 32;
+
 /** Milliseconds after which messages and timers have their turn, so that an abort arrives. */
 const TURN = 30;
 
@@ -126,12 +131,31 @@ export class TensorSource {
     end: number,
     { rowBytes, writer }: { rowBytes: number; writer: MatrixWriter },
   ): Promise<void> {
+    const at = await this.#shareRange(tensor, start, end, { rowBytes, writer });
     // Chunks may share a buffer, because writers copy data before they return.
     const target = writer.target?.bind(writer);
-    for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes, target)) {
+    for (const { bytes } of this.#reader.chunks(tensor, at, end, rowBytes, target)) {
       writer.append(bytes);
       await this.#advance(bytes.length);
     }
+  }
+
+  /** Has the threads of a device read what they can of a range. Returns where the rest begins. */
+  async #shareRange(
+    tensor: TensorInfo,
+    start: number,
+    end: number,
+    { rowBytes, writer }: { rowBytes: number; writer: MatrixWriter },
+  ): Promise<number> {
+    const rows = SHARED_ROWS * Math.max(1, Math.floor(SHARED / (SHARED_ROWS * rowBytes)));
+    for (let at = start; at < end;) {
+      const file = this.#reader.fileOf?.(tensor, at);
+      const count = Math.min(rows, (end - at) / rowBytes);
+      if (!file || !writer.read?.(file, count)) return at;
+      at += count * rowBytes;
+      await this.#advance(count * rowBytes);
+    }
+    return end;
   }
 
   /** Reports progress, lets an abort arrive, and bounds the staging memory of the queue. */

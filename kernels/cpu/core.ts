@@ -1,6 +1,7 @@
 // What all operations of a CPU device share: its memories, its threads, the kernels of each weight
 // format, and scratch memory for single operations.
 
+import type { FileBytes } from "../../host/mod.ts";
 import { GpuMemoryError } from "../errors.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./quantize/kernel.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
@@ -19,6 +20,7 @@ import {
 } from "./memory.ts";
 import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
+import { FilePacking } from "./pack_file.ts";
 import { CpuError, type LinkedKernel, type PoolOperation, ThreadPool } from "./pool.ts";
 import { multipliesInPlace, panelsReadWide, readsWide } from "./linear/kernel.ts";
 
@@ -402,17 +404,51 @@ export class CpuCore implements Packer {
 
   pack(
     format: CpuFormat,
-    { unit, blocks, columns, rowBytes }: PackShape,
+    shape: PackShape,
     to: PackedSide,
     first: number,
     rows: Uint8Array,
   ): void {
+    const count = rows.length / shape.rowBytes;
+    const packing = this.#packing(format, shape, to, { first, count });
+    const words = [rows.byteOffset, ...packing.words];
+    const { kernels, items } = packing;
+    this.run([{ kernels, name: "pack", arguments: words, items }]);
+  }
+
+  packFile(
+    format: CpuFormat,
+    shape: PackShape,
+    to: PackedSide,
+    rows: { first: number; count: number },
+    file: FileBytes,
+  ): boolean {
+    const { kernels, words, items } = this.#packing(format, shape, to, rows);
+    const packing = new FilePacking(file, shape.rowBytes, this.pool.threads);
+    const memory = this.temporary(packing.bytes(MOST_READ_PAST)).bytes;
+    const given = packing.write(memory, MOST_READ_PAST, [0, ...words]);
+    const { grain } = packing;
+    try {
+      this.run([{ kernels, name: "pack_file", arguments: given, items, grain }]);
+      return true;
+    } catch (error) {
+      // Such as a file that was replaced, or one more than may be open: who has it open reads on.
+      if (error instanceof CpuError) return false;
+      throw error;
+    }
+  }
+
+  /** How rows are packed: the arguments after the place of the rows, and the number of bands. */
+  #packing(
+    format: CpuFormat,
+    { unit, blocks, columns, rowBytes }: PackShape,
+    to: PackedSide,
+    { first, count }: { first: number; count: number },
+  ): { kernels: Kernels; words: number[]; items: number } {
     const kernels = this.formatKernels(format, to.memory);
-    const count = rows.length / rowBytes;
     const units = Math.floor(first / unit);
     const bands = (first - units * unit) / BAND;
     const values = {
-      source: rows.byteOffset,
       zeros: this.kept("row of zeros", rowBytes).address,
       to: to.address + units * to.unitBytes + bands * bandBytes(format, blocks),
       rows: count,
@@ -420,9 +456,8 @@ export class CpuCore implements Packer {
       groups: blocks,
       columns,
     };
-    const names = isFloatFormat(format) ? FLOAT_PACK_ARGUMENTS : PACK_ARGUMENTS;
-    const words = names.map((name) => values[name]);
-    this.run([{ kernels, name: "pack", arguments: words, items: Math.ceil(count / BAND) }]);
+    const [, ...names] = isFloatFormat(format) ? FLOAT_PACK_ARGUMENTS : PACK_ARGUMENTS;
+    return { kernels, words: names.map((name) => values[name]), items: Math.ceil(count / BAND) };
   }
 
   #takeWeights(bytes: number): { memory: number; address: number } {

@@ -1,6 +1,7 @@
 // Weight matrices on the CPU: rows of the file are rearranged into bands of eight rows while they are
 // read (formats/format.ts), piece by piece, so that no matrix is in memory twice.
 
+import type { FileBytes } from "../../host/mod.ts";
 import type { FloatRows } from "../ops/activation.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
 import type { QuantFormat } from "../quants/mod.ts";
@@ -36,6 +37,17 @@ export interface Packer {
   staging(bytes: number): Uint8Array<SharedArrayBuffer>;
   /** Packs rows from `first` on: whole bands, or up to the end of a unit. */
   pack(format: CpuFormat, shape: PackShape, to: PackedSide, first: number, rows: Uint8Array): void;
+  /**
+   * Has each thread read rows of a file, and pack them. `count` rows from `first` on: whole bands, or up to
+   * the last row. Returns whether that was possible; if not, some may be packed.
+   */
+  packFile(
+    format: CpuFormat,
+    shape: PackShape,
+    to: PackedSide,
+    rows: { first: number; count: number },
+    file: FileBytes,
+  ): boolean;
 }
 
 export interface PackShape {
@@ -157,6 +169,9 @@ export function tableOf({ floats, columns, stride }: FloatRows, table: {
   };
 }
 
+/** Bytes of rows below which it takes longer to open their file on each thread than to read them on one. */
+const LEAST_SHARED = 2 ** 18;
+
 /** Takes the rows of a side, and packs them as soon as bands are complete. */
 export class WeightWriter implements MatrixWriter {
   readonly #matrix: WeightMatrix;
@@ -194,6 +209,19 @@ export class WeightWriter implements MatrixWriter {
       this.#packed += count;
     }
     this.#begun = staged.slice();
+  }
+
+  read(file: FileBytes, count: number): boolean {
+    const { layout, shape, rows, rowBytes, unit } = this.#matrix;
+    const first = this.#packed;
+    const isWhole = count % BAND === 0 || first + count === rows;
+    const areJoined = unit % BAND === 0 || unit === rows;
+    if (this.#begun.length > 0 || !isWhole || !areJoined) return false;
+    if (count * rowBytes < LEAST_SHARED) return false;
+    const to = this.#matrix.packed(this.#packer)[this.#side]!;
+    if (!this.#packer.packFile(layout, shape, to, { first, count }, file)) return false;
+    this.#packed += count;
+    return true;
   }
 
   /** Memory behind the rows that wait for the rest of their band. */

@@ -12,6 +12,7 @@ import { isRowFormat } from "./formats/format.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
 import { addNorm } from "./norm/kernel.ts";
 import { addFloatPack, addPack, addRowPack } from "./pack.ts";
+import { packFile } from "./pack_file.ts";
 import { tableAddress } from "./linear/walk.ts";
 import { addProduct, PANEL_PAGES } from "./linear/kernel.ts";
 import { IMPORTS, type Memory, ModuleBuilder } from "./wasm/mod.ts";
@@ -71,7 +72,10 @@ export function compiledModule(key: string, build: () => Uint8Array<ArrayBuffer>
 /** A kernel: computes items `first` to `last` of an operation, given the address of its arguments. */
 export type Kernel = (record: number, first: number, last: number) => void;
 
-/** The kernels of a module by their names, in the order of these; they are the same on all threads. */
+/**
+ * The kernels of a module by their names, in an order that is the same on all threads; with `pack` also
+ * `pack_file`.
+ */
 export function instantiate(
   module: WebAssembly.Module,
   memories: Record<string, WebAssembly.Memory>,
@@ -80,7 +84,10 @@ export function instantiate(
   const imports = { ...memories, [PANEL]: panel };
   const { exports } = new WebAssembly.Instance(module, { [IMPORTS]: imports });
   const names = Object.keys(exports).sort();
-  return new Map(names.map((name) => [name, exports[name] as Kernel]));
+  const kernels = new Map(names.map((name) => [name, exports[name] as Kernel]));
+  const pack = kernels.get("pack");
+  if (pack) kernels.set("pack_file", packFile(pack, memories[WORK]!));
+  return kernels;
 }
 
 /** `quantize`, `norm`, and `activate_<name>` for each activation function. */

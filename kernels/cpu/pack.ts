@@ -12,6 +12,7 @@ import {
   groupBytes,
   type Pointer,
   type RowFormat,
+  scaleOffsets,
 } from "./formats/format.ts";
 import type { FloatFormat } from "./formats/floats.ts";
 import { packCodes } from "./formats/planes.ts";
@@ -47,7 +48,8 @@ export function addPack(
       f.forUpTo(block, blocks, 1, () => {
         const starts = pointers.map((address): Pointer => ({ memory: work, address }));
         const head = { memory: weights, address: out };
-        starts.forEach((start, row) => format.scales.packHead(f, start, head, row));
+        format.scales.packHead(f, starts, head);
+        format.scales.packGroups(f, starts, head, scaleOffsets(format));
         f.increase(out, format.scales.headBytes);
         for (let group = 0; group < groups; group++) {
           const codes = transposed(
@@ -55,9 +57,7 @@ export function addPack(
             (row, half) => format.codes(f, starts[row]!, group, half),
           );
           packCodes(f, format, head, codes);
-          f.increase(out, groupBytes(format) - format.scales.groupBytes);
-          starts.forEach((start, row) => format.scales.packGroup(f, start, head, row, group));
-          f.increase(out, format.scales.groupBytes);
+          f.increase(out, groupBytes(format));
         }
         for (const pointer of pointers) f.increase(pointer, source.blockBytes);
       });
@@ -96,7 +96,12 @@ export function addRowPack(
 
 /** The arguments of packing floats: rows of `columns` floats are padded to `groups` groups. */
 export const FLOAT_PACK_ARGUMENTS = [
-  ...["source", "zeros", "to", "rows", "groups", "columns"],
+  "source",
+  "zeros",
+  "to",
+  "rows",
+  "groups",
+  "columns",
 ] as const;
 
 /** Adds `pack` for a float format: like addPack(), but rows may end within a group. */

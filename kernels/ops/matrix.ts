@@ -2,6 +2,7 @@
 // whole. The layout in memory is the device's choice. Two matrices of one shape can be paired (gate
 // and up projections).
 
+import type { FileBytes } from "../../host/mod.ts";
 import type { QuantFormat } from "../quants/mod.ts";
 import type { Activation, ActivationFunction } from "./activation.ts";
 import type { Norm } from "./norm.ts";
@@ -26,6 +27,11 @@ export interface MatrixWriter {
    * Memory into which the next rows can be read, if there is any. Appending it then needs no copy.
    */
   target?(bytes: number): Uint8Array;
+  /**
+   * Reads the next rows from a file, where the device has threads that can. False if it has not: then the
+   * rows are to be appended.
+   */
+  read?(file: FileBytes, rows: number): boolean;
   /** Completes the matrix. To be called once, after the last row. */
   finish(): void;
 }

@@ -44,10 +44,15 @@ export interface ScaleLayout {
   /** Whether the two halves of a group have scales of their own. */
   readonly halves: boolean;
   readonly hasMinimum: boolean;
-  /** Writes what a row has in the head, from its block in the file. */
-  packHead(f: FunctionBuilder, block: Pointer, head: Pointer, row: number): void;
-  /** Writes what a row has in the scales of a group. */
-  packGroup(f: FunctionBuilder, block: Pointer, to: Pointer, row: number, group: number): void;
+  /** Writes the head, from the blocks of the eight rows in the file. */
+  packHead(f: FunctionBuilder, blocks: readonly Pointer[], head: Pointer): void;
+  /** Writes the scales of all groups, each of which has them at its own offset from the head. */
+  packGroups(
+    f: FunctionBuilder,
+    blocks: readonly Pointer[],
+    head: Pointer,
+    offsets: readonly number[],
+  ): void;
   /** Reads the head of a block into variables. @param joins whether V8 is to join both quads */
   loadHead(f: FunctionBuilder, head: Pointer, joins: boolean): readonly Local<"v128">[];
   /** The scales of a group as floats. */
@@ -111,6 +116,15 @@ export interface BandFormat {
 /** Bytes of a band's group, codes and scales. */
 export function groupBytes(format: BandFormat): number {
   return BAND * GROUP * format.bits / 8 + format.scales.groupBytes;
+}
+
+/** Where the scales of each group are in a band's block. */
+export function scaleOffsets(format: BandFormat): number[] {
+  const { headBytes, groupBytes: ownBytes } = format.scales;
+  return Array.from(
+    { length: format.source.blockSize / GROUP },
+    (_, group) => headBytes + (group + 1) * groupBytes(format) - ownBytes,
+  );
 }
 
 /** Bytes of a band's block. */

@@ -12,6 +12,7 @@ import {
   type I32,
   i32,
   i32x4,
+  i8x16,
   type Local,
   type Memory,
   shuffleLanes,
@@ -107,6 +108,60 @@ export function eightHalves(f: FunctionBuilder, loaded: V128): Quads {
   return [f32x4.promote_low_f16x8(halves), f32x4.promote_low_f16x8(high)];
 }
 
+/** Writes a half of each of eight blocks side by side, for each of the offsets in them. */
+function packHalves(
+  f: FunctionBuilder,
+  blocks: readonly Pointer[],
+  { memory: to, address: head }: Pointer,
+  offsets: readonly number[],
+): void {
+  offsets.forEach((offset, i) => {
+    const halves = f.let(v128.const(new Uint8Array(16)));
+    blocks.forEach(({ memory, address }, row) =>
+      f.set(halves, memory.v128.load16_lane(address, halves, row, offset))
+    );
+    const exponent = wordLanes(f, NO_NUMBER_EXPONENT);
+    const isNoNumber = i16x8.eq(v128.and(halves, exponent), exponent);
+    const written = v128.bitselect(wordLanes(f, NO_NUMBER), halves, isNoNumber);
+    f.do(to.v128.store(head, written, 2 * BAND * i));
+  });
+}
+
+/** A constant with the same 16 bits in all lanes. */
+function wordLanes(f: FunctionBuilder, word: number): V128 {
+  return f.constant(Array.from({ length: 16 }, (_, i) => i % 2 ? word >> 8 : word & 255));
+}
+
+/**
+ * The columns of eight rows of sixteen bytes, two a vector: eight bytes of an even column, then eight of
+ * the odd one.
+ */
+function byteColumns(f: FunctionBuilder, rows: readonly V128[]): V128[] {
+  let vectors = rows;
+  // Bytes, then pairs, then words of two neighbours are put side by side.
+  for (const width of [1, 2, 4]) {
+    const zipped: V128[] = [];
+    for (let first = 0; first < 8; first += 2 * width) {
+      for (let i = 0; i < width; i++) {
+        const [a, b] = [vectors[first + i]!, vectors[first + width + i]!];
+        zipped.push(f.let(zip(a, b, width, 0)), f.let(zip(a, b, width, 8)));
+      }
+    }
+    vectors = zipped;
+  }
+  return [...vectors];
+}
+
+/** Eight bytes from `from` on of each of two vectors, some of one and as many of the other in turn. */
+function zip(a: V128, b: V128, width: number, from: number): V128 {
+  const places = Array.from({ length: 16 }, (_, i) => {
+    const pair = Math.floor(i / (2 * width));
+    const within = i % (2 * width);
+    return from + width * pair + within % width + (within < width ? 0 : 16);
+  });
+  return i8x16.shuffle(a, b, places);
+}
+
 /** Eight halves of a band as floats. V8 joins no conversions of halves, but integer arithmetic. */
 function loadHalves(
   f: FunctionBuilder,
@@ -131,12 +186,8 @@ export function halfScales(scale: number, addend?: number): ScaleLayout {
     groupBytes: 0,
     halves: false,
     hasMinimum: addend !== undefined,
-    packHead(f, block, { memory, address }, row) {
-      fields.forEach((field, i) =>
-        f.do(memory.i32.store16(address, readHalf(f, block, field), 2 * (BAND * i + row)))
-      );
-    },
-    packGroup() {},
+    packHead: (f, blocks, head) => packHalves(f, blocks, head, fields),
+    packGroups() {},
     loadHead(f, head, joins) {
       return fields.flatMap((_, i) => loadHalves(f, head, 2 * BAND * i, joins)).map((quad, i) =>
         f.let(i < 2 ? quad : f32x4.neg(quad))
@@ -150,43 +201,45 @@ export function halfScales(scale: number, addend?: number): ScaleLayout {
   };
 }
 
-/** The places in the file of scales of at most eight bits that are multiplied by a block's factors. */
+/** Scales of at most eight bits in a block of 256 weights, which are multiplied by the block's factors. */
 export interface ByteScales {
   /** Bytes of the block with the factors of scales and of minimums, halves. */
   readonly factors: readonly number[];
   /** Whether the halves of a group have scales of their own. */
   readonly halves: boolean;
-  /** The scale of columns from 16 * index on, or 32 * index where both halves share it. */
-  scale(block: Pointer, index: number): Expression<"i32">;
-  /** The minimum, if the format has one. Then scales are unsigned, otherwise signed. */
-  minimum?(block: Pointer, index: number): Expression<"i32">;
-  /** Whether `scale` gives a byte with the scale in its low nibble and a minimum in the high one. */
+  /** Whether a group has a minimum beside its scale. Then scales are unsigned, otherwise signed. */
+  readonly minimums?: boolean;
+  /** Whether a byte is a scale in its low nibble and a minimum in the high one. */
   readonly nibbles?: boolean;
+  /**
+   * The bytes of a block, group by group: the scale, or those of both halves, and the minimum. Two for a
+   * group, or one.
+   */
+  bytes(f: FunctionBuilder, block: Pointer): V128;
 }
 
 /** Scales that are bytes, multiplied by the factors of their block. */
 export function byteScales(options: ByteScales): ScaleLayout {
-  const { factors, halves, scale, minimum, nibbles = false } = options;
+  const { factors, halves, minimums = false, nibbles = false } = options;
   const count = halves ? 2 : 1;
-  const kinds = minimum ? [scale, minimum] : [scale];
-  const isUnsigned = minimum !== undefined || nibbles;
+  const isUnsigned = minimums || nibbles;
+  const groupBytes = BAND * count * (minimums ? 2 : 1);
   return {
     headBytes: 2 * BAND * factors.length,
-    groupBytes: BAND * count * kinds.length,
+    groupBytes,
     halves,
     hasMinimum: isUnsigned,
-    packHead(f, block, { memory, address }, row) {
-      factors.forEach((factor, i) =>
-        f.do(memory.i32.store16(address, readHalf(f, block, factor), 2 * (BAND * i + row)))
+    packHead: (f, blocks, head) => packHalves(f, blocks, head, factors),
+    packGroups(f, blocks, { memory, address }, offsets) {
+      const rows = blocks.map((block) => f.let(options.bytes(f, block)));
+      const pairs = byteColumns(f, rows);
+      offsets.forEach((offset, group) =>
+        f.do(
+          groupBytes === 2 * BAND
+            ? memory.v128.store(address, pairs[group]!, offset)
+            : memory.v128.store64_lane(address, pairs[group >> 1]!, group % 2, offset),
+        )
       );
-    },
-    packGroup(f, block, { memory, address }, row, group) {
-      kinds.forEach((kind, k) => {
-        for (let i = 0; i < count; i++) {
-          const offset = BAND * (count * k + i) + row;
-          f.do(memory.i32.store8(address, kind(block, count * group + i), offset));
-        }
-      });
     },
     loadHead(f, head, joins) {
       return factors.flatMap((_, i) => loadHalves(f, head, 2 * BAND * i, joins))
@@ -237,10 +290,15 @@ export function floatByteScales(
     halves,
     hasMinimum: false,
     packHead() {},
-    packGroup(f, block, { memory, address }, row, group) {
-      for (let i = 0; i < count; i++) {
-        f.do(memory.i32.store8(address, scale(block, count * group + i), BAND * i + row));
-      }
+    packGroups(f, blocks, { memory, address }, offsets) {
+      offsets.forEach((offset, group) =>
+        blocks.forEach((block, row) => {
+          for (let i = 0; i < count; i++) {
+            const at = offset + BAND * i + row;
+            f.do(memory.i32.store8(address, scale(block, count * group + i), at));
+          }
+        })
+      );
     },
     loadHead: () => [],
     load(f, { memory, address }) {

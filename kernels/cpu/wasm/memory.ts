@@ -81,6 +81,10 @@ export class Memory {
     load64_splat: this.#load("v128", 10, SIMD),
     load32_zero: this.#load("v128", 92, SIMD),
     load64_zero: this.#load("v128", 93, SIMD),
+    load16_lane: (address: I32, vector: V128, lane: number, offset = 0): V128 => ({
+      type: "v128",
+      code: [code(address), vector.code, this.#access(85, SIMD, 0, offset), lane],
+    }),
     load32_lane: (address: I32, vector: V128, lane: number, offset = 0): V128 => ({
       type: "v128",
       code: [code(address), vector.code, this.#access(86, SIMD, 0, offset), lane],

@@ -80,3 +80,44 @@ Deno.test("at most 64 MiB are on the way to a device, and what follows does not 
   assert(most <= 64 * MIB, `${most / MIB} MiB were on the way`);
   assert(least > 0, "the device had nothing to do");
 });
+
+Deno.test("threads of a device read what they can of a tensor, and the rest is appended", async () => {
+  const [columns, rows] = [2 ** 18, 100]; // rows of 1 MiB
+  const rowBytes = 4 * columns;
+  for (const most of [0, 32, 96, Infinity]) {
+    const taken: [string, first: number, count: number][] = [];
+    let done = 0;
+    const take = (how: string, offset: number, bytes: number) => {
+      taken.push([how, offset / rowBytes, bytes / rowBytes]);
+      done += bytes / rowBytes;
+    };
+    const reader: TensorBytes = {
+      *chunks(_, start = 0, end = 0) {
+        if (start < end) yield { offset: start, bytes: new Uint8Array(end - start) };
+      },
+      fileOf: (_, start) => ({ path: "w.gguf", stamp: "", offset: start }),
+      read() {},
+      [Symbol.dispose]() {},
+    };
+    const writer = {
+      append: ({ length }: Uint8Array) => take("append", done * rowBytes, length),
+      read({ offset }: { offset: number }, count: number) {
+        if (done + count > most) return false;
+        take("read", offset, count * rowBytes);
+        return true;
+      },
+      finish() {},
+    };
+    const device = { submit() {}, check() {}, idle: () => Promise.resolve() } as unknown as Device;
+    const progress: number[] = [];
+    const source = new TensorSource(wholeOn(device), fileOf(columns, rows), reader, {
+      onProgress: ({ loaded }) => progress.push(loaded / rowBytes),
+    });
+    await source.stream({ name: "w", rows }, columns, writer);
+    const pieces = [["read", 0, 32], ["read", 32, 32], ["read", 64, 32], ["read", 96, 4]];
+    const read = pieces.filter(([, first, count]) => Number(first) + Number(count) <= most);
+    const from = 32 * read.length;
+    assertEquals(taken, from < rows ? [...read, ["append", from, rows - from]] : read);
+    assertEquals(progress.at(-1), rows);
+  }
+});
