@@ -31,6 +31,10 @@ class Notes implements Packer {
     this.runs.push({ first, rows: Array.from(rows).filter((_, i) => i % ROW_BYTES === 0) });
   }
 
+  packFile() {
+    return false;
+  }
+
   /** What other operations do between two pieces. */
   spoil() {
     this.#memory.fill(255);

@@ -106,8 +106,9 @@ Deno.test("every access is one that WebAssembly knows, in the first memory and i
     const { v128: vectors, i32: integers, f32: floats } = memory;
     const vector = OPERANDS.v128;
     module.function(`run${memory.index}`, {}, (f) => {
-      const { load32_lane, load64_lane, store, store64_lane, ...loads } = vectors;
+      const { load16_lane, load32_lane, load64_lane, store, store64_lane, ...loads } = vectors;
       for (const load of Object.values(loads)) f.let(load(16, 8));
+      f.let(load16_lane(16, vector, 7, 8));
       f.let(load32_lane(16, vector, 3, 8));
       f.let(load64_lane(16, vector, 1, 8));
       f.do(store(16, vector), store64_lane(16, vector, 1, 300));
