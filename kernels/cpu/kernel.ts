@@ -3,6 +3,9 @@
 
 import type { FunctionBuilder, Local, Memory, ModuleBuilder } from "./wasm/mod.ts";
 
+/** A kernel: computes items `first` to `last` of an operation, given the address of its arguments. */
+export type Kernel = (record: number, first: number, last: number) => void;
+
 /** Arguments of a kernel by their names, in variables. */
 export type Arguments<Name extends string> = Readonly<Record<Name, Local<"i32">>>;
 

@@ -9,6 +9,7 @@ import { addEmbed } from "./embed/kernel.ts";
 import type { DotProduct } from "./dot_product.ts";
 import { addFloatProduct, isFloatFormat } from "./linear/float_kernel.ts";
 import { isRowFormat } from "./formats/format.ts";
+import type { Kernel } from "./kernel.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
 import { addNorm } from "./norm/kernel.ts";
 import { addFloatPack, addPack, addRowPack } from "./pack.ts";
@@ -16,6 +17,8 @@ import { packFile } from "./pack_file.ts";
 import { tableAddress } from "./linear/walk.ts";
 import { addProduct, PANEL_PAGES } from "./linear/kernel.ts";
 import { IMPORTS, type Memory, ModuleBuilder } from "./wasm/mod.ts";
+
+export type { Kernel } from "./kernel.ts";
 
 /** Names of the memories that modules import. */
 export const WORK = "work";
@@ -68,9 +71,6 @@ export function compiledModule(key: string, build: () => Uint8Array<ArrayBuffer>
   compiled.set(key, module);
   return module;
 }
-
-/** A kernel: computes items `first` to `last` of an operation, given the address of its arguments. */
-export type Kernel = (record: number, first: number, last: number) => void;
 
 /**
  * The kernels of a module by their names, in an order that is the same on all threads; with `pack` also

@@ -4,7 +4,7 @@
 
 import { type FileBytes, readableFiles, SEEK_START, stampOf } from "../../host/mod.ts";
 import { BAND } from "./formats/mod.ts";
-import type { Kernel } from "./modules.ts";
+import type { Kernel } from "./kernel.ts";
 
 /** Arguments, as words in memory, which those of `pack` follow. */
 const ARGUMENTS = ["file", "fileBytes", "low", "high", "rowBytes", "slots", "slotBytes"] as const;
