@@ -125,6 +125,8 @@ function attemptPhase(
     thread.fault(error);
     Atomics.add(control, Word.Faults, 1);
     Atomics.store(control, Word.Abort, 1);
+    // All threads have to go through the same phases, or they would wait for each other in vain.
+    while (control[next + 5] === phase) next = endOf(control, next);
   }
   clock?.worked(operation, performance.now() - began);
   return next;

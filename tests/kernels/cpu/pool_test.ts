@@ -244,8 +244,15 @@ Deno.test("a kernel that fails fails its step, and no other", async () => {
     const { pool, kernels, items } = await open(threads);
     const fails: Operation = { kernel: kernels.fail!, record: 0, items: 2 };
     assertThrows(() => run(pool, [[fails], [fails]]), CpuError, "a kernel failed");
+    // The phases of one item after it, which one thread does, are skipped by all of them.
+    const one: Operation = { kernel: kernels.double!, record: 0, items: 1 };
+    const some: Operation = { ...one, items: 100 };
+    for (let turn = 0; turn < 50; turn++) {
+      const step = [[fails], [one], [one], [some], [one], [some]];
+      assertThrows(() => run(pool, step), CpuError, "a kernel failed");
+    }
     items.fill(0);
-    assertEquals(run(pool, [[{ kernel: kernels.double!, record: 0, items: 1 }]]), true);
+    assertEquals(run(pool, [[one]]), true);
     assertEquals(items[0], 1);
     await pool.close();
     assertThrows(() => run(pool, [[fails]]), CpuError, "have ended");
