@@ -39,7 +39,8 @@ export interface BandPair {
 
 /**
  * Adds code that loops over items, without experts: all pairs of bands with the first `atOnce` tokens, then
- * with the next ones, so that each core keeps these in its cache. Tokens are read from `panelX`. `multiply` has to set all sums, by tiles of tokens (forPairTiles).
+ * with the next ones, so that each core keeps these in its cache. Tokens are read from `panelX`. `multiply`
+ * has to set all sums, by tiles of tokens (forPairTiles).
  *
  * @param isApart whether the second bands are those of the second half of the matrix, which with few tokens
  *   has the CPU read both halves ahead; else they are neighbours, whose results share cache lines
