@@ -250,9 +250,11 @@ export class Steps {
     const timed = this.#timed(submit);
     this.#ended = this.#clock();
     const reading = this.#ended - asked;
+    const began = Math.max(submit.began, this.#computed);
+    // A device that computes as it is submitted to may have been done before the one before was read.
     const ended = submitting > reading ? submit.began + submitting : this.#ended;
-    submit.computed = { began: Math.max(submit.began, this.#computed), ended };
-    this.#computed = ended;
+    submit.computed = { began, ended: Math.max(began, ended) };
+    this.#computed = submit.computed.ended;
     this.#alarm.ended(timed, reading);
     if (chunks.some(({ draft }) => draft.length > 0)) return;
     const { readsBlock } = this.#executor;

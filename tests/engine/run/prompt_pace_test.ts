@@ -5,6 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { StepPlan } from "../../../engine/run/step_plan.ts";
 import { PromptPace } from "../../../engine/run/prompt_pace.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
+import type { SequenceStep } from "../../../engine/run/sequence.ts";
 import { FakeRunner } from "./fake_runner.ts";
 import { add, promptOf, until } from "./scheduler_runs.ts";
 
@@ -92,6 +93,37 @@ for (const [name, speed] of Object.entries(SPEEDS)) {
     assert(ended - began < 2 * alone + 600, `${ended - began} ms, alone ${alone}`);
   });
 }
+
+Deno.test("steps are told one after the other, whether a device computes while it is submitted to or read", async () => {
+  /** A runner of which every second submit computes at once, and the others as they are read. */
+  class UnevenRunner extends TimedRunner {
+    #count = 0;
+
+    override submit(plan: StepPlan, repeats: number) {
+      const isAtOnce = this.#count++ % 2 === 0;
+      const before = this.now;
+      const read = super.submit(plan, repeats);
+      const cost = this.now - before;
+      if (isAtOnce) return read;
+      this.now = before;
+      return async () => {
+        const sampled = await read();
+        this.now += cost;
+        return sampled;
+      };
+    }
+  }
+  const runner = new UnevenRunner(SPEEDS["135m"]!);
+  const steps: SequenceStep[] = [];
+  const stepped = (step: SequenceStep) => void steps.push(step);
+  const { ended } = add(schedulerOf(runner), promptOf(300), 200, undefined, undefined, { stepped });
+  assertEquals(await ended, "length");
+  assert(steps.length > 10, `${steps.length}`);
+  steps.reduce((before, { began, ended }) => {
+    assert(began >= before && ended >= began, `${began} to ${ended} after ${before}`);
+    return ended;
+  }, 0);
+});
 
 Deno.test("drafts of answers leave a prompt its part of the rows", async () => {
   const runner = new TimedRunner(SPEEDS["1b"]!);
