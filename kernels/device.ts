@@ -206,6 +206,8 @@ export interface Device extends OperationMakers, Allocator, Disposable {
   submit(...commands: Commands[]): void;
   /** Whether a read blocks the host's thread until everything that was submitted is done, as in Deno. */
   readonly readsBlock: boolean;
+  /** Whether a submit returns only when all of it is computed, as on the CPU. */
+  readonly submitsBlock: boolean;
   /**
    * Begins to hold back what is submitted and written: it goes out, in its order, when these staging
    * buffers are all read, or any other. Only for devices whose reads block: what would follow would

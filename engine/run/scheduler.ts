@@ -285,7 +285,9 @@ export class Scheduler {
         this.#dropAborted();
         this.#admit();
         this.#tellWaiting();
-        const isAwaited = this.#running.some((sequence) => this.#steps.awaitsToken(sequence));
+        // Where submits block, tokens that are there would wait until the next ones are computed.
+        const isAwaited = this.#executor.submitsBlock ||
+          this.#running.some((sequence) => this.#steps.awaitsToken(sequence));
         if (before && isAwaited) await finish();
         await this.#drafts.prepare(this.#running);
         // What follows is planned and recorded while the device works. Where reading blocks, that is

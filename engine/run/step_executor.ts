@@ -71,6 +71,8 @@ export interface StepExecutor {
   readonly isTapped: boolean;
   /** Whether reading a submit blocks the host's thread while the device works on it. */
   readonly readsBlock: boolean;
+  /** Whether a submit returns only when all of it is computed. */
+  readonly submitsBlock: boolean;
   /** Positions in a block of the KV cache. */
   readonly blockSize: number;
   /** Number of blocks that hold `positions` positions. */

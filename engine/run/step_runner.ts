@@ -155,6 +155,10 @@ export class StepRunner implements StepExecutor {
     return this.#device.readsBlock && this.#overlaps;
   }
 
+  get submitsBlock(): boolean {
+    return this.#device.submitsBlock;
+  }
+
   /** Submits the first commands alone, so that an idle GPU begins while the rest is submitted. */
   #submitAhead([first, ...rest]: readonly Commands[]): void {
     this.#device.submit(first);

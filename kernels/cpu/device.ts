@@ -225,6 +225,7 @@ export class CpuDevice implements Device {
 
   /** It has computed everything before a read begins. */
   readonly readsBlock = false;
+  readonly submitsBlock = true;
 
   holdFor(): void {}
 

@@ -127,6 +127,7 @@ export class SplitDevice implements Disposable {
         else this.#submit(commands);
       },
       readsBlock: false,
+      submitsBlock: false,
       holdFor: () => {}, // Submits wait in a queue of their own.
       unless: (isUnwanted, submit) => {
         const before = this.#isUnwanted;

@@ -251,6 +251,8 @@ export class Gpu implements Disposable {
     return this.platform.sleepyMap;
   }
 
+  readonly submitsBlock = false;
+
   /** Begins to hold back submits and writes, where a read would wait for them. */
   holdFor(readbacks: readonly object[]): void {
     if (!this.readsBlock || this.#held) return;

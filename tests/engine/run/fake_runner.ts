@@ -83,6 +83,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
   readonly limits;
   readonly tileRows = 4;
   readsBlock = false;
+  submitsBlock = false;
   isObserved = false;
   isTapped = false;
   /** How often a sequence was given a slot. */

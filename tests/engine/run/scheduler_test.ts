@@ -289,3 +289,21 @@ Deno.test("what a sequence in the background leaves goes first, unless another u
   for (const seed of [7, 8]) await run(seed, addBehind);
   assertEquals(await run(6), whole);
 });
+
+Deno.test("where submits block, tokens are given out before the next submit", async () => {
+  for (const submitsBlock of [true, false]) {
+    const { runner, scheduler } = start();
+    runner.submitsBlock = submitsBlock;
+    const events: string[] = [];
+    const submit = runner.submit.bind(runner);
+    runner.submit = (plan, repeats) => {
+      events.push("submit");
+      return submit(plan, repeats);
+    };
+    const run = add(scheduler, promptOf(8), 12, (count) => events.push(`token ${count}`) > 0);
+    assertEquals(await run.ended, "length");
+    // Elsewhere the device computes while the host reads what it computed before.
+    const overlaps = events.some((event, i) => event === "submit" && events[i + 1] === "submit");
+    assertEquals(overlaps, !submitsBlock, events.join());
+  }
+});
