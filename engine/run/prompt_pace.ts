@@ -1,7 +1,7 @@
 // The number of prompt rows in a step beside sequences that decode, which wait for the step's end. A step
 // takes as long as one that only decodes, and a time for each prompt row, both measured. So many rows are
-// fed that nobody waits 150 ms for a token (`bench:gaps`). If nothing decodes, prompts are fed in the
-// largest chunks.
+// fed that nobody should wait 150 ms for a token (`bench:gaps` measures it). If nothing decodes, prompts
+// are fed in the largest chunks.
 
 /** Milliseconds for which a step beside sequences that decode is planned: what the clock tells varies. */
 const STEP_MILLISECONDS = 100;
