@@ -11,59 +11,80 @@ export interface RunningServer extends Disposable {
   readonly url: string;
 }
 
-/** Ports for servers, one after the other: one that a server had is not free at once. */
-let lastPort = 18_070;
+/** A server that can be started: what to run, and where it will answer. */
+export interface ServerProgram {
+  readonly name: string;
+  readonly url: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Record<string, string>;
+}
 
 /**
- * Starts Quern's server, with V8's flags as it sets them itself.
+ * Quern's server, with V8's flags as it sets them itself.
  *
  * @param folder for its models
  * @param env more of its settings
  */
-export async function startQuern(
+export async function quernProgram(
   file: string,
   { folder, threads, env }: { folder: string; threads: number; env?: Record<string, string> },
-): Promise<RunningServer> {
-  const port = ++lastPort;
+): Promise<ServerProgram> {
+  const port = freePort();
   await Deno.symlink(await Deno.realPath(file), `${folder}/${MODEL_NAME}.gguf`);
   const main = new URL("../mod.ts", import.meta.url).href;
-  const args = ["run", "-A", "--no-check", "--no-lock", main, "serve"];
-  return await start("quern", Deno.execPath(), args, port, {
-    OLLAMA_HOST: `127.0.0.1:${port}`,
-    QUERN_MODELS: folder,
-    QUERN_DEVICE: "cpu",
-    QUERN_THREADS: String(threads),
-    ...env,
-  });
+  return {
+    name: "quern",
+    url: `http://127.0.0.1:${port}`,
+    command: Deno.execPath(),
+    args: ["run", "-A", "--no-check", "--no-lock", main, "serve"],
+    env: {
+      OLLAMA_HOST: `127.0.0.1:${port}`,
+      QUERN_MODELS: folder,
+      QUERN_DEVICE: "cpu",
+      QUERN_THREADS: String(threads),
+      ...env,
+    },
+  };
 }
 
-/** Starts llama-server. @param program its path @param options more arguments */
-export function startLlamaServer(
-  program: string,
+/** llama-server. @param command its path @param options more arguments */
+export function llamaProgram(
+  command: string,
   file: string,
   { threads, options = [] }: { threads: number; options?: readonly string[] },
-): Promise<RunningServer> {
-  const port = ++lastPort;
+): ServerProgram {
+  const port = freePort();
   const args = ["-m", file, "-t", String(threads), "--port", String(port), ...options];
-  return start("llama-server", program, args, port);
+  return { name: "llama-server", url: `http://127.0.0.1:${port}`, command, args, env: {} };
+}
+
+/** Starts Quern's server: see {@linkcode quernProgram}. */
+export async function startQuern(
+  ...of: Parameters<typeof quernProgram>
+): Promise<RunningServer> {
+  return await start(await quernProgram(...of));
+}
+
+/** Starts llama-server: see {@linkcode llamaProgram}. */
+export function startLlamaServer(...of: Parameters<typeof llamaProgram>): Promise<RunningServer> {
+  return start(llamaProgram(...of));
 }
 
 /** Starts a program and waits until it answers. Errors: Error if it does not within a minute. */
-async function start(
-  name: string,
-  command: string,
-  args: string[],
-  port: number,
-  env: Record<string, string> = {},
-): Promise<RunningServer> {
-  const process = new Deno.Command(command, { args, env, stdout: "null", stderr: "null" }).spawn();
+async function start({ name, url, command, args, env }: ServerProgram): Promise<RunningServer> {
+  const process = new Deno.Command(command, {
+    args: [...args],
+    env,
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
   let isRunning = true;
   const stop = () => {
     if (isRunning) process.kill("SIGTERM");
     isRunning = false;
   };
   addEventListener("unload", stop);
-  const url = `http://127.0.0.1:${port}`;
   for (let tries = 0; tries < 240; tries++) {
     const answer = await fetch(`${url}/v1/models`).catch(() => undefined);
     await answer?.body?.cancel();
@@ -71,4 +92,10 @@ async function start(
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   throw new Error(`Cannot measure ${name}: it has not answered within a minute`);
+}
+
+/** A port that nobody listens on. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
 }
