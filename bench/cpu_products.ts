@@ -109,14 +109,19 @@ class Products {
     const machine = probeDotProduct();
     const products = new Products(
       format,
-      readsWide(format, machine),
+      readsWide(format, machine, joinsVectors()),
       panelsReadWide(format, machine, joinsVectors()),
     );
     const [work, matrices] = [products.#work, products.#matrices];
     const memories = { work: work.memory, weights: matrices.memory };
     products.#pool = await ThreadPool.open(threads);
     products.#kernels = {};
-    for (const bytes of [commonModule(machine), formatModule(format, machine, joinsVectors())]) {
+    for (
+      const bytes of [
+        commonModule(machine, joinsVectors()),
+        formatModule(format, machine, joinsVectors()),
+      ]
+    ) {
       const module = await WebAssembly.compile(bytes);
       Object.assign(products.#kernels, products.#pool.load({ module, memories }));
     }
@@ -170,7 +175,10 @@ class Products {
       const { narrow, wide } = this.#rows.get(columns)!;
       const { isWide, panelsAreWide } = this;
       const blocks = columns / this.format.source.blockSize;
-      const { name, bands } = productKernel(this.format, count, { joins: joinsVectors() });
+      const { name, bands } = productKernel(this.format, count, {
+        machine: probeDotProduct(),
+        joins: joinsVectors(),
+      });
       return {
         kernel: this.#kernels[name],
         record: work.words(...inOrder(PRODUCT_ARGUMENTS, {

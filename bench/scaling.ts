@@ -20,7 +20,7 @@ const [PHASES, STEPS] = [200, 50];
 /** Microseconds of the barrier after a phase without work, the median of steps. */
 async function barrierOf(threads: number): Promise<number> {
   const pool = await ThreadPool.open(threads);
-  const module = await WebAssembly.compile(commonModule(probeDotProduct()));
+  const module = await WebAssembly.compile(commonModule(probeDotProduct(), joinsVectors()));
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
   const { quantize } = pool.load({ module, memories: { work: memory } });
   const times = [];

@@ -132,7 +132,7 @@ export class CpuCore implements Packer {
 
   /** @param isDry whether nothing is ever run, so that weights need no memory */
   constructor(readonly isDry = false) {
-    this.common = this.kernels("common", () => commonModule(this.machine));
+    this.common = this.kernels("common", () => commonModule(this.machine, this.joins));
     this.#arguments = takeBuffer(this.work, "arguments", ARGUMENT_BYTES);
   }
 
@@ -241,7 +241,7 @@ export class CpuCore implements Packer {
     if (isFloatFormat(format)) return { few: groups.address, many: groups.address };
     const addressOf = (isWide: boolean) => isWide ? this.wideAddress(groups) : groups.address;
     return {
-      few: addressOf(readsWide(format, this.machine)),
+      few: addressOf(readsWide(format, this.machine, this.joins)),
       many: addressOf(panelsReadWide(format, this.machine, this.joins)),
     };
   }

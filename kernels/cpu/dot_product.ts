@@ -20,9 +20,9 @@ export type DotProduct = "unsigned" | "signed" | "pairs" | "widened";
  * How the codes of a format are multiplied. "magnitudes": |x| is the operand of seven bits, and w
  * is the signed one, with all its bits inverted where x is negative. That is -w - 1, so |x| has to
  * be added for each such code. "turned" is the same with x and w exchanged, for panels, in which
- * each |w| is made once for all tokens.
+ * each |w| is made once for all tokens. "words": as 16-bit integers, two columns of a row side by side.
  */
-export type DotKind = DotProduct | "magnitudes" | "turned";
+export type DotKind = DotProduct | "magnitudes" | "turned" | "words";
 
 /** The kind of dot product that this WebAssembly engine has, found by trying. */
 export function probeDotProduct(): DotProduct {
@@ -72,13 +72,13 @@ export interface DotMethod {
 export function dotMethodOf(
   machine: DotProduct,
   maximum: number,
-  wide: "magnitudes" | "turned" = "magnitudes",
+  wide: "magnitudes" | "turned" | "words" = "magnitudes",
 ): DotMethod {
   const run = Math.floor(32767 / (2 * MAXIMUM_CODE * maximum));
   const kind = machine === "pairs" && run === 0 ? wide : machine;
   const isSigned = kind === "magnitudes" || kind === "turned" ||
     (kind === "signed" && maximum > 127);
-  const isWide = kind === "widened" || kind === "magnitudes";
+  const isWide = kind === "widened" || kind === "words" || kind === "magnitudes";
   return { kind, isSigned, isWide, isRelaxed: machine !== "widened", run };
 }
 
@@ -88,7 +88,7 @@ export interface DotOperands {
   /** Steps of the group, from `first` up to `end`. */
   readonly first: number;
   readonly end: number;
-  /** Codes of a step as bytes or, if method and source are wide, of a pair of columns. */
+  /** Codes of a step as bytes or, of "words" and of panels of "widened", of a pair of columns. */
   load(step: number): Quads;
   /** The signs of a step's magnitudes ("turned"), as bytes: 255 where a code is negative, or 0. */
   signs?(step: number): Quads;
@@ -127,6 +127,8 @@ export function sumDots(
       return sumMagnitudes(f, operands, ones);
     case "turned":
       return sumTurned(f, operands, ones);
+    case "words":
+      return sumWidePairs(f, operands);
     case "widened":
       return sumWidened(f, operands);
   }

@@ -155,7 +155,8 @@ class Product {
       // An expert is chosen at most once for each token.
       const most = experts ? tokens / experts.chosen.routing.topK : tokens;
       const format = this.#format;
-      const options = { joins: core.joins, hasExperts: experts !== undefined };
+      const { machine, joins } = core;
+      const options = { machine, joins, hasExperts: experts !== undefined };
       const { name, bands, runs } = isInteger && !isFloatFormat(format)
         ? productKernel(format, most, options)
         : floatProductKernel(format, most, options);

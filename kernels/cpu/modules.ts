@@ -15,7 +15,7 @@ import { addNorm } from "./norm/kernel.ts";
 import { addFloatPack, addPack, addRowPack } from "./pack.ts";
 import { packFile } from "./pack_file.ts";
 import { tableAddress } from "./linear/walk.ts";
-import { addProduct, PANEL_PAGES } from "./linear/kernel.ts";
+import { addProduct, layoutOf, PANEL_PAGES } from "./linear/kernel.ts";
 import { IMPORTS, type Memory, ModuleBuilder } from "./wasm/mod.ts";
 
 export type { Kernel } from "./kernel.ts";
@@ -91,10 +91,10 @@ export function instantiate(
 }
 
 /** `quantize`, `norm`, and `activate_<name>` for each activation function. */
-export function commonModule(machine: DotProduct): Uint8Array<ArrayBuffer> {
+export function commonModule(machine: DotProduct, joins: boolean): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   const work = module.importMemory(WORK);
-  addQuantize(module, work, machine);
+  addQuantize(module, work, machine, joins);
   addNorm(module, work);
   for (const name of ACTIVATION_FUNCTIONS) addActivate(module, work, name);
   return module.bytes();
@@ -116,7 +116,7 @@ export function formatModule(
   const work = module.importMemory(WORK);
   const weights = module.importMemory(WEIGHTS);
   const memories = { work, weights, panel };
-  const layout = joins || !("bits" in format) ? format : { ...format, inSteps: false };
+  const layout = layoutOf(format, machine, joins);
   if (isFloatFormat(layout)) addFloatPack(module, work, weights, layout);
   else {
     if (isRowFormat(layout)) {

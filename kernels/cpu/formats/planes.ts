@@ -2,7 +2,7 @@
 // bits is a nibble in one plane and two bits in another. A byte of a plane has one field of each of
 // several vectors of a group (format.ts), so that a shift and a mask extract a whole vector.
 
-import { type FunctionBuilder, i16x8, i8x16, type V128, v128 } from "../wasm/mod.ts";
+import { type FunctionBuilder, i16x8, i32x4, i8x16, type V128, v128 } from "../wasm/mod.ts";
 import { BAND, type BandFormat, GROUP, type Pointer, type Quads } from "./format.ts";
 
 interface Plane {
@@ -44,13 +44,15 @@ export function field(f: FunctionBuilder, vector: V128, shift: number, mask: num
   return v128.and(moved, bytes(f, mask));
 }
 
-/** The even and the odd bytes of two vectors side by side. */
-const [EVEN, ODD] = [0, 1].map((first) => Array.from({ length: 16 }, (_, i) => first + 2 * i));
+/** The places of the first and of the second two columns of each row in two vectors side by side. */
+const [FIRST, SECOND] = [0, 2].map((column) =>
+  Array.from({ length: 16 }, (_, i) => column + 4 * (i >> 1) + i % 2)
+);
 
 /**
  * Stores the sixteen vectors of a group: `vectors[2 * step + quad]`. By rows the fields of a byte are of
- * neighbouring vectors. By steps they are of one quad in neighbouring steps, and the bytes of both quads
- * are mixed: the even ones first, then the odd ones.
+ * neighbouring vectors. By steps they are of neighbouring steps, whose vectors have all eight rows: the
+ * first two columns, then the other two.
  */
 export function packCodes(
   f: FunctionBuilder,
@@ -60,7 +62,7 @@ export function packCodes(
 ): void {
   const quads = (step: number) => [vectors[2 * step]!, vectors[2 * step + 1]!] as const;
   const mixed = (step: number) =>
-    [EVEN!, ODD!].map((bytes) => f.let(i8x16.shuffle(...quads(step), bytes)));
+    [FIRST!, SECOND!].map((places) => f.let(i8x16.shuffle(...quads(step), places)));
   for (const { width, shift, start } of planesOf(bits)) {
     const fields = 8 / width;
     const mask = 2 ** width - 1;
@@ -74,8 +76,8 @@ export function packCodes(
         f.do(memory.v128.store(address, join(vectors.slice(first, first + fields)), offset));
       } else if (first % (2 * fields) === 0) {
         const steps = Array.from({ length: fields }, (_, i) => mixed(first / 2 + i));
-        [0, 1].forEach((odd) =>
-          f.do(memory.v128.store(address, join(steps.map((of) => of[odd]!)), offset + 16 * odd))
+        [0, 1].forEach((pair) =>
+          f.do(memory.v128.store(address, join(steps.map((of) => of[pair]!)), offset + 16 * pair))
         );
       }
     }
@@ -121,19 +123,40 @@ export function codeReader(
   };
 }
 
-/** Two vectors of their even and odd bytes. V8 joins these operations into such of 256 bits. */
-function unmixed(f: FunctionBuilder, even: V128, odd: V128): Quads {
-  const [first, second] = [f.let(even), f.let(odd)];
+/** Both quads of two vectors of pairs of columns. V8 joins these operations into such of 256 bits. */
+function unmixed(f: FunctionBuilder, columns: V128, others: V128): Quads {
+  const [first, second] = [f.let(columns), f.let(others)];
   return [
     f.let(v128.or(
-      i16x8.extend_low_i8x16_u(first),
-      i16x8.shl(i16x8.extend_low_i8x16_u(second), 8),
+      i32x4.extend_low_i16x8_u(first),
+      i32x4.shl(i32x4.extend_low_i16x8_u(second), 16),
     )),
     f.let(v128.or(
-      i16x8.extend_high_i8x16_u(first),
-      i16x8.shl(i16x8.extend_high_i8x16_u(second), 8),
+      i32x4.extend_high_i16x8_u(first),
+      i32x4.shl(i32x4.extend_high_i16x8_u(second), 16),
     )),
   ];
+}
+
+/** Reads the codes of each pair of columns, of all eight rows, as bytes of one vector. For codes by steps. */
+export function pairReader(
+  f: FunctionBuilder,
+  bits: number,
+  { memory, address }: Pointer,
+): (pair: number) => V128 {
+  const planes = planesOf(bits).map(({ width, shift, start }) => {
+    const fields = 8 / width;
+    const kept = new Map<number, V128>();
+    return (pair: number): V128 => {
+      const step = pair >> 1;
+      const at = start + 16 * (2 * Math.floor(step / fields) + pair % 2);
+      let vector = kept.get(at);
+      if (!vector) kept.set(at, vector = f.let(memory.v128.load(address, at)));
+      if (width === 8) return vector;
+      return field(f, vector, shift - width * (step % fields), 2 ** width - 1 << shift);
+    };
+  });
+  return (pair) => planes.map((read) => read(pair)).reduce((a, b) => v128.or(a, b));
 }
 
 /** Sixteen bytes 255 or 0 for the bits of a 16-bit integer, the lowest first. */

@@ -135,7 +135,7 @@ function keep(f: FunctionBuilder, [first, second]: Quads): Quads {
 export function floatProductKernel(
   format: PackedFormat | FloatFormat,
   tokens: number,
-  { joins, hasExperts = false }: ProductSetting,
+  { joins, hasExperts = false }: Omit<ProductSetting, "machine">,
 ): ProductKernel {
   const isPaired = joins && isFloatFormat(format) && tokens >= TILE && !hasExperts;
   if (isPaired) return { name: "float_pairs", bands: 2 };

@@ -23,6 +23,7 @@ import {
   type PackedFormat,
   STEPS,
 } from "../formats/format.ts";
+import type { FloatFormat } from "../formats/floats.ts";
 import { forLoneToken } from "./lone_token.ts";
 import { addKernel } from "../kernel.ts";
 import { fillPanel, panelGroup, stageGroup, walkPanel } from "./panel.ts";
@@ -68,9 +69,24 @@ export const PANEL_PAGES = 5;
 /** Bytes for intermediate values; the tables of formats follow (walk.ts). */
 export const PANEL_BYTES = 65536 * 4;
 
-/** Whether a format's products read the second form of activations on a machine. */
-export function readsWide(format: PackedFormat, machine: DotProduct): boolean {
-  return dotMethodOf(machine, maximumCode(format)).isWide;
+/** Whether a format's products of few tokens read the second form of activations on a machine. */
+export function readsWide(format: PackedFormat, machine: DotProduct, joins: boolean): boolean {
+  return methodOf(format, machine, joins).isWide;
+}
+
+function methodOf(format: PackedFormat, machine: DotProduct, joins: boolean): DotMethod {
+  return dotMethodOf(machine, maximumCode(format), joins ? "words" : "magnitudes");
+}
+
+/** A format as its weights lie in memory: by steps only where V8 joins vectors, "words" always. */
+export function layoutOf<F extends PackedFormat | FloatFormat>(
+  format: F,
+  machine: DotProduct,
+  joins: boolean,
+): F {
+  if (!("bits" in format)) return format;
+  const isInWords = methodOf(format, machine, joins).kind === "words";
+  return { ...format, inSteps: joins && (isInWords || format.inSteps === true) };
 }
 
 /** Whether its products of many tokens, which read panels, do so. */
@@ -103,6 +119,7 @@ export interface ProductKernel {
 
 /** What the choice of a kernel depends on besides format and tokens. */
 export interface ProductSetting {
+  readonly machine: DotProduct;
   /** Whether the engine joins neighbouring vectors. */
   readonly joins: boolean;
   readonly hasExperts?: boolean;
@@ -112,10 +129,11 @@ export interface ProductSetting {
 export function productKernel(
   format: PackedFormat,
   tokens: number,
-  { joins, hasExperts = false }: ProductSetting,
+  { machine, joins, hasExperts = false }: ProductSetting,
 ): ProductKernel {
   if (tokens === 1 && !isRowFormat(format)) {
-    return { name: "product_one", bands: 1, runs: runsOf(joins && format.inSteps === true) };
+    const { inSteps } = layoutOf(format, machine, joins);
+    return { name: "product_one", bands: 1, runs: runsOf(inSteps === true) };
   }
   if (tokens <= TILE) return { name: "product_few", bands: 1 };
   const hasPairs = joins && !hasExperts;
@@ -133,6 +151,7 @@ export function productKernel(
  * `product_several` for a few more, and `product_one` for one, see productKernel().
  * Activations are int8 groups, in the form that readsWide() and panelsReadWide() tell.
  *
+ * @param format as layoutOf() gives it
  * @param joins whether the engine joins neighbouring vectors
  */
 export function addProduct(
@@ -142,7 +161,7 @@ export function addProduct(
   machine: DotProduct,
   joins: boolean,
 ): void {
-  const product: Product = { format, method: dotMethodOf(machine, maximumCode(format)), memories };
+  const product: Product = { format, method: methodOf(format, machine, joins), memories };
   const byPanels: Product = { ...product, method: panelMethod(format, machine, joins) };
   const groupsOfBlock = format.source.blockSize / GROUP;
   const { work, panel } = memories;

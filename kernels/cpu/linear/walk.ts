@@ -15,10 +15,10 @@ import {
   type RowFormat,
 } from "../formats/format.ts";
 import { rowFormats } from "../formats/codebooks.ts";
-import { bytes, codeReader } from "../formats/planes.ts";
+import { bytes, codeReader, pairReader } from "../formats/planes.ts";
 import { transposed } from "../pack.ts";
 import type { GroupSource, Product } from "./tile.ts";
-import { type FunctionBuilder, i32, i8x16, type Local } from "../wasm/mod.ts";
+import { type FunctionBuilder, i16x8, i32, i8x16, type Local, type V128 } from "../wasm/mod.ts";
 
 /** Address of the tables of formats in the memory of a thread: after the intermediate values. */
 const TABLES = 4 * 65536;
@@ -107,28 +107,55 @@ function blockGroup(
     address,
   };
   const loaded = format.scales.load(f, scales, head);
-  const read = codeReader(f, format, pointer);
   return {
-    load: (step) => operandsOf(f, format, method, read(step)),
+    load: method.kind === "words"
+      ? wordReader(f, format, pointer)
+      : stepReader(f, format, method, pointer),
     sum: sumDots,
     scales: (half) => loaded.scales[half],
     minimums: (half) => loaded.minimums![half],
   };
 }
 
-/** The codes of a step as operands of dot products. */
-function operandsOf(
+/** Reads the codes of each step as operands of dot products. */
+function stepReader(
   f: FunctionBuilder,
-  { table, offset }: BandFormat,
+  format: BandFormat,
   method: DotMethod,
-  codes: Quads,
-): Quads {
-  if (!table && !method.isSigned) return codes;
+  pointer: Pointer,
+): (step: number) => Quads {
+  const { table, offset } = format;
+  const read = codeReader(f, format, pointer);
+  if (!table && !method.isSigned) return read;
   const subtracted = method.isSigned ? offset : 0;
   const values = f.constant(table?.map((value) => value - subtracted) ?? new Uint8Array(16));
-  return codes.map((quad) =>
-    f.let(table ? i8x16.swizzle(values, quad) : i8x16.sub(quad, bytes(f, subtracted)))
-  );
+  return (step) =>
+    read(step).map((quad) =>
+      f.let(table ? lookedUp(method, values, quad) : i8x16.sub(quad, bytes(f, subtracted)))
+    );
+}
+
+/** Values of codes from a table, whose numbers are below sixteen: of others "relaxed" is not defined. */
+function lookedUp({ isRelaxed }: DotMethod, table: V128, codes: V128): V128 {
+  return isRelaxed ? i8x16.relaxed_swizzle(table, codes) : i8x16.swizzle(table, codes);
+}
+
+/**
+ * Reads the codes of each pair of columns as 16-bit integers, of which V8 joins both quads. Tables are
+ * looked up in before.
+ */
+function wordReader(
+  f: FunctionBuilder,
+  { bits, table }: BandFormat,
+  pointer: Pointer,
+): (pair: number) => Quads {
+  const read = pairReader(f, bits, pointer);
+  return (pair) => {
+    const codes = f.let(
+      table ? i8x16.relaxed_swizzle(f.constant(table), read(pair)) : read(pair),
+    );
+    return [f.let(i16x8.extend_low_i8x16_u(codes)), f.let(i16x8.extend_high_i8x16_u(codes))];
+  };
 }
 
 /** Loops over rows with the blocks of the file. */

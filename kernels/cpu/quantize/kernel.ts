@@ -79,10 +79,16 @@ export const QUANTIZE_ARGUMENTS = ["x", "narrow", "wide", "groups", "tokens"] as
 /**
  * Adds `quantize(record, first, last)`, which quantizes rows `first` to `last` of x,
  * f32 [tokens, groups * 32], to narrow and wide groups, [groups, tokens]. A form is left out if its
- * address is zero. Products read the wide form if the machine needs it. Values are rounded to the
- * nearest code, ties to even. The scale of a group with a NaN is NaN.
+ * address is zero. Products read the wide form if the machine needs it: words on machines without relaxed
+ * SIMD and where V8 joins vectors, else magnitudes. Values are rounded to the nearest code, ties to
+ * even. The scale of a group with a NaN is NaN.
  */
-export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotProduct): void {
+export function addQuantize(
+  module: ModuleBuilder,
+  work: Memory,
+  machine: DotProduct,
+  joins: boolean,
+): void {
   const parameters = { record: "i32", first: "i32", last: "i32" } as const;
   module.function("quantize", parameters, (f, { record, first, last }) => {
     const [base, narrowBase, wideBase, groups, tokens] = QUANTIZE_ARGUMENTS.map((_, i) =>
@@ -115,7 +121,7 @@ export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotPro
           f.do(work.v128.store(narrow, withSums(f, scale, words, ones), codeBytes(false)));
         });
         f.if(wideBase, () => {
-          if (machine === "widened") {
+          if (machine === "widened" || joins) {
             f.do(...words.map((word: V128, i) => work.v128.store(wide, word, 16 * i)));
             f.do(work.v128.store(wide, withSums(f, scale, words, ones), codeBytes(true)));
             return;

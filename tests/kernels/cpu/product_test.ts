@@ -103,7 +103,7 @@ function openFormat(
 
 /** Multiplies with the kernels, and returns that beside what plain loops give. */
 function multiply({ format, machine, joins = false, rows, blocks, tokens, ...other }: Case) {
-  const { kernel = productKernel(format, tokens, { joins }) } = other;
+  const { kernel = productKernel(format, tokens, { machine, joins }) } = other;
   const { source } = format;
   const columns = blocks * source.blockSize;
   const groups = columns / 32;
@@ -112,13 +112,16 @@ function multiply({ format, machine, joins = false, rows, blocks, tokens, ...oth
   const [work, weights] = [new Arena(), new Arena()];
   const memories = { work: work.memory, weights: weights.memory, panel: panelMemory() };
   const kernels = openFormat(format, machine, joins, memories);
-  const { quantize } = open(moduleOf(machine, () => commonModule(machine)), memories);
+  const { quantize } = open(
+    moduleOf(`common ${machine} ${joins}`, () => commonModule(machine, joins)),
+    memories,
+  );
 
   const bands = Math.ceil(rows / BAND);
   const stride = 4 * BAND * bands;
   const zeros = work.place(blocks * source.blockBytes);
   const matrix = weights.place(bands * blocks * blockBytes(format));
-  const isWide = readsWide(format, machine);
+  const isWide = readsWide(format, machine, joins);
   const panelsAreWide = panelsReadWide(format, machine, joins);
   const [narrow, wide] = [false, true].map((isWide) =>
     work.place(tokens * groups * activationBytes(isWide))
@@ -308,15 +311,17 @@ Deno.test("float products of many columns go through several panels", () => {
 });
 
 Deno.test("a token has the same bits alone and among others, in one panel and in several", () => {
-  for (const name of ["Q8_0", "Q4_0", "Q6_K", "Q2_K"]) {
+  for (const name of ["Q8_0", "Q4_0", "Q6_K", "Q2_K", "IQ4_XS"]) {
     const format = packedFormats.find(({ source }) => source.name === name)!;
     const blocks = 768 / format.source.blockSize;
-    const options = { format, machine, rows: 8, blocks };
-    const { result: few } = multiply({ ...options, tokens: 1 });
-    for (const joins of [false, true]) {
-      for (const tokens of [6, 8, 9]) {
-        const { result: many } = multiply({ ...options, joins, tokens });
-        assertEquals([...many.subarray(0, 8)], [...few]);
+    for (const machine of machinesFor(format)) {
+      const options = { format, machine, rows: 8, blocks };
+      const { result: alone } = multiply({ ...options, tokens: 1 });
+      for (const joins of [false, true]) {
+        for (const tokens of [1, 3, 6, 8, 9]) {
+          const { result: many } = multiply({ ...options, joins, tokens });
+          assertEquals([...many.subarray(0, 8)], [...alone]);
+        }
       }
     }
   }
