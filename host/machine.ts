@@ -78,21 +78,24 @@ function openAll(most: number): number {
   return files.length;
 }
 
-/** MADV_HUGEPAGE of <linux/mman.h>. */
-const HUGE_PAGE_ADVICE = 14;
+/** Advice about the size of pages: MADV_HUGEPAGE and MADV_NOHUGEPAGE of <linux/mman.h>. */
+const PAGE_ADVICE = { huge: 14, ordinary: 15 } as const;
 const ADVISE = { madvise: { parameters: ["usize", "usize", "i32"], result: "i32" } } as const;
 let libc: Deno.DynamicLibrary<typeof ADVISE> | undefined;
 
+/** Pages of 2 MiB, or of the size that a system has anyway. */
+export type PageSize = keyof typeof PAGE_ADVICE;
+
 /**
- * Asks for pages of 2 MiB wherever a memory is not used yet. Reading weights waits for memory, and with
+ * Asks for pages of a size wherever a memory is not used yet. Reading weights waits for memory, and with
  * ordinary pages also for the tables that say where each 4 KiB of them lie. Linux gives large pages to
- * whoever asks for them by madvise(2), which V8 does not.
+ * whoever asks for them by madvise(2), which V8 does not, or to all who do not ask for ordinary ones.
  *
  * @param memory whose buffer does not move when it grows, such as a shared one
  * @param most bytes that it may ever have
  * @returns whether the system took note
  */
-export function useHugePages(memory: WebAssembly.Memory, most: number): boolean {
+export function advisePages(memory: WebAssembly.Memory, most: number, size: PageSize): boolean {
   if (!mayUse({ name: "ffi" }) || Deno.build.os !== "linux") return false;
   try {
     libc ??= Deno.dlopen("libc.so.6", ADVISE);
@@ -100,7 +103,7 @@ export function useHugePages(memory: WebAssembly.Memory, most: number): boolean 
     return false; // Another libc than glibc.
   }
   const start = Deno.UnsafePointer.value(Deno.UnsafePointer.of(new Uint8Array(memory.buffer)));
-  return libc.symbols.madvise(start, BigInt(most), HUGE_PAGE_ADVICE) === 0;
+  return libc.symbols.madvise(start, BigInt(most), PAGE_ADVICE[size]) === 0;
 }
 
 /** Whether the program has permission to read the path. */

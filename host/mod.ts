@@ -35,16 +35,17 @@ export {
   serializer,
 } from "./files.ts";
 export {
+  advisePages,
   changedAt,
   countFreeFiles,
   freeMemory,
   mayRead,
   namesIn,
+  type PageSize,
   readText,
   readVariable,
   setVariable,
   systemRelease,
-  useHugePages,
 } from "./machine.ts";
 export {
   alone,

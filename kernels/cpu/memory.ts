@@ -4,7 +4,7 @@
 
 import { GpuMemoryError } from "../errors.ts";
 import type { Buffer } from "../operation.ts";
-import { sharedBuffer, useHugePages } from "../../host/mod.ts";
+import { advisePages, type PageSize, sharedBuffer } from "../../host/mod.ts";
 
 /** Pages of a memory that has 4 GiB, and bytes of a page. */
 const MOST_PAGES = 65536;
@@ -16,7 +16,7 @@ const PAGE = 65536;
  */
 const GROWTH = 1024;
 
-/** Bytes in use from which a memory gets pages of 2 MiB: a smaller one would waste most of a page. */
+/** Bytes in use from which a memory may get pages of 2 MiB: a smaller one would waste most of a page. */
 const LARGE = 2 ** 22;
 
 /** Pieces begin on whole cache lines. */
@@ -47,7 +47,10 @@ export class SharedMemory {
   taken = 0;
   /** Address 0 is never allocated, because kernels take it for "none". */
   #end = LINE;
-  #hasHugePages = false;
+  #isAdvised = false;
+
+  /** @param pages the size of its pages, where the system lets it be chosen */
+  constructor(readonly pages: PageSize = "huge") {}
 
   /** Zeroed memory, or undefined if none is left. @param bytes a multiple of 64 */
   take(bytes: number): number | undefined {
@@ -65,9 +68,9 @@ export class SharedMemory {
     const missing = pages - this.memory.buffer.byteLength / PAGE;
     // The last page stays unused: lengths and ends of pieces fit 32 bits.
     if (pages >= MOST_PAGES || (missing > 0 && !this.#grow(missing))) return undefined;
-    if (address + bytes >= LARGE && !this.#hasHugePages) {
-      this.#hasHugePages = true;
-      useHugePages(this.memory, MOST_PAGES * PAGE);
+    if (address + bytes >= LARGE && !this.#isAdvised) {
+      this.#isAdvised = true;
+      advisePages(this.memory, MOST_PAGES * PAGE, this.pages);
     }
     this.#end += bytes;
     this.taken += bytes;
@@ -137,7 +140,11 @@ export function takeBuffer(memory: SharedMemory, label: string, bytes: number): 
   };
 }
 
-/** The memories of keys and values, as many as needed. */
+/**
+ * The memories of keys and values, as many as needed. Their pages are ordinary ones: a sequence begins a
+ * new one in all layers at about the same position, and a step that has to wait for sixty of 2 MiB, which
+ * the system fills with zeros first, takes a tenth of a second longer.
+ */
 export class CacheMemories {
   readonly #memories: SharedMemory[] = [];
   #dry: SharedMemory | undefined;
@@ -151,7 +158,7 @@ export class CacheMemories {
   take(label: string, bytes: number): CpuBuffer {
     const found = this.#memories.find((memory) => memory.canTake(wholeLines(bytes)));
     if (found) return takeBuffer(found, label, bytes);
-    const fresh = new SharedMemory();
+    const fresh = new SharedMemory("ordinary");
     const buffer = takeBuffer(fresh, label, bytes);
     this.#memories.push(fresh);
     return buffer;

@@ -1,8 +1,8 @@
 // Memories of the CPU device: how they grow, and what they give and take back.
 
 import { assert, assertEquals } from "@std/assert";
-import { SharedMemory } from "../../../kernels/cpu/memory.ts";
-import { readText, useHugePages } from "../../../host/mod.ts";
+import { CacheMemories, SharedMemory } from "../../../kernels/cpu/memory.ts";
+import { advisePages, readText } from "../../../host/mod.ts";
 
 Deno.test("a memory grows in few steps, whatever is taken from it", () => {
   const memory = new SharedMemory();
@@ -58,9 +58,25 @@ Deno.test({
 });
 
 Deno.test({
+  name:
+    "keys and values take the memory that they use: no step waits for large pages of all layers",
+  ignore: !givesHugePages(),
+}, () => {
+  const caches = new CacheMemories();
+  const before = hugePages();
+  const touched = 8 * 2 ** 23;
+  for (let layer = 0; layer < 8; layer++) {
+    const { bytes } = caches.take("keys", 2 ** 23);
+    for (let at = 0; at < bytes.length; at += 2 ** 21) bytes[at] = 1;
+  }
+  const gained = (hugePages() - before) * 1024;
+  assert(gained < touched / 8, `${gained} bytes of ${touched} are in large pages`);
+});
+
+Deno.test({
   name: "without the permission to call libc a memory has ordinary pages",
   permissions: { ffi: false },
 }, () => {
   const { memory } = new SharedMemory();
-  assertEquals(useHugePages(memory, 2 ** 22), false);
+  assertEquals(advisePages(memory, 2 ** 22, "huge"), false);
 });
