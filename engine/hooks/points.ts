@@ -259,9 +259,11 @@ export class Points {
   #attentionSite(layer: number, part: string): Site | undefined {
     const at = this.#attentionOf(layer);
     const attention = at?.attention;
-    // A layer without keys of its own reads those of a layer before it.
+    // A layer without keys of its own reads those of a layer before it. Layers of an encoder share a cache.
     const keys = attention &&
-      this.#operations.find((operation) => operation.keys?.cache === attention.cache);
+      this.#operations.findLast(({ keys, layer: of = layer }) =>
+        of <= layer && keys?.cache === attention.cache
+      );
     if (!at || !attention || !keys) return undefined;
     type Part = Extract<Site, { kind: "attention" }>["part"];
     return { kind: "attention", at, attention, part: part as Part, keys };

@@ -2,7 +2,7 @@
 // scheduler. It decides all sizes, except that of the KV cache, which run/cache_size.ts does.
 
 import { basename, sha256 } from "../../host/mod.ts";
-import { type CacheTypes, typesOf } from "../../kernels/mod.ts";
+import { BLOCK, type CacheTypes, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
 import { checkLayers, type Classifier, Config, poolingOf } from "../nn/mod.ts";
@@ -13,7 +13,7 @@ import { type DeviceFault, KernelTuning } from "../tuning/mod.ts";
 import type { LoadOptions, LoadProgress, ModelInfo } from "../types/mod.ts";
 import { type BuildOptions, buildRunner } from "./build_runner.ts";
 import { keepBlocks, ModelContents } from "./block_tiers.ts";
-import { defaultChunk, LARGE_CHUNK } from "./prefill_chunk.ts";
+import { defaultChunk, ENCODER_STEP, LARGE_CHUNK } from "./prefill_chunk.ts";
 import { headDrafter, loadDraftModel } from "./draft_model.ts";
 import {
   findEncoder,
@@ -105,9 +105,9 @@ export async function assemble(
   const exact = options.exact ?? false;
   const cacheTypes = cacheTypesOf(options.cacheType ?? (exact ? "f32" : "f16"));
   const maxBuffer = Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize);
-  const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
+  const slots = encoder ? ENCODER_STEP.texts : options.maxSequences ?? DEFAULT_SEQUENCES;
   const asked = options.contextLength ?? (encoder ? ENCODER_CONTEXT : undefined);
-  const { context, blocks: cacheBlocks } = chooseCacheSize({
+  const { context, blocks } = chooseCacheSize({
     asked,
     trained: info.trainedContextLength,
     slots,
@@ -128,7 +128,11 @@ export async function assemble(
   const imageTokens = options.imageTokens ?? found?.mostTokens ?? 0;
   const bidirectionalImages = hasBidirectionalImages(config);
   const imageRows = bidirectionalImages ? imageTokens : 0;
-  const rows = Math.max(chunkSize, Math.min(imageRows, context)) + slots;
+  const rows = encoder
+    ? Math.max(context, ENCODER_STEP.rows)
+    : Math.max(chunkSize, Math.min(imageRows, context)) + slots;
+  // Of an encoder nothing stays in the cache after a step.
+  const cacheBlocks = encoder ? Math.ceil(rows / BLOCK) + slots : blocks;
   const limits = {
     rows,
     outputs: encoder ? rows : Math.max(slots, Math.min(chunkSize, 64)),

@@ -15,5 +15,5 @@ export {
   openDevices,
   place,
 } from "./placement.ts";
-export { USUAL_CHUNK } from "./prefill_chunk.ts";
+export { ENCODER_STEP, USUAL_CHUNK } from "./prefill_chunk.ts";
 export { describeModel, inspectModel, loadTokenizer } from "./inspect.ts";

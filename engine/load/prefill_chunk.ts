@@ -1,5 +1,5 @@
-// How many tokens of a prompt a step takes by default. More rows keep more of a large GPU busy, read the
-// weights less often, and take more memory for activations.
+// How many tokens of a prompt a step takes by default, and how many texts a step of an encoder. More rows
+// keep more of a large GPU busy, read the weights less often, and take more memory for activations.
 
 import type { DeviceProfile } from "../../kernels/mod.ts";
 
@@ -14,6 +14,12 @@ const SOFTWARE_CHUNK = 64;
 
 /** Bytes of the largest buffer from which a GPU is large: WebGPU does not tell how much memory it has. */
 const LARGE_BUFFER = 2 ** 31 - 1;
+
+/**
+ * Texts of a step of an encoder, and rows up to which it takes several: more are not faster on a CPU, and
+ * others would wait longer. Between steps texts hold nothing, so there are as many as fill one.
+ */
+export const ENCODER_STEP = { texts: 64, rows: 512 } as const;
 
 /** Prompt tokens in a step of a device. The plan of a load takes fewer where memory is short. */
 export function defaultChunk(

@@ -30,8 +30,8 @@ export interface MemoryEstimate {
   memory: MemoryUse;
   /** Window that the model will have, in tokens. */
   contextLength: number;
-  /** Sequences that can run at the same time. */
-  maxSequences: number;
+  /** Sequences that can run at the same time. Missing for encoders, which keep none between steps. */
+  maxSequences?: number;
   /** Most tokens of a prompt in a step; missing where that is not asked. */
   chunkSize?: number;
   /**
@@ -75,7 +75,7 @@ export async function estimateMemory(
     };
   }
   const { onProgress: _, ...rest } = options;
-  const { contextLength, maxSequences, chunkSize, vision, hearing } = await assemble(
+  const { contextLength, maxSequences, chunkSize, encoder, vision, hearing } = await assemble(
     gguf,
     describeModel(gguf),
     devices.placement,
@@ -93,7 +93,7 @@ export async function estimateMemory(
       ...hearing?.encoder.devices ?? [],
     ),
     contextLength,
-    maxSequences,
+    ...!encoder && { maxSequences },
     chunkSize,
     ...working && { working },
     ...known.cpu && { layout: layoutOf(gguf) },

@@ -184,17 +184,20 @@ function refusal(
 ): Error {
   const { memory: { weights, keyValueCache, scratch }, contextLength, maxSequences } = estimate;
   const { working } = estimate;
-  const parallel = `${maxSequences} parallel request${maxSequences === 1 ? "" : "s"}`;
+  const parallel = maxSequences === undefined
+    ? ""
+    : ` and ${maxSequences} parallel request${maxSequences === 1 ? "" : "s"}`;
   const where = system && estimate.layout
     ? `, ${formatSize(bytes)} of it on the GPU with ` +
       `${layersNamed(options, estimate.layout)} there, and ${formatSize(systemBytes)} on the CPU`
     : "";
   const need = `${formatSize(bytes + systemBytes)} (weights ${formatSize(weights)}, KV cache ` +
-    `${formatSize(keyValueCache)} for a window of ${contextLength} tokens and ${parallel}, ` +
+    `${formatSize(keyValueCache)} for a window of ${contextLength} tokens${parallel}, ` +
     `scratch ${formatSize(scratch)}${where})`;
   const states = working && !hasWorkingMemory(estimate)
     ? `of that, ${formatSize(working.taken)} are working memory on the CPU, which ends at ` +
-      `${formatSize(working.most)}: fewer parallel requests take less`
+      `${formatSize(working.most)}: ` +
+      `${parallel === "" ? "a smaller window takes" : "fewer parallel requests take"} less`
     : where === ""
     ? state
     : `${state}, and ${system!.state}`;

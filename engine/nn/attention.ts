@@ -52,8 +52,6 @@ export interface AttentionConfig extends Omit<AttentionOptions, "scale" | "sinks
   gated?: boolean;
   /** The cache of another layer, for layers that only have queries: it is read but not written. */
   sharedCache?: LayerCache | undefined;
-  /** A cache that the layers of an encoder share, each of which writes it before it reads it. */
-  stepCache?: LayerCache | undefined;
   /**
    * Which biases the architecture always has: those of queries, keys and values ("qkv"), or also
    * that of the output ("all"). "together": all of them or none. Default: those of queries, keys
@@ -92,7 +90,10 @@ export class AttentionBlock {
   ) {
     this.#network = network;
     this.readers = weights.projection.readers;
-    this.cache = config.sharedCache ?? config.stepCache ?? network.memory.layerCache(config);
+    const { memory } = network;
+    // Without a causal mask a sequence runs in one step, so that nothing is kept for a later one.
+    this.cache = config.sharedCache ??
+      (config.causal === false ? memory.stepCache(config) : memory.layerCache(config));
   }
 
   /** y += attention(x), or y += norm(attention(x)). */

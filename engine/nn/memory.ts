@@ -114,6 +114,12 @@ export class StepMemory {
     return cache;
   }
 
+  /** The KV cache that alike layers of an encoder share, each of which writes it before it reads it. */
+  stepCache(shape: HeadShape): LayerCache {
+    const { kvHeads, headDim, valueDim = headDim } = shape;
+    return this.shared(`cache ${kvHeads} ${headDim} ${valueDim}`, () => this.layerCache(shape));
+  }
+
   /** The device of the layer that a KV cache was made for. */
   deviceOf(cache: LayerCache): Device {
     return this.#cacheDevices.get(cache) ?? this.#device;

@@ -128,10 +128,9 @@ async function loadEncoder(model: WhisperBuilder): Promise<FloatRows> {
     weights.values("enc.position_embd.weight", [width, rows]),
   );
   encoder.elementwise("add", { rows: x }, { x: { rows: positions } });
-  const stepCache = encoder.memory.layerCache(heads);
   for (let i = 0; i < encoderLayers; i++) {
     const layer = new Layer(encoder, weights, model.config, i, `enc.blk.${i}.`);
-    const attend = await layer.attention({ ...heads, causal: false, stepCache, biases: "all" });
+    const attend = await layer.attention({ ...heads, causal: false, biases: "all" });
     const feedForward = await layer.feedForward(FEED_FORWARD);
     attend.add(encoder.norm(x, layer.layerNorm("attn_norm"), attend), x);
     feedForward.add(encoder.norm(x, layer.layerNorm("ffn_norm"), feedForward), x);

@@ -49,7 +49,10 @@ export interface LoadOptions extends GpuShare {
    * Window in tokens, at most the trained one. Default: as large as memory allows, at least 8192.
    */
   contextLength?: number;
-  /** Most sequences that run at the same time. Default 8; the KV cache is shared by all. */
+  /**
+   * Most sequences that run at the same time. Default 8; the KV cache is shared by all. Encoders of texts
+   * take as many as fill a step, whatever this says.
+   */
   maxSequences?: number;
   /**
    * Number of windows for which the KV cache has memory, if there is enough. With more than one,
