@@ -150,9 +150,14 @@ export function addStagedGroup(
   sums: readonly StoredSums[],
 ): void {
   const tokens = inputs.map((x) => new SpreadTokenGroup(f, product, x));
+  // Stores of both halves to one address would prevent V8 from joining vectors.
+  const afterFirstHalf = new Map<number, Local<"v128">[]>();
   addGroup(f, product, group, tokens, (t, add) => {
     const { load, store } = sums[t]!;
-    store(load().map((sum, quad) => f.let(add(sum, quad))));
+    const before = afterFirstHalf.get(t);
+    const added = (before ?? load()).map((sum, quad) => f.let(add(sum, quad)));
+    if (product.format.scales.halves && !before) afterFirstHalf.set(t, added);
+    else store(added);
   });
 }
 
