@@ -213,7 +213,7 @@ export class CpuCore implements Packer {
     this.#expertInputs.add(groups);
   }
 
-  /** Whether the second form of so many rows is read, as products in place do, and panels may. */
+  /** Whether the second form of so many rows is read, as products without panels do, and panels may. */
   #needsWide(groups: CpuBuffer, rows: number): boolean {
     const panelsNever = this.machine === "pairs" && this.joins;
     return !panelsNever || multipliesInPlace(rows) || this.#expertInputs.has(groups);

@@ -3,7 +3,7 @@
 // a probe tries it. It is a single instruction with VNNI or on ARM; other x86 machines use sums of
 // 16 bits that saturate.
 
-import { type FunctionBuilder, i16x8, i32x4, i8x16, ModuleBuilder } from "./wasm/mod.ts";
+import { type FunctionBuilder, i16x8, i32x4, ModuleBuilder } from "./wasm/mod.ts";
 import { type Local, shuffleLanes, type V128, v128 } from "./wasm/mod.ts";
 import type { Quads } from "./formats/format.ts";
 
@@ -235,37 +235,6 @@ export function addNegatives(
   magnitudes: V128,
 ): void {
   f.set(sum, i16x8.sub(sum, i16x8.relaxed_dot_i8x16_i7x16_s(signs, magnitudes)));
-}
-
-/**
- * sumTurned() with signed codes, whose magnitudes and signs are made for each step, and read by no other
- * tile.
- */
-export function sumTurnedOnce(
-  f: FunctionBuilder,
-  _method: DotMethod,
-  { tokens, first, end, load, start }: DotOperands,
-  ones: V128,
-): V128[][] {
-  const zero = f.constant(new Uint8Array(16));
-  const sums = startSums(f, tokens.length, start);
-  const negative = sums[0]!.map(() => f.let(zero));
-  for (let step = first; step < end; step++) {
-    const codes = load(step);
-    const magnitudes = codes.map((quad) => f.let(i8x16.abs(quad)));
-    const signs = codes.map((quad) => f.let(i8x16.lt_s(quad, zero)));
-    negative.forEach((sum, quad) => addNegatives(f, sum, signs[quad], magnitudes[quad]));
-    tokens.forEach((token, t) => {
-      const x = f.let(token.step(step));
-      sums[t].forEach((sum, quad) => {
-        const signed = v128.xor(x, signs[quad]);
-        const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(signed, magnitudes[quad]);
-        f.set(sum, i32x4.add(sum, i32x4.dot_i16x8_s(pairs, ones)));
-      });
-    });
-  }
-  const missing = negative.map((sum) => f.let(i32x4.extadd_pairwise_i16x8_u(sum)));
-  return sums.map((of) => of.map((sum, quad) => i32x4.add(sum, missing[quad])));
 }
 
 /**

@@ -39,8 +39,8 @@ export interface BandPair {
 
 /**
  * Adds code that loops over items, without experts: all pairs of bands with the first `atOnce` tokens, then
- * with the next ones, so that each core keeps these in its cache. Tokens are read from `panelX`. `multiply`
- * has to set all sums, by tiles of tokens (forPairTiles).
+ * with the next ones, so that each core keeps these in its cache. Tokens are read from `panelX`, those of
+ * bands apart from `x`. `multiply` has to set all sums, by tiles of tokens (forPairTiles).
  *
  * @param isApart whether the second bands are those of the second half of the matrix, which with few tokens
  *   has the CPU read both halves ahead; else they are neighbours, whose results share cache lines
@@ -76,7 +76,7 @@ export function forBandPairs(
     const isWhole = f.let(isApart ? none : i32.le_u(after, given.rows));
     const has = i32.and(i32.ne(given.affine, 0), isWhole);
     const [factors, biases] = affineOf(f, memories.work, given, { band, bands: 2, has });
-    const list = { pairs: none, isFew: none, next, tokens };
+    const list = { pairs: none, isFew: isApart ? f.let(i32.const(1)) : none, next, tokens };
     listTokens(f, memories, given, { band, ...list });
     multiply({ begins, tokens, isWhole, factors, biases });
     f.if(i32.eqz(isWhole), () => {

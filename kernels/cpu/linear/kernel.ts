@@ -98,10 +98,10 @@ function panelMethod(format: PackedFormat, machine: DotProduct, joins: boolean):
   return dotMethodOf(machine, maximumCode(format), joins ? "turned" : "magnitudes");
 }
 
-/** Whether some of so many tokens are multiplied in place: those that remain after whole panels. */
+/** Whether some of so many tokens are multiplied without panels: those that remain after whole ones. */
 export function multipliesInPlace(tokens: number): boolean {
   const rest = tokens % MOST_TOKENS;
-  return rest > 0 && rest <= TILE;
+  return rest > 0 && rest <= LONE_TILE;
 }
 
 /** Whether V8 can join the vectors of a format's groups as they are read in place. */
@@ -167,7 +167,8 @@ export function addProduct(
   const { work, panel } = memories;
   const addWith = (name: "product" | "product_few" | "product_several") =>
     addKernel(module, work, { name, takes: PRODUCT_ARGUMENTS }, (f, given, first, last) => {
-      const few = isRowFormat(format) ? 0 : TILE;
+      const isStaged = joins && name === "product_several";
+      const few = isStaged ? LONE_TILE : isRowFormat(format) ? 0 : TILE;
       const items = { first, last, blockBytes: blockBytes(format), few };
       forBands(f, memories, given, items, ({ begin, end, tokens, isFew }) => {
         const offset = f.let(i32.const(0));
@@ -246,30 +247,28 @@ export function addProduct(
           }, rest);
         };
         const multiplyStaged = () => {
-          const groupStride = strideOf(byPanels);
+          const groupStride = strideOf(product);
           forLoneTile(
             f,
             panel,
             { tokens, size: LONE_TILE },
             (inputs, sums) =>
-              walkBlocks(f, byPanels, begin, end, (source) => {
-                const group = stageGroup(f, byPanels, source);
-                const size = tokensOfStaged(byPanels);
+              walkBlocks(f, product, begin, end, (source) => {
+                const group = stageGroup(f, product, source);
+                const size = tokensOfStaged(product);
                 for (let t = 0; t < LONE_TILE; t += size) {
                   const [some, their] = [inputs.slice(t, t + size), sums.slice(t, t + size)];
-                  addStagedGroup(f, byPanels, group, some, their);
+                  addStagedGroup(f, product, group, some, their);
                 }
                 for (const x of inputs) f.increase(x, groupStride);
               }),
           );
         };
-        const multiplyMany = joins && name === "product_several"
-          ? multiplyStaged
-          : multiplyByPanels;
+        const multiplyMany = isStaged ? multiplyStaged : multiplyByPanels;
         // Blocks that are slow to decode are decoded once, even for few tokens.
         if (isRowFormat(format)) multiplyMany();
         else if (name === "product_few") multiplyInPlace();
-        else f.if(isFew, multiplyInPlace, multiplyMany);
+        else f.if(isStaged ? i32.le_u(tokens, TILE) : isFew, multiplyInPlace, multiplyMany);
       });
     });
   addWith("product");
@@ -279,8 +278,8 @@ export function addProduct(
   if (isRowFormat(format)) return;
   addLoneProduct(module, product, format);
   if (joins) {
-    const atOnce = Math.min(TILE, tokensOfStaged(byPanels));
-    addSeveralPairs(module, byPanels, format, { tokens: LONE_TILE, atOnce });
+    const atOnce = Math.min(TILE, tokensOfStaged(product));
+    addSeveralPairs(module, product, format, { tokens: LONE_TILE, atOnce });
   }
 }
 

@@ -4,14 +4,7 @@
 // neighbouring vectors into one of 256 bits (../README.md).
 
 import { codeBytes } from "../quantize/kernel.ts";
-import {
-  addNegatives,
-  type DotMethod,
-  sumDots,
-  sumTurnedOnce,
-  sumWidePairs,
-  widenPairs,
-} from "../dot_product.ts";
+import { addNegatives, type DotMethod, sumDots, sumWidePairs, widenPairs } from "../dot_product.ts";
 import { BAND, type Quads, STEPS } from "../formats/format.ts";
 import type { GroupSource, Product } from "./tile.ts";
 import { walkBlocks } from "./walk.ts";
@@ -31,7 +24,7 @@ export const PAIR_BYTES = 32;
 function layoutOf({ format, method }: Product, bands = 1) {
   const halves = format.scales.halves ? 2 : 1;
   const row = bands * PAIR_BYTES;
-  const signs = bands * BAND * codeBytes(method.kind === "widened");
+  const signs = bands * BAND * codeBytes(method.kind === "widened" || method.kind === "words");
   const negative = method.kind === "turned" ? signs + row * STEPS : signs;
   const scales = method.kind === "turned" ? negative + row * halves : signs;
   const minimums = scales + row * halves;
@@ -81,6 +74,10 @@ function storeCodes(
   { row }: Layout,
   store: Store,
 ): void {
+  if (kind === "words") {
+    for (let pair = 0; pair < 2 * STEPS; pair++) store(row * pair, source.load(pair));
+    return;
+  }
   for (let step = 0; step < STEPS; step++) {
     const codes = source.load(step);
     if (kind !== "widened") {
@@ -161,8 +158,7 @@ function groupAt(
 
 /**
  * Puts a group, of one band or of several side by side, at the beginning of the panel, for tokens that are
- * multiplied with it at once. Signed codes stay as they are, because their magnitudes and signs are made in
- * registers.
+ * multiplied with it at once.
  */
 export function stageGroup(f: FunctionBuilder, product: Product, source: GroupSource): GroupSource {
   const { method, memories: { panel } } = product;
@@ -173,8 +169,7 @@ export function stageGroup(f: FunctionBuilder, product: Product, source: GroupSo
   const layout = layoutOf(product, bands);
   storeCodes(f, method, source, layout, store);
   storeScales(product, source, layout, store);
-  const { negative: _, ...group } = groupAt(f, product, here, 0, bands);
-  return { ...group, sum: method.kind === "turned" ? sumTurnedOnce : group.sum };
+  return groupAt(f, product, here, 0, bands);
 }
 
 /** Goes through the groups of the panel up to an address. */
