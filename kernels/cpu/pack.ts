@@ -15,7 +15,7 @@ import {
   scaleOffsets,
 } from "./formats/format.ts";
 import type { FloatFormat } from "./formats/floats.ts";
-import { packCodes } from "./formats/planes.ts";
+import { packCodes } from "./formats/codes.ts";
 import { readHalf } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
 

@@ -33,7 +33,7 @@ import {
   v128,
 } from "../wasm/mod.ts";
 import type { DecodedRow, Pointer, RowFormat } from "./format.ts";
-import { bytes, spreadBits } from "./planes.ts";
+import { bytes, spreadBits } from "./codes.ts";
 import { halfToFloat, readHalf, signedHalf } from "./scales.ts";
 
 type Integer = Expression<"i32">;

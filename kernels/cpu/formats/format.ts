@@ -5,7 +5,7 @@
 //
 //     vector:  row 0: c c c c | row 1: c c c c | row 2: c c c c | row 3: c c c c     (bytes)
 //
-// In memory codes are as narrow as in the file (planes.ts). A block of a band has as many columns
+// In memory codes are as narrow as in the file (codes.ts). A block of a band has as many columns
 // as a block of the file: first the heads of the rows' blocks (what a block has once), then the groups.
 
 import type { QuantFormat } from "../../quants/mod.ts";
@@ -104,7 +104,7 @@ export interface BandFormat {
   readonly table?: readonly number[];
   readonly scales: ScaleLayout;
   /**
-   * Whether a byte of a plane has codes of several steps of a row, not of several rows (planes.ts), so that
+   * Whether a byte has codes of several steps of a row, not of several rows (codes.ts), so that
    * V8 can join the vectors of a group. Formats say whether that is faster; where V8 joins nothing, none
    * has it.
    */

@@ -5,7 +5,7 @@ import { iq4_xs, q2_k, q3_k, q4_k, q5_k, q6_k, tq2_0 } from "../../quants/k_quan
 import { iq4Values } from "../../quants/code_values.ts";
 import { type FunctionBuilder, i16x8, i8x16, type V128, v128 } from "../wasm/mod.ts";
 import type { BandFormat, Pointer } from "./format.ts";
-import { bytes, field, tabled } from "./planes.ts";
+import { bytes, field, tabled } from "./codes.ts";
 import { byteScales, halfScales } from "./scales.ts";
 
 /** Bytes of a vector, each shifted left (or right, if negative), of which some bits are left. */

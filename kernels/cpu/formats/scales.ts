@@ -21,7 +21,7 @@ import {
 } from "../wasm/mod.ts";
 import { convertsHalves } from "../engine_features.ts";
 import { BAND, type Pointer, type Quads, type ScaleLayout } from "./format.ts";
-import { bytes } from "./planes.ts";
+import { bytes } from "./codes.ts";
 
 /** The bits of a float that a half's sign, exponent and mantissa become when shifted up by 13. */
 export const HALF_BITS = 0x8fffe000;

@@ -16,7 +16,7 @@ import {
 import { fp4Doubles, iq4Values } from "../../quants/code_values.ts";
 import { i32, i8x16, v128 } from "../wasm/mod.ts";
 import type { BandFormat } from "./format.ts";
-import { bytes, field, spreadBits, tabled } from "./planes.ts";
+import { bytes, field, spreadBits, tabled } from "./codes.ts";
 import { floatByteScales, halfScales } from "./scales.ts";
 
 /** Codes of 32 columns in sixteen bytes: those of columns 0 to 15 low, of 16 to 31 high. */

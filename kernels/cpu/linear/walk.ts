@@ -1,4 +1,4 @@
-// Loops over the groups of a band in place. Codes in planes are extracted step by step; rows with the
+// Loops over the groups of a band in place. Codes are extracted step by step; rows with the
 // blocks of the file are decoded one after the other and then transposed.
 
 import { DECODED } from "./bands.ts";
@@ -15,7 +15,7 @@ import {
   type RowFormat,
 } from "../formats/format.ts";
 import { rowFormats } from "../formats/codebooks.ts";
-import { bytes, codeReader, pairReader } from "../formats/planes.ts";
+import { bytes, codeReader, pairReader } from "../formats/codes.ts";
 import { transposed } from "../pack.ts";
 import type { GroupSource, Product } from "./tile.ts";
 import { type FunctionBuilder, i16x8, i32, i8x16, type Local, type V128 } from "../wasm/mod.ts";
