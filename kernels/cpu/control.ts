@@ -62,24 +62,35 @@ export const Task = { Run: 1, Listen: 2, Close: 3 } as const;
 /** Where the operations begin, and the words of each. */
 export const OPERATIONS = GROUPS + LINE * MOST_THREADS / GROUP_THREADS;
 /**
- * Words of an operation: kernel, arguments, items, most items that are taken at once, next item,
- * phase; number of kernels that follow over the same items, each with words of its own behind these;
- * items of the kernel for each item; items of each thread's own; 1 if it is a phase of one item; the times
- * of its phase, see PhaseWord; the number by whose multiples items are taken. A cache line, so that
- * threads which take items of one disturb no other.
+ * Words of an operation: kernel, arguments, items, most items that are taken at once, the first item that
+ * is no thread's own, phase; number of kernels that follow over the same items, each with words of its
+ * own behind these; items of the kernel for each item; items of each thread's own; the number by whose
+ * multiples items are taken. No step changes them, so that all threads keep them in their caches.
  */
 export const OPERATION_WORDS = LINE;
+/** Operations that a step may have. */
+export const MAXIMUM_OPERATIONS = 16384;
+
+const ALL_OPERATION_WORDS = OPERATION_WORDS * (MAXIMUM_OPERATIONS + 1); // A mark is after the last one.
+/**
+ * Where the words of an operation that change during a step are, from its other ones on: the next item to
+ * take, which the end of its phase sets back, and the times of its phase. A cache line, so that threads
+ * which take items of one disturb no other.
+ */
+export const NEXT_ITEM = ALL_OPERATION_WORDS;
 /**
  * Words of a phase's first operation with its times in nanoseconds, if they are measured: of all threads
  * in kernels together, of the thread that was longest, and from the beginning of the phase to that of
  * the next one.
  */
-export const PhaseWord = { All: 10, Longest: 11, Whole: 12 } as const;
-/** Operations that a step may have. */
-export const MAXIMUM_OPERATIONS = 16384;
+export const PhaseWord = {
+  All: NEXT_ITEM + 1,
+  Longest: NEXT_ITEM + 2,
+  Whole: NEXT_ITEM + 3,
+} as const;
 
-/** Words of the block, including the mark after the last operation. */
-export const CONTROL_WORDS = OPERATIONS + OPERATION_WORDS * (MAXIMUM_OPERATIONS + 1);
+/** Words of the block. */
+export const CONTROL_WORDS = OPERATIONS + 2 * ALL_OPERATION_WORDS;
 
 /** Checks before a thread sleeps: about 10 microseconds, the time that waking takes. */
 const SPINS = 600;

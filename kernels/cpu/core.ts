@@ -21,7 +21,13 @@ import {
 import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import { FilePacking } from "./pack_file.ts";
-import { CpuError, type LinkedKernel, type PoolOperation, ThreadPool } from "./pool.ts";
+import {
+  type BuiltStep,
+  CpuError,
+  type LinkedKernel,
+  type PoolOperation,
+  ThreadPool,
+} from "./pool.ts";
 import { multipliesInPlace, panelsReadWide, readsWide } from "./linear/kernel.ts";
 
 /** Bytes after the last row that packing may read. */
@@ -76,6 +82,14 @@ export interface KeptCalls {
   readonly memory: CpuBuffer;
 }
 
+/** What a step did while it was built. */
+export interface StepNotes {
+  /** The host's part of it: true if its kernels can stay what they are. */
+  readonly works: (() => boolean)[];
+  /** Whether all its calls are kept. */
+  isKept: boolean;
+}
+
 /** The pool's operation of a call. @param write writes arguments, and returns their address */
 function operationOf(
   call: KernelCall,
@@ -115,6 +129,10 @@ export class CpuCore implements Packer {
   /** Whether kernels are being collected to run together. */
   #waits = false;
   #isUnwanted: (() => boolean) | undefined;
+  /** Takes notes of the step that is being built. */
+  #notes: StepNotes | undefined;
+  /** Whether calls wait that were not called one by one. */
+  #isRepeated = false;
   readonly #kept = new Map<string, CpuBuffer>();
   #temporary: CpuBuffer | undefined;
   #results: CpuBuffer | undefined;
@@ -194,10 +212,6 @@ export class CpuCore implements Packer {
     this.moves++;
     if (this.#results) giveBuffer(this.work, this.#results);
     return this.#results = takeBuffer(this.work, "results", bytes);
-  }
-
-  quantize(from: CpuBuffer, to: CpuBuffer, rows: number, groups: number): void {
-    this.run([{ ...this.quantizing(from, to, rows, groups), items: rows }]);
   }
 
   /** The kernel that quantizes rows of f32 to int8 groups: [rows, groups]. An item is a row. */
@@ -286,6 +300,7 @@ export class CpuCore implements Packer {
    * one step.
    */
   run(calls: readonly KernelCall[]): void {
+    if (this.#notes) this.#notes.isKept = false;
     for (const call of calls) {
       if (4 * (this.#argumentWords + wordsOf(call)) > this.#arguments.size) this.flush();
       this.#add(operationOf(call, (words) => this.#recordOf(words)));
@@ -299,6 +314,38 @@ export class CpuCore implements Packer {
       for (let i = 0; i < operations.length; i++) this.#add(operations[i]!);
       this.#endPhase();
     }
+  }
+
+  /** Builds a step that was kept, after the host's part of it; false if it has to be built anew. */
+  again(step: BuiltStep, works: readonly (() => boolean)[]): boolean {
+    return this.#isRepeated = works.every((work) => work()) && this.pool.again(step);
+  }
+
+  /** What `build` notes of the step that it builds. */
+  noting(build: () => void): StepNotes {
+    const notes = this.#notes = { works: [], isKept: true };
+    try {
+      build();
+      return notes;
+    } finally {
+      this.#notes = undefined;
+    }
+  }
+
+  /** Notes the host's part of a step, for when that is run again: true if its kernels can stay what they are. */
+  note(work: () => boolean): void {
+    this.#notes?.works.push(work);
+  }
+
+  /** Does the host's part of a step, on which no count depends, and notes it. */
+  byHost(work: () => void): void {
+    work();
+    this.note(() => (work(), true));
+  }
+
+  /** Whether calls may wait that ran when there had been this number of flushes. */
+  mayWait(flushes: number): boolean {
+    return flushes === this.flushes || this.#isRepeated;
   }
 
   /** Writes the arguments of calls into memory, which is that of other ones if it is large enough. */
@@ -365,8 +412,9 @@ export class CpuCore implements Packer {
   /** Runs the collected kernels. To be called before the host reads their results. */
   flush(): void {
     const { pool } = this;
-    if (pool.operations === 0) return this.#clear();
+    if (pool.operations === 0) return;
     this.#argumentWords = 0;
+    this.#isRepeated = false;
     this.flushes++;
     const started = this.#inKernels === undefined ? 0 : performance.now();
     const isDone = pool.run(this.#isUnwanted);
@@ -377,6 +425,7 @@ export class CpuCore implements Packer {
   #clear(): void {
     this.pool.clear();
     this.#argumentWords = 0;
+    this.#isRepeated = false;
     this.flushes++;
   }
 

@@ -50,6 +50,7 @@ import {
 import { createSampler } from "./sampling/sampler.ts";
 import type { TellTimes } from "./pool.ts";
 import { boundOperation, type Call, cpuOperations } from "./operations.ts";
+import { repeated } from "./repeated_step.ts";
 import { defaultThreads } from "./threads.ts";
 
 /** ggml_type of f32. */
@@ -218,9 +219,8 @@ export class CpuDevice implements Device {
   capture(encode: (pass: Pass) => void): ((pass: Pass) => void)[] {
     const calls: Call[] = [];
     encode(calls as Pass);
-    return [(pass) => {
-      for (const call of calls) (pass as Call[]).push(call);
-    }];
+    const step = repeated(this.#core, calls);
+    return [(pass) => void (pass as Call[]).push(step)];
   }
 
   /** It has computed everything before a read begins. */

@@ -51,7 +51,7 @@ export function embed(
   return (rows: number) => {
     if (by === "step") {
       core.flush(); // The kernels that sample the tokens of slots.
-      resolveRows(step, rows);
+      core.byHost(() => resolveRows(step, rows));
     }
     lookUp(rows);
   };
@@ -61,7 +61,7 @@ function plainLookUp(core: CpuCore, ...given: Parameters<typeof plainEmbed>) {
   const run = plainEmbed(...given);
   return (rows: number) => {
     core.flush();
-    run(rows);
+    core.byHost(() => run(rows));
   };
 }
 

@@ -27,13 +27,21 @@ export function keepCalls<Counts extends readonly number[]>(
       return;
     }
     if (!isKept) {
-      if (ranAt === core.flushes) core.flush(); // Calls that wait read the arguments of before.
+      if (core.mayWait(ranAt)) core.flush(); // Calls that wait read the arguments of before.
       kept = core.keep(phases, kept?.memory);
       isKept = true;
     }
     ranAt = core.flushes;
     core.runKept(kept!);
   };
+}
+
+/** keepCalls() of one call. */
+export function keepCall(
+  core: CpuCore,
+  make: (count: number) => KernelCall,
+): (count: number) => void {
+  return keepCalls(core, (count: number) => [[make(count)]]);
 }
 
 function isEqual(a: readonly number[], b: readonly number[]): boolean {

@@ -4,7 +4,7 @@ import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/acti
 import type { Norm, NormOptions } from "../ops/norm.ts";
 import type { ColumnRange, GatedNormOptions } from "../ops/recurrent.ts";
 import { type CpuCore, floatBits } from "./core.ts";
-import { keepCalls } from "./kept_calls.ts";
+import { keepCall, keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
 import { workModule } from "./modules.ts";
@@ -93,6 +93,8 @@ export function gatedNorm(
     weightStep: sharedWeight ? 0 : 4 * columns,
     epsilon: floatBits(epsilon),
   });
-  return (rows: number) =>
-    core.run([{ kernels, name: "gated_norm", arguments: words, items: rows * groups }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "gated_norm", arguments: words, items: rows * groups }),
+  );
 }

@@ -24,7 +24,7 @@ import { columnKernels } from "./columns/mix.ts";
 import type { CpuCore } from "./core.ts";
 import { embed } from "./embed.ts";
 import { combine, type CpuExpertPairs, route } from "./experts/route.ts";
-import { keepCalls } from "./kept_calls.ts";
+import { keepCall, keepCalls } from "./kept_calls.ts";
 import { inOrder } from "./kernel.ts";
 import { expertLinear, linear, stackedLinear } from "./linear.ts";
 import type { WeightMatrix } from "./matrix.ts";
@@ -91,7 +91,10 @@ export function boundOperation(described: Described, run: Run): Operation {
 /** y = x as int8 groups. */
 function quantize(core: CpuCore, x: FloatRows, y: QuantizedRows) {
   const [from, to] = [cpu(x.floats), cpu(y.groups)];
-  return (rows: number) => core.quantize(from, to, rows, x.stride / GROUP);
+  return keepCall(
+    core,
+    (rows: number) => ({ ...core.quantizing(from, to, rows, x.stride / GROUP), items: rows }),
+  );
 }
 
 /** y = f(x), or f(gate) * up of the halves of each row of x. */

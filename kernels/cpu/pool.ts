@@ -7,6 +7,7 @@
 import {
   CONTROL_WORDS,
   MAXIMUM_OPERATIONS,
+  NEXT_ITEM,
   OPERATION_WORDS,
   OPERATIONS,
   PhaseWord,
@@ -50,6 +51,12 @@ export interface PoolOperation extends LinkedKernel {
   readonly isBrief?: boolean | undefined;
 }
 
+/** A step that was built: where its operations end, and how many phases they are. */
+export interface BuiltStep {
+  readonly end: number;
+  readonly phases: number;
+}
+
 /** Kernels of an operation at most. */
 const MOST_LINKED = 8;
 
@@ -89,12 +96,13 @@ export class ThreadPool {
   #isServing = false;
   #isClosed = false;
   #fault = "";
+  /** The step whose operations are still written. */
+  #kept: BuiltStep | undefined;
   /** The step that is being built: the place of its next operation, and the index of its phase. */
   #end = OPERATIONS;
   #phase = 0;
-  /** The last operation, and how many the phase has so far. */
-  #last = OPERATIONS;
-  #inPhase = 0;
+  /** Whether the phase has no operation so far. */
+  #isEmpty = true;
 
   /** Number of threads: the host's, and workers once they have started. */
   get threads(): number {
@@ -141,6 +149,7 @@ export class ThreadPool {
       throw error;
     }
     this.#workers = workers;
+    this.#kept = undefined; // Shares depend on the number of threads.
     if (!this.#isClosed) return;
     this.#isClosed = false;
     await this.close();
@@ -182,6 +191,7 @@ export class ThreadPool {
     const control = this.#control;
     const { threads } = this;
     const at = this.#end;
+    this.#overwrite(at);
     let end = at;
     for (let link: LinkedKernel | undefined = operation; link; link = link.then) {
       control[end] = link.kernel;
@@ -192,29 +202,44 @@ export class ThreadPool {
     const own = isBrief ? ownItems(items, threads, multiple) : 0;
     control[at + 2] = items;
     control[at + 3] = most ?? mostItems(items, threads, multiple);
-    control[at + 4] = threads * own;
+    control[at + 4] = control[at + NEXT_ITEM] = threads * own;
     control[at + 5] = this.#phase;
     control[at + 6] = (end - at) / OPERATION_WORDS - 1;
     control[at + 8] = own;
-    control[at + 9] = 0;
-    control[at + 13] = multiple;
-    this.#last = at;
+    control[at + 9] = multiple;
     this.#end = end;
-    this.#inPhase++;
+    this.#isEmpty = false;
   }
 
   /** Ends a phase: operations that are added from now on wait for all earlier ones. */
   endPhase(): void {
-    const control = this.#control;
-    if (this.#inPhase === 1 && control[this.#last + 2] === 1) control[this.#last + 9] = 1;
-    this.#inPhase = 0;
+    this.#isEmpty = true;
     this.#phase++;
+  }
+
+  /** Ends a phase and keeps the step so far, to be built again() while nothing else is written there. */
+  keep(): BuiltStep {
+    if (!this.#isEmpty) this.endPhase();
+    return this.#kept = { end: this.#end, phases: this.#phase };
+  }
+
+  /** Begins a step with one that was kept; false if its operations are not there any more. */
+  again(step: BuiltStep): boolean {
+    if (this.#kept !== step || this.operations > 0) return false;
+    this.#end = step.end;
+    this.#phase = step.phases;
+    return true;
+  }
+
+  #overwrite(place: number): void {
+    if (this.#kept && place < this.#kept.end) this.#kept = undefined;
   }
 
   /** Drops the step that is being built. */
   clear(): void {
     this.#end = OPERATIONS;
-    this.#phase = this.#inPhase = 0;
+    this.#phase = 0;
+    this.#isEmpty = true;
   }
 
   /**
@@ -226,8 +251,9 @@ export class ThreadPool {
   run(isUnwanted?: () => boolean): boolean {
     if (this.#isClosed) throw new CpuError("Cannot run a step: the threads have ended");
     const control = this.#control;
+    this.#overwrite(this.#end);
     control[this.#end + 5] = -1; // No phase: the end of the operations.
-    if (this.#inPhase > 0) this.endPhase();
+    if (!this.#isEmpty) this.endPhase();
     control[Word.Phases] = Math.max(1, this.#phase); // One, so that all take part.
     const end = this.#end;
     this.clear();

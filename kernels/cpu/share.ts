@@ -4,6 +4,7 @@
 
 import {
   arrive,
+  NEXT_ITEM,
   OPERATION_WORDS,
   OPERATIONS,
   PhaseWord,
@@ -83,13 +84,15 @@ export function takeShare(thread: Participant, isHost: boolean): void {
   let phase = 0;
   while (phase < phases) {
     clock?.begin(operation);
-    operation = attemptPhase(thread, operation, phase++, clock);
+    const began = operation;
+    operation = attemptPhase(thread, began, phase++, clock);
     // Counted before the phase ends: after its end the host may already write the next step.
     const lone = loneAfter(control, operation, phase);
     const current = Atomics.load(control, Word.Phase);
     const isLast = threads === 1 || arrive(control, index, threads);
+    if (isLast) setBack(control, began, operation);
     for (const end = phase + lone; phase < end; phase++) {
-      if (isLast) attemptPhase(thread, operation, phase, clock);
+      if (isLast) attemptPhase(thread, operation, phase, clock, true);
       operation = endOf(control, operation);
     }
     if (threads === 1) continue;
@@ -99,12 +102,17 @@ export function takeShare(thread: Participant, isHost: boolean): void {
   clock?.end();
 }
 
+/** Has the operations of a phase, which no thread is in any more, begin with their first items again. */
+function setBack(control: Int32Array, from: number, end: number): void {
+  for (let at = from; at < end; at = endOf(control, at)) control[at + NEXT_ITEM] = control[at + 4]!;
+}
+
 /** Number of phases of one item that follow each other from an operation on. */
 function loneAfter(control: Int32Array, operation: number, phase: number): number {
   let count = 0;
-  for (let at = operation; control[at + 9] === 1; at = endOf(control, at)) {
-    if (control[at + 5] !== phase + count) break;
-    count++;
+  for (let at = operation; control[at + 5] === phase + count && control[at + 2] === 1; count++) {
+    at = endOf(control, at);
+    if (control[at + 5] === phase + count) break; // It has another operation.
   }
   return count;
 }
@@ -115,12 +123,13 @@ function attemptPhase(
   operation: number,
   phase: number,
   clock: PhaseClock | undefined,
+  isLone = false,
 ): number {
   const { control } = thread;
   const began = clock ? performance.now() : 0;
   let next = operation;
   try {
-    next = takePhase(thread, operation, phase);
+    next = isLone ? runLone(thread, operation) : takePhase(thread, operation, phase);
   } catch (error) {
     thread.fault(error);
     Atomics.add(control, Word.Faults, 1);
@@ -169,14 +178,23 @@ class PhaseClock {
   }
 }
 
+/** Does the item of a phase that has one. Returns where the next phase begins. */
+function runLone(thread: Participant, operation: number): number {
+  const { control, watch } = thread;
+  watch?.begun();
+  if (Atomics.load(control, Word.Abort) === 0) runItems(thread, operation, 0, 1);
+  watch?.taken();
+  return endOf(control, operation);
+}
+
 /** Does its own items of each operation of the phase, and takes others. Returns where the next phase begins. */
 function takePhase(thread: Participant, from: number, phase: number): number {
   const { control, threads, index, watch } = thread;
   let at = from;
   for (; control[at + 5] === phase; at = endOf(control, at)) {
-    const [items, most, multiple] = [control[at + 2]!, control[at + 3]!, control[at + 13]!];
+    const [items, most, multiple] = [control[at + 2]!, control[at + 3]!, control[at + 9]!];
     const least = Math.max(multiple, floorTo(multiple, items / (LEAST_PART * threads)));
-    const next = at + 4;
+    const next = at + NEXT_ITEM;
     watch?.begun();
     const own = control[at + 8]!;
     if (own > 0) {

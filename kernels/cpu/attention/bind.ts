@@ -1,10 +1,9 @@
-// Attention on the host's side: the span of positions that each row attends to, and the kernel over
-// all rows, heads and parts of positions, or over tiles if these have several rows.
+// Attention on the host's side: the kernel over all rows, heads and parts of positions, or over tiles if
+// these have several rows. The positions that each row attends to are in spans.ts.
 
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../../ops/activation.ts";
 import { alibiSlopes, type AttentionOptions, type AttentionTiling } from "../../ops/attention.ts";
 import type { AttentionState, HeadShape, LayerCache } from "../../ops/kv_cache.ts";
-import { QUERY_TILE, STEP_ROW } from "../../ops/step_records.ts";
 import {
   addAttention,
   ATTENTION_ARGUMENTS,
@@ -18,10 +17,10 @@ import { cacheKernels } from "./cache.ts";
 import { type CpuCore, floatBits, type KernelCall } from "../core.ts";
 import { keepCalls } from "../kept_calls.ts";
 import { inOrder } from "../kernel.ts";
-import { cpu, type CpuBuffer, giveBuffer, takeBuffer } from "../memory.ts";
+import { cpu } from "../memory.ts";
 import { panelModule } from "../modules.ts";
 import { PANEL_BYTES } from "../linear/kernel.ts";
-import { PART } from "./softmax.ts";
+import { sharedSpans } from "./spans.ts";
 
 /** Rows that tiles may have for heads of a shape. */
 export function mostTileRows(heads: HeadShape): number {
@@ -30,35 +29,6 @@ export function mostTileRows(heads: HeadShape): number {
 
 function tileSizeOf({ heads, kvHeads, headDim, valueDim = headDim }: HeadShape) {
   return attentionTileSize({ headDim, valueDim }, heads / kvHeads, PANEL_BYTES);
-}
-
-/** The positions that a query sees, from the first to before the last. */
-function seenBy(
-  { window, causal = true, bidirectionalImages = false }: AttentionOptions,
-  position: number,
-  end: number,
-  imageEnd: number,
-): readonly [first: number, after: number] {
-  const size = window?.size ?? 0;
-  let first = 0;
-  if (window?.kind === "sliding") first = Math.max(0, position + 1 - size);
-  if (window?.kind === "chunked") first = position - position % size;
-  if (window?.kind === "symmetric") first = Math.max(0, position - Math.floor(size / 2));
-  if (causal) return [first, bidirectionalImages ? Math.max(position + 1, imageEnd) : position + 1];
-  if (window?.kind !== "symmetric") return [first, end];
-  return [first, Math.min(end, position + Math.floor(size / 2) + 1)];
-}
-
-/** The factor of queries at a position. */
-function queryFactorAt({ temperature }: AttentionOptions, position: number): number {
-  if (!temperature) return 1;
-  const { scale, offset, length } = temperature;
-  return 1 + scale * Math.log(Math.floor((position + offset) / length) + 1);
-}
-
-/** Number of parts of the positions from `first` to before `after`; one if there are no positions. */
-function partsOf(first: number, after: number): number {
-  return Math.max(1, Math.ceil(after / PART) - Math.floor(first / PART));
 }
 
 /** softmax(q k^T * scale) v over the cache. */
@@ -92,7 +62,6 @@ export function attention(
         `${tiling.tileRows} rows of them do not fit a thread's memory`,
     );
   }
-  const tiles = cpu(tiling.tiles).words;
   // Rows that decode and rows of prompts attend one after the other, and are quantized together.
   const target = isQuantized(y)
     ? core.kept("attended", y.groups.size / core.groupBytes * GROUP * 4)
@@ -107,102 +76,61 @@ export function attention(
     `combine parts ${valueDim}`,
     () => panelModule((module, work, panel) => addCombineParts(module, work, panel, valueDim)),
   );
-  const [tile, span] = [QUERY_TILE.word, SPAN.word];
-  const rows = cpu(state.rows).words;
-  const table = cpu(state.table).address;
+  const spans = sharedSpans(core, state, options, tiling);
   const sinks = options.sinks ? cpu(options.sinks).address : 0;
   const slopes = options.alibi ? slopesOf(core, heads, options.alibi) : 0;
-  let spans: CpuBuffer | undefined;
-
-  const positionOf = (row: number) => rows[STEP_ROW.words * row + STEP_ROW.word.position];
-  const spanBuffer = (count: number) => {
-    if (spans && spans.size >= SPAN.bytes * count) return spans;
-    if (spans) giveBuffer(core.work, spans);
-    return spans = takeBuffer(core.work, "spans", SPAN.bytes * 2 * count);
-  };
-  /**
-   * Writes the spans of the rows of tiles; rows without a tile attend to nothing. Returns the most parts
-   * of a row.
-   */
-  const writeSpans = ({ words, floats }: CpuBuffer, count: number, last: number): number => {
-    words.fill(0, 0, SPAN.words * last);
-    let parts = 1;
-    for (let at = 0; at < QUERY_TILE.words * count; at += QUERY_TILE.words) {
-      const first = tiles[at + tile.firstRow];
-      const after = first + tiles[at + tile.rows];
-      const imageEnd = tiles[at + tile.imageEnd];
-      const end = tiles[at + tile.end] || positionOf(after - 1) + 1;
-      for (let row = first; row < after; row++) {
-        const position = positionOf(row);
-        const slot = rows[STEP_ROW.words * row + STEP_ROW.word.slot];
-        const [from, to] = seenBy(options, position, end, imageEnd);
-        const at = SPAN.words * row;
-        words[at + span.begin] = from;
-        words[at + span.end] = to;
-        words[at + span.table] = table + 4 * slot * state.maxBlocks;
-        floats[at + span.scale] = options.scale * queryFactorAt(options, position);
-        words[at + span.position] = position;
-        parts = Math.max(parts, partsOf(from, to));
+  const attend = keepCalls(
+    core,
+    (count: number, address: number, begin: number, last: number, parts: number) => {
+      // Rows before the first tile decode beside prompts, and are computed without tiles.
+      const from = isTiled ? 0 : begin;
+      const shared = {
+        spans: address + SPAN.bytes * from,
+        y: target.address + 4 * from * y.stride,
+        yStride: 4 * y.stride,
+      };
+      const groups = share / shape.group;
+      const values = {
+        ...shared,
+        q: cpu(qkv.floats).address + 4 * (from * qkv.stride + (options.first ?? 0)),
+        stride: 4 * qkv.stride,
+        keys: cpu(cache.keys).address,
+        values: cpu(cache.values ?? cache.keys).address,
+        ...{ kvHeads, groups, sinks, slopes },
+        softcap: floatBits(options.softcap ?? 0),
+      };
+      const heads = kvHeads * share;
+      const phases: KernelCall[][] = [];
+      if (isTiled) {
+        const words = inOrder(ATTENTION_TILE_ARGUMENTS, {
+          ...values,
+          tiles: cpu(tiling.tiles).address,
+        });
+        const items = count * kvHeads * groups;
+        phases.push([{ kernels, name: "attention_tile", arguments: words, items, grain: 1 }]);
+      } else {
+        const items = (last - begin) * kvHeads * groups * parts;
+        const floats = parts > 1 ? (last - begin) * heads * parts * (valueDim + PARTIAL_EXTRA) : 0;
+        // The memory rarely has to grow, because a sequence gets a new part only after PART steps.
+        const partials = floats && core.temporary(2 ** Math.ceil(Math.log2(4 * floats))).address;
+        const words = inOrder(ATTENTION_ARGUMENTS, { ...values, parts, partials });
+        phases.push([{ kernels, name: "attention", arguments: words, items }]);
+        if (parts > 1) {
+          const words = inOrder(COMBINE_PARTS_ARGUMENTS, { ...shared, partials, parts, heads });
+          const items = (last - begin) * heads;
+          phases.push([{ kernels: combine, name: "combine_parts", arguments: words, items }]);
+        }
       }
-    }
-    return parts;
-  };
-  const attend = keepCalls(core, (count: number, begin: number, last: number, parts: number) => {
-    // Rows before the first tile decode beside prompts, and are computed without tiles.
-    const from = isTiled ? 0 : begin;
-    const shared = {
-      spans: spanBuffer(last).address + SPAN.bytes * from,
-      y: target.address + 4 * from * y.stride,
-      yStride: 4 * y.stride,
-    };
-    const groups = share / shape.group;
-    const values = {
-      ...shared,
-      q: cpu(qkv.floats).address + 4 * (from * qkv.stride + (options.first ?? 0)),
-      stride: 4 * qkv.stride,
-      keys: cpu(cache.keys).address,
-      values: cpu(cache.values ?? cache.keys).address,
-      ...{ kvHeads, groups, sinks, slopes },
-      softcap: floatBits(options.softcap ?? 0),
-    };
-    const heads = kvHeads * share;
-    const phases: KernelCall[][] = [];
-    if (isTiled) {
-      const words = inOrder(ATTENTION_TILE_ARGUMENTS, {
-        ...values,
-        tiles: cpu(tiling.tiles).address,
-      });
-      const items = count * kvHeads * groups;
-      phases.push([{ kernels, name: "attention_tile", arguments: words, items, grain: 1 }]);
-    } else {
-      const items = (last - begin) * kvHeads * groups * parts;
-      const floats = parts > 1 ? (last - begin) * heads * parts * (valueDim + PARTIAL_EXTRA) : 0;
-      // The memory rarely has to grow, because a sequence gets a new part only after PART steps.
-      const partials = floats && core.temporary(2 ** Math.ceil(Math.log2(4 * floats))).address;
-      const words = inOrder(ATTENTION_ARGUMENTS, { ...values, parts, partials });
-      phases.push([{ kernels, name: "attention", arguments: words, items }]);
-      if (parts > 1) {
-        const words = inOrder(COMBINE_PARTS_ARGUMENTS, { ...shared, partials, parts, heads });
-        const items = (last - begin) * heads;
-        phases.push([{ kernels: combine, name: "combine_parts", arguments: words, items }]);
+      if (isQuantized(y)) {
+        const quantizing = core.quantizing(target, cpu(y.groups), last, y.stride / GROUP);
+        phases.push([{ ...quantizing, items: last }]);
       }
-    }
-    if (isQuantized(y)) {
-      const quantizing = core.quantizing(target, cpu(y.groups), last, y.stride / GROUP);
-      phases.push([{ ...quantizing, items: last }]);
-    }
-    return phases;
-  });
+      return phases;
+    },
+  );
   return (count: number) => {
-    let [begin, last] = [Infinity, 0];
-    for (let at = 0; at < QUERY_TILE.words * count; at += QUERY_TILE.words) {
-      const first = tiles[at + tile.firstRow];
-      begin = Math.min(begin, first);
-      last = Math.max(last, first + tiles[at + tile.rows]);
-    }
-    if (last === 0) return;
-    const parts = writeSpans(spanBuffer(last), count, last);
-    attend(count, begin, last, isTiled ? 1 : parts);
+    const [address, begin, last, parts] = spans.of(count);
+    if (last > 0) attend(count, address, begin, last, isTiled ? 1 : parts);
   };
 }
 

@@ -3,6 +3,7 @@
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../../ops/elementwise.ts";
 import { activate, exponential, sigmoidTimes } from "../activate/kernel.ts";
 import { type CpuCore, floatBits } from "../core.ts";
+import { keepCall } from "../kept_calls.ts";
 import { lanes } from "../formats/scales.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
@@ -152,6 +153,8 @@ export function elementwise(
     gate: factors.address,
     gateStride: factors.stride,
   });
-  return (rows: number) =>
-    core.run([{ kernels, name: "elementwise", arguments: words, items: rows * count }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "elementwise", arguments: words, items: rows * count }),
+  );
 }

@@ -4,6 +4,7 @@
 import type { Columns, MixOptions } from "../../ops/elementwise.ts";
 import type { FloatRows } from "../../ops/activation.ts";
 import { type CpuCore, floatBits } from "../core.ts";
+import { keepCall } from "../kept_calls.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
 import { workModule } from "../modules.ts";
@@ -84,7 +85,10 @@ function mix(
     columns: widthOf(y),
     bias: floatBits(bias),
   });
-  return (rows: number) => core.run([{ kernels, name: "mix", arguments: words, items: rows }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "mix", arguments: words, items: rows }),
+  );
 }
 
 const MAGNITUDE_ARGUMENTS = [
@@ -134,8 +138,10 @@ function matchMagnitude(
     count,
     columns: widthOf(y),
   });
-  return (rows: number) =>
-    core.run([{ kernels, name: "match_magnitude", arguments: words, items: rows * count }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "match_magnitude", arguments: words, items: rows * count }),
+  );
 }
 
 const SPARSIFY_ARGUMENTS = ["x", "stride", "columns", "factor"] as const;
@@ -173,7 +179,10 @@ function sparsify(core: CpuCore, x: FloatRows, factor: number) {
     columns: x.columns,
     factor: floatBits(factor),
   });
-  return (rows: number) => core.run([{ kernels, name: "sparsify", arguments: words, items: rows }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "sparsify", arguments: words, items: rows }),
+  );
 }
 
 /** What binds the operations on columns. */

@@ -13,6 +13,7 @@ import {
 } from "../../ops/experts.ts";
 import { exponential } from "../activate/kernel.ts";
 import { type CpuCore, floatBits } from "../core.ts";
+import { keepCall } from "../kept_calls.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { PAIRS_ENTRY } from "../linear/bands.ts";
 import { PANEL_BYTES } from "../linear/kernel.ts";
@@ -231,10 +232,10 @@ export function route(core: CpuCore, logits: FloatRows, routing: Routing, option
     ...{ experts, topK, groups: groups.count, size: experts / groups.count, used: groups.used },
     scale: floatBits(scale),
   };
-  return (rows: number) => {
+  return keepCall(core, (rows: number) => {
     const words = inOrder(ROUTE_ARGUMENTS, { ...given, rows });
-    core.run([{ kernels, name: "route", arguments: words, items: rows }]);
-  };
+    return { kernels, name: "route", arguments: words, items: rows };
+  });
 }
 
 // The pairs of a step grouped by expert, so that a product reads an expert's rows once for all tokens
@@ -306,15 +307,15 @@ function addExpertPairs(module: ModuleBuilder, work: Memory): void {
 export function expertPairs(core: CpuCore, { ids, experts, topK }: Routing, buffer: Buffer) {
   const kernels = core.kernels("expert pairs", () => workModule(addExpertPairs));
   const entries = cpu(buffer).address;
-  return (rows: number) => {
+  return keepCall(core, (rows: number) => {
     const pairs = rows * topK;
     const order = entries + 4 + PAIRS_ENTRY * experts;
     const words = inOrder(PAIRS_ARGUMENTS, {
       ...{ ids: cpu(ids).address, entries, pairs, order, experts },
       counters: order + 4 * pairs,
     });
-    core.run([{ kernels, name: "expert_pairs", arguments: words, items: 1 }]);
-  };
+    return { kernels, name: "expert_pairs", arguments: words, items: 1 };
+  });
 }
 
 // The weighted sum of the outputs of a row's experts, in WebAssembly. One item is a row.
@@ -381,5 +382,8 @@ export function combine(
     columns: x.stride,
     topK,
   });
-  return (rows: number) => core.run([{ kernels, name: "combine", arguments: words, items: rows }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "combine", arguments: words, items: rows }),
+  );
 }

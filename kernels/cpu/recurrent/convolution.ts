@@ -5,6 +5,7 @@ import type { FloatRows } from "../../ops/activation.ts";
 import type { ColumnRange, ConvolutionOptions, StepSegments } from "../../ops/recurrent.ts";
 import type { Buffer } from "../../operation.ts";
 import type { CpuCore } from "../core.ts";
+import { keepCall } from "../kept_calls.ts";
 import { sigmoidTimes } from "../activate/kernel.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
@@ -161,6 +162,13 @@ export function convolution(
     weight: cpu(weight).address,
     bias: bias ? cpu(bias).address : 0,
   });
-  return (segments: number) =>
-    core.run([{ kernels, name: "convolution", arguments: words, items: segments * chunks }]);
+  return keepCall(
+    core,
+    (segments: number) => ({
+      kernels,
+      name: "convolution",
+      arguments: words,
+      items: segments * chunks,
+    }),
+  );
 }

@@ -5,6 +5,7 @@ import type { FloatRows } from "../../ops/activation.ts";
 import type { DeltaInputs, DeltaShape, DeltaWeights, StepSegments } from "../../ops/recurrent.ts";
 import type { Buffer } from "../../operation.ts";
 import { type CpuCore, floatBits } from "../core.ts";
+import { keepCall } from "../kept_calls.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
 import { panelModule } from "../modules.ts";
@@ -209,6 +210,8 @@ export function deltaRule(
     epsilon: floatBits(epsilon),
   });
   const items = heads * Math.ceil(dim / VALUES);
-  return (segments: number) =>
-    core.run([{ kernels, name: "delta", arguments: words, items: segments * items }]);
+  return keepCall(
+    core,
+    (segments: number) => ({ kernels, name: "delta", arguments: words, items: segments * items }),
+  );
 }

@@ -7,6 +7,7 @@ import type { FloatRows } from "../../ops/activation.ts";
 import type { ScanInputs, ScanShape, ScanWeights, StepSegments } from "../../ops/recurrent.ts";
 import type { Buffer } from "../../operation.ts";
 import type { CpuCore } from "../core.ts";
+import { keepCall } from "../kept_calls.ts";
 import { exponential } from "../activate/kernel.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
@@ -210,6 +211,8 @@ export function scan(
     bias: cpu(bias).address,
     chunks,
   });
-  return (segments: number) =>
-    core.run([{ kernels, name: "scan", arguments: words, items: segments * chunks }]);
+  return keepCall(
+    core,
+    (segments: number) => ({ kernels, name: "scan", arguments: words, items: segments * chunks }),
+  );
 }

@@ -17,7 +17,7 @@ import { STEP_ROW } from "../../ops/step_records.ts";
 import { type CachedMemories, cacheKernels } from "../attention/cache.ts";
 import { CachedHeads, floatsToHalves } from "../attention/cached_heads.ts";
 import type { CpuCore } from "../core.ts";
-import { keepCalls } from "../kept_calls.ts";
+import { keepCall, keepCalls } from "../kept_calls.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
 import { workModule } from "../modules.ts";
@@ -351,6 +351,8 @@ export function rotateRows(
     angles: cpu(angles).address,
     ...{ heads, headDim, distance },
   });
-  return (rows: number) =>
-    core.run([{ kernels, name: "rotate_rows", arguments: words, items: rows }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "rotate_rows", arguments: words, items: rows }),
+  );
 }

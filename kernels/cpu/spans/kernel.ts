@@ -9,6 +9,7 @@ import { exponential } from "../activate/kernel.ts";
 import { LOWEST } from "../attention/softmax.ts";
 import { layoutOf, ZERO } from "../columns/elementwise.ts";
 import { type CpuCore, floatBits } from "../core.ts";
+import { keepCall } from "../kept_calls.ts";
 import { lanes } from "../formats/scales.ts";
 import { addKernel, forItems, inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";
@@ -63,8 +64,10 @@ export function gatherRows(
     taps,
     y: cpu(y.floats).address,
   });
-  return (rows: number) =>
-    core.run([{ kernels, name: "gather_rows", arguments: words, items: rows }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "gather_rows", arguments: words, items: rows }),
+  );
 }
 
 const ATTENTION_ARGUMENTS = [
@@ -179,6 +182,8 @@ export function spanAttention(
     table: positions ? cpu(positions.table.floats).address : 0,
     tableStride: positions ? 4 * positions.table.stride : 0,
   });
-  return (rows: number) =>
-    core.run([{ kernels, name: "span_attention", arguments: words, items: rows * heads }]);
+  return keepCall(
+    core,
+    (rows: number) => ({ kernels, name: "span_attention", arguments: words, items: rows * heads }),
+  );
 }

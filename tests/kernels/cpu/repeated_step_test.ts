@@ -1,0 +1,128 @@
+// Captured steps that the pool keeps as a whole.
+
+import { assertEquals } from "@std/assert";
+import { CpuCore } from "../../../kernels/cpu/core.ts";
+import { keepCall } from "../../../kernels/cpu/kept_calls.ts";
+import { WORK } from "../../../kernels/cpu/modules.ts";
+import { repeated } from "../../../kernels/cpu/repeated_step.ts";
+import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
+
+/** A kernel that adds a number to each item. */
+function adder(): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder();
+  const memory = module.importMemory(WORK);
+  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
+  module.function("add", parameters, (f, { record, first, last }) => {
+    const items = f.let(memory.i32.load(record));
+    const item = f.let(first);
+    f.forUpTo(item, last, 1, () => {
+      const at = f.let(i32.add(items, i32.mul(item, 4)));
+      const sum = i32.add(memory.i32.load(at), memory.i32.load(record, 4));
+      f.do(memory.i32.store(at, sum));
+    });
+  });
+  return module.bytes();
+}
+
+/** A core, an operation of it on some items, and how many operations its pool was given. */
+function setUp() {
+  const core = new CpuCore();
+  const kernels = core.kernels("adder", adder);
+  const items = core.kept("items", 4 * 10);
+  const call = (count: number, number = 1) => ({
+    ...{ kernels, name: "add", arguments: [items.address, number], items: count },
+  });
+  const pool = core.pool;
+  const add = pool.add.bind(pool);
+  let added = 0;
+  pool.add = (operation) => {
+    added++;
+    add(operation);
+  };
+  const taken = () => {
+    const sums = [...items.words.subarray(0, 10)];
+    items.words.fill(0);
+    const seen = { added, sums };
+    added = 0;
+    return seen;
+  };
+  return { core, call, taken };
+}
+
+for (const threads of [1, 3]) {
+  Deno.test(`a step is built until its calls are kept, and again after what is in its place, on ${threads} threads`, async () => {
+    const { core, call, taken } = setUp();
+    if (threads > 1) await core.startThreads(threads);
+    const [some, one] = [10, 1].map((count) => keepCall(core, () => call(count)));
+    const step = repeated(core, [() => some(0), () => one(0), () => some(0)]);
+    const run = () => core.together(step);
+    const [first, ...others] = [3, ...new Array(9).fill(2)];
+    const sums = [first, ...others];
+    const [built, repeats] = [{ added: 3, sums }, { added: 0, sums }];
+    for (const expected of [built, built, repeats, repeats]) {
+      run();
+      assertEquals(taken(), expected);
+    }
+    // Behind it there is room for others.
+    core.together(() => {
+      step();
+      core.run([call(10)]);
+    });
+    assertEquals(taken(), { added: 1, sums: sums.map((sum) => sum + 1) });
+    for (const other of [() => core.run([call(0)]), () => core.temporary(1 << 20)]) {
+      run();
+      assertEquals(taken(), repeats);
+      other();
+      taken();
+      run();
+      assertEquals(taken(), built);
+      run();
+      taken();
+    }
+    core.unless(() => true, run);
+    assertEquals(taken(), { added: 0, sums: new Array(10).fill(0) });
+    run();
+    assertEquals(taken(), repeats);
+    await core.close();
+  });
+}
+
+Deno.test("the host does its part of a step each time, and has it built anew where its kernels change", async () => {
+  const { core, call, taken } = setUp();
+  let [count, works] = [4, 0];
+  const some = keepCall(core, (count) => call(count));
+  const step = repeated(core, [
+    () => core.byHost(() => works++),
+    () => {
+      const before = count;
+      core.note(() => count === before);
+      some(count);
+    },
+  ]);
+  const run = () => {
+    core.together(step);
+    const { added, sums } = taken();
+    return [works, added, sums.filter((sum) => sum === 1).length];
+  };
+  assertEquals([run(), run(), run(), run()], [[1, 1, 4], [2, 1, 4], [3, 0, 4], [4, 0, 4]]);
+  count = 5;
+  assertEquals(run().slice(1), [1, 5]);
+  assertEquals(run().slice(1), [1, 5]);
+  assertEquals(run().slice(1), [0, 5]);
+  await core.close();
+});
+
+Deno.test("calls of a repeated step that wait have their arguments, whatever comes after", async () => {
+  const { core, call, taken } = setUp();
+  const some = keepCall(core, (number) => call(10, number));
+  const step = repeated(core, [() => some(1)]);
+  for (let i = 0; i < 2; i++) core.together(step);
+  taken();
+  core.together(() => {
+    step();
+    some(100);
+    some(100); // Its arguments are written where those of the step are.
+  });
+  assertEquals(taken().sums, new Array(10).fill(201));
+  await core.close();
+});
