@@ -1,10 +1,13 @@
 // The number of prompt rows in a step beside sequences that decode, which wait for the step's end. A step
 // takes as long as one that only decodes, and a time for each prompt row, both measured. So many rows are
-// fed that nobody should wait 150 ms for a token (`bench:gaps` measures it). If nothing decodes, prompts
-// are fed in the largest chunks.
+// fed that nobody should wait 150 ms for a token (`bench:gaps` measures it): fewer if the thread did other
+// work since the last tokens. If nothing decodes, prompts are fed in the largest chunks.
 
 /** Milliseconds for which a step beside sequences that decode is planned: what the clock tells varies. */
 const STEP_MILLISECONDS = 100;
+
+/** Milliseconds from one token to the next at most, as far as the clock tells it. */
+const TOKEN_MILLISECONDS = 140;
 
 /** Rows that are always fed, however slow the device is, and before anything was measured. */
 const LEAST_ROWS = 4;
@@ -45,11 +48,17 @@ export class PromptPace {
     this.#measured = { rows, context, rowMilliseconds };
   }
 
-  /** Most such rows of the next step, if sequences decode. @param step with the rows if none did */
-  rowsBeside({ rows: most, context }: PacedStep): number {
+  /**
+   * Most such rows of the next step, if sequences decode.
+   *
+   * @param step with the rows if none did
+   * @param waited milliseconds for which the device was idle since they got their last tokens
+   */
+  rowsBeside({ rows: most, context }: PacedStep, waited = 0): number {
     const milliseconds = this.#expected(context);
     if (milliseconds === undefined) return Math.min(most, LEAST_ROWS);
-    const left = this.stepMilliseconds - (this.#decodeMilliseconds ?? 0);
+    const step = Math.min(this.stepMilliseconds, TOKEN_MILLISECONDS - waited);
+    const left = step - (this.#decodeMilliseconds ?? 0);
     const fitting = Math.min(left / milliseconds, MOST_GROWTH * this.#measured!.rows);
     return Math.min(most, Math.max(LEAST_ROWS, Math.floor(fitting)));
   }

@@ -285,9 +285,7 @@ export class Scheduler {
         this.#dropAborted();
         this.#admit();
         this.#tellWaiting();
-        // Where submits block, tokens that are there would wait until the next ones are computed.
-        const isAwaited = this.#executor.submitsBlock ||
-          this.#running.some((sequence) => this.#steps.awaitsToken(sequence));
+        const isAwaited = this.#running.some((sequence) => this.#steps.awaitsToken(sequence));
         if (before && isAwaited) await finish();
         await this.#drafts.prepare(this.#running);
         // What follows is planned and recorded while the device works. Where reading blocks, that is
@@ -295,6 +293,8 @@ export class Scheduler {
         const submit = this.#steps.submit(() => this.#shares.order(this.#running));
         const isIdle = !submit && !before;
         await finish(submit);
+        // Where submits block, its tokens are there: they wait for nobody who uses the thread.
+        if (this.#executor.submitsBlock) await finish();
         // Without an evaluation, memory that was just freed is there in the next round.
         this.#isBlocked = this.#evaluations > 0 && this.load > 0 && isIdle;
         if (isIdle) return;

@@ -106,7 +106,7 @@ export class Steps {
       const readers = ready.filter(({ isAtEnd }) => !isAtEnd);
       const context = furthest(readers);
       const chunkSize = isAwaited
-        ? this.#pace.rowsBeside({ rows: this.#chunkSize, context })
+        ? this.#pace.rowsBeside({ rows: this.#chunkSize, context }, this.#idleSince(ready))
         : this.#chunkSize;
       const ending = ready.filter(({ isAtEnd }) => isAtEnd).length;
       const rows = Math.min(most, chunkSize + ending);
@@ -130,6 +130,12 @@ export class Steps {
       }
       return this.#launch(chunks, repeats);
     }
+  }
+
+  /** Milliseconds since the last submit was read, unless the device works on another one. */
+  #idleSince(sequences: readonly Sequence[]): number {
+    const isBusy = sequences.some(({ underWay }) => underWay > 0);
+    return isBusy ? 0 : this.#clock() - this.#ended;
   }
 
   #launch(chunks: Chunk[], repeats: number): Submit {

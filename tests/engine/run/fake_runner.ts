@@ -251,7 +251,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     const sampled: number[] = [];
     for (let i = 0; i < repeats; i++) sampled.push(...this.#step(plan));
     return async () => {
-      await nextTask();
+      if (!this.submitsBlock) await nextTask();
       return { tokens: Uint32Array.from(sampled), logits: new Map() };
     };
   }

@@ -94,6 +94,33 @@ for (const [name, speed] of Object.entries(SPEEDS)) {
   });
 }
 
+Deno.test("what holds the thread up beside answers is made up for in the next step", async () => {
+  // As on the CPU.
+  const runner = Object.assign(new TimedRunner(SPEEDS["135m"]!), { submitsBlock: true });
+  const scheduler = schedulerOf(runner);
+  const times: number[] = [];
+  let prompts = 0;
+  let [steps, tokens, ended] = [Infinity, Infinity, false];
+  const stream = add(scheduler, promptOf(20), Infinity, (count) => {
+    times.push(runner.now);
+    const addPrompt = () => add(scheduler, promptOf(2000, 2 + prompts++), 1, () => ended = true);
+    if (count === 20) addPrompt();
+    if (prompts === 1 && runner.fed.slice(-2).every((rows) => rows > 60)) {
+      addPrompt();
+      [steps, tokens] = [runner.fed.length, times.length];
+      runner.now += 90; // It was long to encode.
+    }
+    return !ended;
+  });
+  assertEquals(await stream.ended, "stop");
+  const gaps = times.slice(tokens).map((time, i) => time - times[tokens + i - 1]!);
+  assert(gaps[0]! > 100 && Math.max(...gaps) <= BOUND, `${gaps}`);
+  // One step is shorter, and reads on all the same.
+  const [first, ...others] = runner.fed.slice(steps, steps + 6);
+  assert(first! > 5 && first! < 50 && Math.min(...others) > 60, `${first}, ${others}`);
+  await scheduler.close();
+});
+
 Deno.test("steps are told one after the other, whether a device computes while it is submitted to or read", async () => {
   /** A runner of which every second submit computes at once, and the others as they are read. */
   class UnevenRunner extends TimedRunner {
@@ -160,7 +187,8 @@ Deno.test("a device that decodes too slowly for the bound still reads prompts", 
 
 Deno.test("steps beside others begin with few rows, and grow as the clock allows", () => {
   const pace = new PromptPace(100);
-  const rowsAfter = (context: number) => pace.rowsBeside({ rows: 512, context });
+  const LONG = { rows: 512, context: 0 };
+  const rowsAfter = (context: number) => pace.rowsBeside({ ...LONG, context });
   const step = (rows: number, milliseconds: number, context = 0) =>
     pace.measured({ rows, context }, milliseconds);
   assertEquals([rowsAfter(0), pace.rowsBeside({ rows: 3, context: 0 })], [4, 3]);
@@ -174,6 +202,8 @@ Deno.test("steps beside others begin with few rows, and grow as the clock allows
   assertEquals(rowsAfter(0), 160);
   step(160, 100);
   assertEquals(rowsAfter(0), 160);
+  // Others have waited for 60 of 140 milliseconds; and for so long that it does not matter any more.
+  assertEquals([30, 60, 500].map((waited) => pace.rowsBeside(LONG, waited)), [160, 120, 4]);
   // Far into a context a row may take as many times longer; near its beginning it is not known.
   assertEquals(rowsAfter(3 * 1024), 40);
   step(160, 260, 1024); // 1.5 a row, and 1 was expected there

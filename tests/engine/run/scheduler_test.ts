@@ -1,6 +1,7 @@
 // The scheduler over a runner without a GPU: whatever else runs, is cut short or has to step back,
 // every sequence gets the tokens that it would get alone.
 
+import { nextTask } from "../../../engine/async.ts";
 import { ModelClosedError } from "../../../engine/errors.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { TokenConstraint } from "../../../engine/run/sequence.ts";
@@ -290,7 +291,7 @@ Deno.test("what a sequence in the background leaves goes first, unless another u
   assertEquals(await run(6), whole);
 });
 
-Deno.test("where submits block, tokens are given out before the next submit", async () => {
+Deno.test("where submits block, tokens are given out before the next submit, and before others use the thread", async () => {
   for (const submitsBlock of [true, false]) {
     const { runner, scheduler } = start();
     runner.submitsBlock = submitsBlock;
@@ -298,12 +299,16 @@ Deno.test("where submits block, tokens are given out before the next submit", as
     const submit = runner.submit.bind(runner);
     runner.submit = (plan, repeats) => {
       events.push("submit");
+      void nextTask().then(() => events.push("turn"));
       return submit(plan, repeats);
     };
     const run = add(scheduler, promptOf(8), 12, (count) => events.push(`token ${count}`) > 0);
     assertEquals(await run.ended, "length");
     // Elsewhere the device computes while the host reads what it computed before.
-    const overlaps = events.some((event, i) => event === "submit" && events[i + 1] === "submit");
-    assertEquals(overlaps, !submitsBlock, events.join());
+    const isLate = (event: string, i: number, all: readonly string[]) =>
+      event === "submit" && !all[i + 1]!.startsWith("token");
+    assertEquals(events.some(isLate), !submitsBlock, events.join());
+    const submitsAndTokens = events.filter((event) => event !== "turn");
+    assertEquals(submitsAndTokens.some(isLate), !submitsBlock, events.join());
   }
 });
