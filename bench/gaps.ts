@@ -2,7 +2,8 @@
 // how long running answers wait for a token while a long prompt is read beside them, on the CPU: a model
 // with random weights, or a file. Prints the gaps between texts of each answer (median, the 99th of a
 // hundred, the greatest), before the prompt came and beside it, and how fast it was read. With --http from
-// the streams of a server in a process of its own. A gap above --most milliseconds is a failure.
+// the streams of a server in a process of its own. A gap above --most milliseconds is a failure. Not to be
+// run by a real-time schedule (chrt): Linux holds such programs up for 50 ms of each second.
 
 import { parseArgs } from "node:util";
 import { loadModel } from "../engine/model/load_model.ts";
