@@ -154,3 +154,18 @@ Deno.test("what needs more working memory than the CPU's operations have gets a 
     "but of that, 4.7 GiB are working memory on the CPU, which ends at 2.3 GiB: fewer parallel requests take less",
   );
 });
+
+Deno.test("an encoder that does not fit is refused without a word about parallel requests", async () => {
+  const { estimate } = model();
+  const encoder: Estimate = async (options) => {
+    const { maxSequences: _, ...estimated } = await estimate(options);
+    return estimated;
+  };
+  const messageOf = async (estimate: Estimate) =>
+    (await assertRejects(
+      () => fitLoad(estimate, { contextLength: 4096 }, limits(80, 50)),
+      InsufficientMemoryError,
+    )).message;
+  assertEquals((await messageOf(estimate)).includes("4096 tokens and 1 parallel request,"), true);
+  assertEquals((await messageOf(encoder)).includes("a window of 4096 tokens, scratch"), true);
+});
