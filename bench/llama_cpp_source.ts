@@ -24,8 +24,21 @@ export async function cloneLlamaCpp(folder: string): Promise<string> {
     `${bundle}/gitRelease.bundle`,
     `${source}.part`,
   );
+  await mendTileConfiguration(`${source}.part`);
   await Deno.rename(`${source}.part`, source);
   return source;
+}
+
+/**
+ * Has compilers write the whole configuration of AMX's tiles before it is loaded. GCC 12 takes only its
+ * first eight bytes for read and leaves the other stores out, with which the program ends at its first prompt.
+ */
+async function mendTileConfiguration(source: string): Promise<void> {
+  const path = `${source}/ggml/src/ggml-cpu/amx/mmq.cpp`;
+  const text = await Deno.readTextFile(path);
+  const call = "_tile_loadconfig(&tc);";
+  if (!text.includes(call)) throw new Error(`Cannot build llama.cpp: ${path} lacks ${call}`);
+  await Deno.writeTextFile(path, text.replace(call, `asm volatile("" ::: "memory"); ${call}`));
 }
 
 /** Whether a path leads to something. */
