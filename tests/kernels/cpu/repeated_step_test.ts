@@ -56,8 +56,8 @@ for (const threads of [1, 3]) {
     const [some, one] = [10, 1].map((count) => keepCall(core, () => call(count)));
     const step = repeated(core, [() => some(0), () => one(0), () => some(0)]);
     const run = () => core.together(step);
-    const [first, ...others] = [3, ...new Array(9).fill(2)];
-    const sums = [first, ...others];
+    const [first, ...rest] = [3, ...new Array(9).fill(2)];
+    const sums = [first, ...rest];
     const [built, repeats] = [{ added: 3, sums }, { added: 0, sums }];
     for (const expected of [built, built, repeats, repeats]) {
       run();
@@ -69,7 +69,8 @@ for (const threads of [1, 3]) {
       core.run([call(10)]);
     });
     assertEquals(taken(), { added: 1, sums: sums.map((sum) => sum + 1) });
-    for (const other of [() => core.run([call(0)]), () => core.temporary(1 << 20)]) {
+    const others = [1, 4].map((count) => () => core.run(new Array(count).fill(call(0))));
+    for (const other of [...others, () => core.temporary(1 << 20)]) {
       run();
       assertEquals(taken(), repeats);
       other();
