@@ -29,7 +29,7 @@ export const Word = {
 } as const;
 
 /** Words of a cache line. */
-const LINE = 16;
+export const LINE = 16;
 /** Threads that count together how many of them are at the end of a phase. */
 export const GROUP_THREADS = 8;
 /** Most threads of a pool, as many as the largest machines have. */
@@ -59,12 +59,17 @@ function isLast(control: Int32Array, word: number, number: number): boolean {
 /** Commands. */
 export const Task = { Run: 1, Listen: 2, Close: 3 } as const;
 
+/** Where each thread's part of what threads own begins, as a fraction; see thread_shares.ts. */
+export const SHARES = GROUPS + LINE * MOST_THREADS / GROUP_THREADS;
+/** Where each thread counts the items that it took and did not own, in a line of its own. */
+export const TAKEN = SHARES + MOST_THREADS + LINE;
+
 /** Where the operations begin, and the words of each. */
-export const OPERATIONS = GROUPS + LINE * MOST_THREADS / GROUP_THREADS;
+export const OPERATIONS = TAKEN + LINE * MOST_THREADS;
 /**
  * Words of an operation: kernel, arguments, items, most items that are taken at once, the first item that
- * is no thread's own, phase; number of kernels that follow over the same items, each with words of its
- * own behind these; items of the kernel for each item; items of each thread's own; the number by whose
+ * no thread owns, phase; number of kernels that follow over the same items, each with words of its
+ * own behind these; items of the kernel for each item; items that threads own, from the first on; the number by whose
  * multiples items are taken. No step changes them, so that all threads keep them in their caches.
  */
 export const OPERATION_WORDS = LINE;

@@ -21,13 +21,8 @@ import {
 import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import { FilePacking } from "./pack_file.ts";
-import {
-  type BuiltStep,
-  CpuError,
-  type LinkedKernel,
-  type PoolOperation,
-  ThreadPool,
-} from "./pool.ts";
+import { CpuError, ThreadPool } from "./pool.ts";
+import type { BuiltStep, LinkedKernel, PoolOperation } from "./step.ts";
 import { multipliesInPlace, panelsReadWide, readsWide } from "./linear/kernel.ts";
 
 /** Bytes after the last row that packing may read. */
@@ -72,7 +67,7 @@ export interface KernelCall extends BoundKernel {
   readonly grain?: number;
   /** Items are taken by multiples of this number. Default 1. */
   readonly multiple?: number | undefined;
-  /** Whether it is over so soon that threads get items of their own; see ownItems(). */
+  /** Whether it is over so soon that threads own items; see ownedItems(). */
   readonly isBrief?: boolean;
 }
 

@@ -6,8 +6,6 @@
 
 import {
   CONTROL_WORDS,
-  MAXIMUM_OPERATIONS,
-  NEXT_ITEM,
   OPERATION_WORDS,
   OPERATIONS,
   PhaseWord,
@@ -17,8 +15,10 @@ import {
   Word,
 } from "./control.ts";
 import { instantiate, type Kernel, panelMemory } from "./modules.ts";
-import { mostItems, ownItems, takeShare, type Watch } from "./share.ts";
+import { takeShare, type Watch } from "./share.ts";
+import { type BuiltStep, type PoolOperation, StepWriter } from "./step.ts";
 import { sharedBuffer } from "../../host/mod.ts";
+import { ThreadShares } from "./thread_shares.ts";
 import { ResourceError } from "../errors.ts";
 import { newThread, type Thread, type ThreadRefusal } from "./threads.ts";
 import type { ModuleMessage, ThreadOptions } from "./cpu_worker.ts";
@@ -28,37 +28,6 @@ export class CpuError extends Error {
   /** Name of the class. */
   override name = "CpuError";
 }
-
-/** A kernel by its number, and its arguments by their address in the working memory. */
-export interface LinkedKernel {
-  readonly kernel: number;
-  readonly record: number;
-  /** Items of it for each item of the operation. Default 1. */
-  readonly per?: number | undefined;
-  /** A kernel that a thread runs next for the same items. */
-  readonly then?: LinkedKernel | undefined;
-}
-
-/** A kernel over items of a step. */
-export interface PoolOperation extends LinkedKernel {
-  /** Number of items: rows, or bands of a matrix. */
-  readonly items: number;
-  /** Most items that are taken at once; by default so many that every thread takes about eight times. */
-  readonly most?: number | undefined;
-  /** Items are taken by multiples of this number, but at the end. Default 1. */
-  readonly multiple?: number | undefined;
-  /** Whether it is over so soon that waiting for the counter counts. */
-  readonly isBrief?: boolean | undefined;
-}
-
-/** A step that was built: where its operations end, and how many phases they are. */
-export interface BuiltStep {
-  readonly end: number;
-  readonly phases: number;
-}
-
-/** Kernels of an operation at most. */
-const MOST_LINKED = 8;
 
 /** A phase of a step as it was measured, in microseconds. */
 export interface PhaseTimes {
@@ -84,6 +53,8 @@ const LOOK_INTERVAL = 10;
 /** The host's thread, workers, and what they share. */
 export class ThreadPool {
   readonly #control = new Int32Array(sharedBuffer(4 * CONTROL_WORDS));
+  readonly #step = new StepWriter(this.#control);
+  readonly #shares = new ThreadShares(this.#control, 1);
   #workers: readonly Thread[] = [];
   readonly #kernels: Kernel[] = [];
   readonly #names: string[] = [];
@@ -96,14 +67,6 @@ export class ThreadPool {
   #isServing = false;
   #isClosed = false;
   #fault = "";
-  /** The step whose operations are still written. */
-  #kept: BuiltStep | undefined;
-  /** The step that is being built: the place of its next operation, and the index of its phase. */
-  #end = OPERATIONS;
-  #phase = 0;
-  /** Whether the phase has no operation so far. */
-  #isEmpty = true;
-
   /** Number of threads: the host's, and workers once they have started. */
   get threads(): number {
     return this.#workers.length + 1;
@@ -111,12 +74,12 @@ export class ThreadPool {
 
   /** Number of operations of the step that is being built. */
   get operations(): number {
-    return (this.#end - OPERATIONS) / OPERATION_WORDS;
+    return this.#step.operations;
   }
 
   /** Whether the step has room for another operation with all that may follow it. */
   get hasRoom(): boolean {
-    return this.operations + MOST_LINKED < MAXIMUM_OPERATIONS;
+    return this.#step.hasRoom;
   }
 
   static async open(threads: number): Promise<ThreadPool> {
@@ -149,7 +112,8 @@ export class ThreadPool {
       throw error;
     }
     this.#workers = workers;
-    this.#kept = undefined; // Shares depend on the number of threads.
+    this.#step.forget(); // What threads own depends on their number.
+    this.#shares.begin(this.threads);
     if (!this.#isClosed) return;
     this.#isClosed = false;
     await this.close();
@@ -184,62 +148,27 @@ export class ThreadPool {
 
   /** Adds an operation to the phase that is being built. */
   add(operation: PoolOperation): void {
-    if (!this.hasRoom) {
-      throw new RangeError(`Cannot run a step of more than ${MAXIMUM_OPERATIONS} operations`);
-    }
-    const { items, most, isBrief = false, multiple = 1 } = operation;
-    const control = this.#control;
-    const { threads } = this;
-    const at = this.#end;
-    this.#overwrite(at);
-    let end = at;
-    for (let link: LinkedKernel | undefined = operation; link; link = link.then) {
-      control[end] = link.kernel;
-      control[end + 1] = link.record;
-      control[end + 7] = link.per ?? 1;
-      end += OPERATION_WORDS;
-    }
-    const own = isBrief ? ownItems(items, threads, multiple) : 0;
-    control[at + 2] = items;
-    control[at + 3] = most ?? mostItems(items, threads, multiple);
-    control[at + 4] = control[at + NEXT_ITEM] = threads * own;
-    control[at + 5] = this.#phase;
-    control[at + 6] = (end - at) / OPERATION_WORDS - 1;
-    control[at + 8] = own;
-    control[at + 9] = multiple;
-    this.#end = end;
-    this.#isEmpty = false;
+    this.#step.add(operation, this.threads);
   }
 
   /** Ends a phase: operations that are added from now on wait for all earlier ones. */
   endPhase(): void {
-    this.#isEmpty = true;
-    this.#phase++;
+    this.#step.endPhase();
   }
 
   /** Ends a phase and keeps the step so far, to be built again() while nothing else is written there. */
   keep(): BuiltStep {
-    if (!this.#isEmpty) this.endPhase();
-    return this.#kept = { end: this.#end, phases: this.#phase };
+    return this.#step.keep();
   }
 
   /** Begins a step with one that was kept; false if its operations are not there any more. */
   again(step: BuiltStep): boolean {
-    if (this.#kept !== step || this.operations > 0) return false;
-    this.#end = step.end;
-    this.#phase = step.phases;
-    return true;
-  }
-
-  #overwrite(place: number): void {
-    if (this.#kept && place < this.#kept.end) this.#kept = undefined;
+    return this.#step.again(step);
   }
 
   /** Drops the step that is being built. */
   clear(): void {
-    this.#end = OPERATIONS;
-    this.#phase = 0;
-    this.#isEmpty = true;
+    this.#step.clear();
   }
 
   /**
@@ -251,12 +180,8 @@ export class ThreadPool {
   run(isUnwanted?: () => boolean): boolean {
     if (this.#isClosed) throw new CpuError("Cannot run a step: the threads have ended");
     const control = this.#control;
-    this.#overwrite(this.#end);
-    control[this.#end + 5] = -1; // No phase: the end of the operations.
-    if (!this.#isEmpty) this.endPhase();
-    control[Word.Phases] = Math.max(1, this.#phase); // One, so that all take part.
-    const end = this.#end;
-    this.clear();
+    const end = this.#step.finish();
+    this.#shares.follow();
     if (isUnwanted?.()) return false;
     control[Word.Abort] = 0;
     control[Word.Faults] = 0;

@@ -4,7 +4,7 @@
 // before, took 0.1 ms of a token, since the weights displace the host's objects from the caches.
 
 import type { CpuCore, StepNotes } from "./core.ts";
-import type { BuiltStep } from "./pool.ts";
+import type { BuiltStep } from "./step.ts";
 
 /** Runs calls between two flushes, again and again. */
 export function repeated(core: CpuCore, calls: readonly (() => void)[]): () => void {

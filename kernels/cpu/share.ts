@@ -4,15 +4,20 @@
 
 import {
   arrive,
+  GROUP_THREADS,
+  LINE,
   NEXT_ITEM,
   OPERATION_WORDS,
   OPERATIONS,
   PhaseWord,
   release,
+  SHARES,
   type SpinWait,
+  TAKEN,
   Word,
 } from "./control.ts";
 import type { Kernel } from "./modules.ts";
+import { WHOLE } from "./thread_shares.ts";
 
 /** About how many times a thread takes items of an operation. */
 const TAKES = 8;
@@ -27,6 +32,11 @@ const LAST_TAKES = 2;
  */
 const LEAST_PART = 64;
 
+/** The part of a brief operation that threads own: of up to eight, and of more, which wait longer for a counter. */
+const [LEAST_OWNED, MOST_OWNED] = [1 / 2, 7 / 8];
+/** Threads own all of a brief operation of fewer takes than this for each of them. */
+const FEW = 4;
+
 /** A thread that takes part in steps. */
 export interface Participant {
   readonly control: Int32Array<SharedArrayBuffer>;
@@ -35,7 +45,7 @@ export interface Participant {
   /** Number of threads that take part, and which of them it is. */
   readonly threads: number;
   readonly index: number;
-  readonly wait: SpinWait;
+  readonly wait: Pick<SpinWait, "forChange">;
   /** Receives the error of a kernel. */
   fault(error: unknown): void;
   /**
@@ -62,13 +72,25 @@ function floorTo(multiple: number, value: number): number {
 }
 
 /**
- * Items of a brief operation that are each thread's own, from the first ones on: half of them. Nobody waits
- * for a counter there, and in every step a thread reads the weights that it has read before. What is left
- * goes to whoever is there first, which makes up for threads that differ by up to three times.
+ * Items of an operation that threads own, from the first ones on: each a part of them, by its share.
+ * Nobody waits for a counter there, and in every step a thread reads the weights that it has read before.
+ * What is left goes to whoever is there first, which makes up for threads that differ.
  */
-export function ownItems(items: number, threads: number, multiple = 1): number {
-  if (threads === 1 || items < threads * multiple) return 0;
-  return Math.max(multiple, floorTo(multiple, items / (2 * threads)));
+export function ownedItems(
+  { items, threads, multiple = 1, isBrief }: {
+    items: number;
+    threads: number;
+    multiple?: number;
+    isBrief: boolean;
+  },
+): number {
+  if (threads === 1 || items <= 1) return 0;
+  const isLarge = threads > GROUP_THREADS;
+  if (isBrief) {
+    if (items <= FEW * multiple * threads) return items;
+    return floorTo(multiple, items * (isLarge ? MOST_OWNED : LEAST_OWNED));
+  }
+  return isLarge && items <= threads ? items : 0;
 }
 
 /**
@@ -80,19 +102,24 @@ export function takeShare(thread: Participant, isHost: boolean): void {
   const { control, threads, index, wait } = thread;
   const phases = Atomics.load(control, Word.Phases);
   const clock = Atomics.load(control, Word.Timed) ? new PhaseClock(control, isHost) : undefined;
+  const part: Part = {
+    begin: control[SHARES + index]! / WHOLE,
+    end: control[SHARES + index + 1]! / WHOLE,
+    taken: 0,
+  };
   let operation = OPERATIONS;
   let phase = 0;
   while (phase < phases) {
     clock?.begin(operation);
     const began = operation;
-    operation = attemptPhase(thread, began, phase++, clock);
+    operation = attemptPhase(thread, part, began, phase++, clock);
     // Counted before the phase ends: after its end the host may already write the next step.
     const lone = loneAfter(control, operation, phase);
     const current = Atomics.load(control, Word.Phase);
     const isLast = threads === 1 || arrive(control, index, threads);
     if (isLast) setBack(control, began, operation);
     for (const end = phase + lone; phase < end; phase++) {
-      if (isLast) attemptPhase(thread, operation, phase, clock, true);
+      if (isLast) attemptPhase(thread, part, operation, phase, clock, true);
       operation = endOf(control, operation);
     }
     if (threads === 1) continue;
@@ -100,6 +127,15 @@ export function takeShare(thread: Participant, isHost: boolean): void {
     else if (isHost || phase < phases) wait.forChange(control, Word.Phase, current, thread.watch);
   }
   clock?.end();
+  if (threads > 1) Atomics.add(control, TAKEN + LINE * index, part.taken);
+}
+
+/** Where a thread's part of what threads own begins and ends, as fractions, and what it took besides. */
+interface Part {
+  readonly begin: number;
+  readonly end: number;
+  /** Items of operations of which threads own the rest: they tell whether its part is too small. */
+  taken: number;
 }
 
 /** Has the operations of a phase, which no thread is in any more, begin with their first items again. */
@@ -120,6 +156,7 @@ function loneAfter(control: Int32Array, operation: number, phase: number): numbe
 /** takePhase(), whose errors end the step. */
 function attemptPhase(
   thread: Participant,
+  part: Part,
   operation: number,
   phase: number,
   clock: PhaseClock | undefined,
@@ -129,7 +166,7 @@ function attemptPhase(
   const began = clock ? performance.now() : 0;
   let next = operation;
   try {
-    next = isLone ? runLone(thread, operation) : takePhase(thread, operation, phase);
+    next = isLone ? runLone(thread, operation) : takePhase(thread, part, operation, phase);
   } catch (error) {
     thread.fault(error);
     Atomics.add(control, Word.Faults, 1);
@@ -188,32 +225,37 @@ function runLone(thread: Participant, operation: number): number {
 }
 
 /** Does its own items of each operation of the phase, and takes others. Returns where the next phase begins. */
-function takePhase(thread: Participant, from: number, phase: number): number {
-  const { control, threads, index, watch } = thread;
+function takePhase(thread: Participant, own: Part, from: number, phase: number): number {
+  const { control, threads, watch } = thread;
   let at = from;
   for (; control[at + 5] === phase; at = endOf(control, at)) {
     const [items, most, multiple] = [control[at + 2]!, control[at + 3]!, control[at + 9]!];
     const least = Math.max(multiple, floorTo(multiple, items / (LEAST_PART * threads)));
     const next = at + NEXT_ITEM;
     watch?.begun();
-    const own = control[at + 8]!;
-    if (own > 0) {
-      if (Atomics.load(control, Word.Abort) !== 0) continue;
-      runItems(thread, at, index * own, (index + 1) * own);
-      watch?.taken();
-    }
-    for (let first = Atomics.load(control, next); first < items;) {
-      if (Atomics.load(control, Word.Abort) !== 0) break;
-      const part = (items - first) / (LAST_TAKES * threads);
-      const count = Math.min(most, Math.max(least, floorTo(multiple, part)));
-      const found = Atomics.compareExchange(control, next, first, first + count);
-      if (found !== first) {
-        first = found; // another thread has taken these
-        continue;
+    const owned = control[at + 8]!;
+    if (owned > 0) {
+      const first = multiple * Math.floor(owned / multiple * own.begin);
+      const last = multiple * Math.floor(owned / multiple * own.end);
+      if (last > first) {
+        if (Atomics.load(control, Word.Abort) !== 0) continue;
+        runItems(thread, at, first, last);
+        watch?.taken();
       }
-      runItems(thread, at, first, Math.min(items, first + count));
+      if (owned === items) continue;
+    }
+    for (let seen = Atomics.load(control, next); seen < items;) {
+      if (Atomics.load(control, Word.Abort) !== 0) break;
+      const part = (items - seen) / (LAST_TAKES * threads);
+      const count = Math.min(most, Math.max(least, floorTo(multiple, part)));
+      // Added, and not compared and exchanged, which fails for all but one of those who want to.
+      const first = Atomics.add(control, next, count);
+      if (first >= items) break;
+      const last = Math.min(items, first + count);
+      runItems(thread, at, first, last);
       watch?.taken();
-      first = Atomics.load(control, next);
+      if (owned > 0) own.taken += last - first;
+      seen = Atomics.load(control, next);
     }
   }
   return at;

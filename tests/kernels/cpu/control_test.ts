@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { arrive, CONTROL_WORDS, GROUP_THREADS } from "../../../kernels/cpu/control.ts";
-import { ownItems } from "../../../kernels/cpu/share.ts";
+import { ownedItems } from "../../../kernels/cpu/share.ts";
 
 Deno.test("of any number of threads in any order, the last one ends the phase, and no word is changed by many", () => {
   let state = 7;
@@ -32,14 +32,18 @@ Deno.test("of any number of threads in any order, the last one ends the phase, a
   }
 });
 
-Deno.test("threads have items of their own where there are as many, and never more than there are", () => {
-  for (const threads of [1, 2, 3, 8, 64, 1024]) {
-    for (const items of [0, 1, 2, 3, 7, 64, 72, 1000, 5000]) {
-      const own = ownItems(items, threads);
-      assert(own * threads <= items);
-      if (threads > 1) assertEquals(own > 0, items >= threads, `${items} of ${threads}`);
-      const fours = ownItems(items, threads, 4);
-      assert(fours * threads <= items && fours % 4 === 0);
+Deno.test("threads own whole takes of an operation, all where there are few, and leave some of many", () => {
+  for (const threads of [1, 2, 3, 8, 9, 64, 1024]) {
+    for (const items of [0, 1, 2, 3, 7, 64, 72, 1000, 5000, 500_000]) {
+      for (const multiple of [1, 4]) {
+        const owned = ownedItems({ items, threads, multiple, isBrief: true });
+        const isFew = items < 4 * multiple * threads;
+        if (threads === 1 || items === 1) assertEquals(owned, 0);
+        else if (isFew) assertEquals(owned, items);
+        else assert(owned > 0 && owned < items && owned % multiple === 0, `${items} of ${threads}`);
+      }
+      const long = ownedItems({ items, threads, isBrief: false });
+      assertEquals(long, threads > 8 && items <= threads && items > 1 ? items : 0);
     }
   }
 });
