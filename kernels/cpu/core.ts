@@ -1,8 +1,15 @@
 // What all operations of a CPU device share: its memories, its threads, the kernels of each weight
 // format, and scratch memory for single operations.
 
+import {
+  type BoundKernel,
+  type KeptCalls,
+  type KernelCall,
+  type Kernels,
+  operationOf,
+  wordsOf,
+} from "./calls.ts";
 import type { FileBytes } from "../../host/mod.ts";
-import { GpuMemoryError } from "../errors.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./quantize/kernel.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { isFloatFormat } from "./linear/float_kernel.ts";
@@ -16,13 +23,14 @@ import {
   giveBuffer,
   SharedMemory,
   takeBuffer,
+  WeightMemories,
   wholeLines,
 } from "./memory.ts";
 import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import { FilePacking } from "./pack_file.ts";
 import { CpuError, ThreadPool } from "./pool.ts";
-import type { BuiltStep, LinkedKernel, PoolOperation } from "./step.ts";
+import type { BuiltStep } from "./step.ts";
 import { multipliesInPlace, panelsReadWide, readsWide } from "./linear/kernel.ts";
 
 /** Bytes after the last row that packing may read. */
@@ -39,43 +47,11 @@ const LEFT_OUT = new CpuError("Cannot finish the step: nobody wants it any more"
 /** Bytes of the arguments of kernels that wait to be run together. */
 const ARGUMENT_BYTES = 2 ** 20;
 
-/** Numbers of a module's kernels in the pool, by name. */
-export type Kernels = Readonly<Record<string, number>>;
-
 /**
  * The kernels of a dry device, which runs nothing. Making kernels would take longer than the rest
  * of an estimate.
  */
 const NO_KERNELS: Kernels = {};
-
-/** A kernel with its arguments. */
-export interface BoundKernel {
-  readonly kernels: Kernels;
-  readonly name: string;
-  /** Words in memory. */
-  readonly arguments: readonly number[];
-  /** Items of it for each item of the call. Default 1. */
-  readonly per?: number;
-  /** A kernel that a thread runs for the same items when it has done these. */
-  readonly then?: BoundKernel | undefined;
-}
-
-/** A kernel over items. */
-export interface KernelCall extends BoundKernel {
-  readonly items: number;
-  /** Most items that a thread takes at once. Default: a fraction of its share. */
-  readonly grain?: number;
-  /** Items are taken by multiples of this number. Default 1. */
-  readonly multiple?: number | undefined;
-  /** Whether it is over so soon that threads own items; see ownedItems(). */
-  readonly isBrief?: boolean;
-}
-
-/** Calls whose arguments are in memory, ready for steps. */
-export interface KeptCalls {
-  readonly phases: readonly (readonly PoolOperation[])[];
-  readonly memory: CpuBuffer;
-}
 
 /** What a step did while it was built. */
 export interface StepNotes {
@@ -85,35 +61,13 @@ export interface StepNotes {
   isKept: boolean;
 }
 
-/** The pool's operation of a call. @param write writes arguments, and returns their address */
-function operationOf(
-  call: KernelCall,
-  write: (words: readonly number[]) => number,
-): PoolOperation {
-  const { items, grain: most, multiple, isBrief } = call;
-  return { ...linked(call, write), items, most, multiple, isBrief };
-}
-
-function linked(
-  { kernels, name, arguments: words, per, then }: BoundKernel,
-  write: (words: readonly number[]) => number,
-): LinkedKernel {
-  const record = write(words);
-  return { kernel: kernels[name]!, record, per, then: then && linked(then, write) };
-}
-
-/** Words of the arguments of a kernel and of those that follow it. */
-function wordsOf({ arguments: words, then }: BoundKernel): number {
-  return words.length + (then ? wordsOf(then) : 0);
-}
-
 /** The parts of an open device. */
 export class CpuCore implements Packer {
   readonly work = new SharedMemory();
   readonly machine: DotProduct = probeDotProduct();
   /** Whether the engine joins neighbouring vectors. */
   readonly joins = joinsVectors();
-  readonly #weights: SharedMemory[] = [];
+  readonly #weights = new WeightMemories();
   /** Memories of keys and values. */
   readonly caches = new CacheMemories();
   readonly #modules = new Map<string, Kernels>();
@@ -262,7 +216,7 @@ export class CpuCore implements Packer {
     return this.kernels(
       `format ${format.source.name}`,
       () => formatModule(format, this.machine, this.joins),
-      { [WEIGHTS]: this.#weights[memory]! },
+      { [WEIGHTS]: this.#weights.at(memory) },
     );
   }
 
@@ -297,8 +251,10 @@ export class CpuCore implements Packer {
   run(calls: readonly KernelCall[]): void {
     if (this.#notes) this.#notes.isKept = false;
     for (const call of calls) {
-      if (4 * (this.#argumentWords + wordsOf(call)) > this.#arguments.size) this.flush();
-      this.#add(operationOf(call, (words) => this.#recordOf(words)));
+      // Before the arguments are written: what is flushed leaves their memory to the next ones.
+      const isFull = 4 * (this.#argumentWords + wordsOf(call)) > this.#arguments.size;
+      if (isFull || !this.pool.hasRoom) this.flush();
+      this.pool.add(operationOf(call, (words) => this.#recordOf(words)));
     }
     this.#endPhase();
   }
@@ -306,7 +262,10 @@ export class CpuCore implements Packer {
   /** run() phase by phase, of calls whose arguments are in memory of their own. */
   runKept({ phases }: KeptCalls): void {
     for (const operations of phases) {
-      for (let i = 0; i < operations.length; i++) this.#add(operations[i]!);
+      for (let i = 0; i < operations.length; i++) {
+        if (!this.pool.hasRoom) this.flush();
+        this.pool.add(operations[i]!);
+      }
       this.#endPhase();
     }
   }
@@ -360,11 +319,6 @@ export class CpuCore implements Packer {
     };
     const operations = phases.map((calls) => calls.map((call) => operationOf(call, write)));
     return { phases: operations, memory: own };
-  }
-
-  #add(operation: PoolOperation): void {
-    if (!this.pool.hasRoom) this.flush();
-    this.pool.add(operation);
   }
 
   #endPhase(): void {
@@ -438,7 +392,7 @@ export class CpuCore implements Packer {
   reserve(format: CpuFormat, shape: PackShape): PackedSide {
     const bytes = unitBytes(format, shape);
     if (this.isDry) return { memory: 0, address: 0, unitBytes: bytes };
-    const { memory, address } = this.#takeWeights(wholeLines(shape.rows / shape.unit * bytes));
+    const { memory, address } = this.#weights.take(wholeLines(shape.rows / shape.unit * bytes));
     return { memory, address, unitBytes: bytes };
   }
 
@@ -502,16 +456,5 @@ export class CpuCore implements Packer {
     };
     const [, ...names] = isFloatFormat(format) ? FLOAT_PACK_ARGUMENTS : PACK_ARGUMENTS;
     return { kernels, words: names.map((name) => values[name]), items: Math.ceil(count / BAND) };
-  }
-
-  #takeWeights(bytes: number): { memory: number; address: number } {
-    for (const [memory, weights] of this.#weights.entries()) {
-      const address = weights.take(bytes);
-      if (address !== undefined) return { memory, address };
-    }
-    const fresh = new SharedMemory();
-    const address = fresh.take(bytes);
-    if (address !== undefined) return { memory: this.#weights.push(fresh) - 1, address };
-    throw new GpuMemoryError("weights", bytes, "there is no memory left for them");
   }
 }

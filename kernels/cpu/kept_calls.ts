@@ -2,7 +2,8 @@
 // number of rows, so their arguments are the same, and stay in memory. Building the arguments of all
 // operations took a millisecond per step, during which the threads were idle.
 
-import type { CpuCore, KeptCalls, KernelCall } from "./core.ts";
+import type { KeptCalls, KernelCall } from "./calls.ts";
+import type { CpuCore } from "./core.ts";
 
 /**
  * Runs the calls that `make` gives for some counts, such as that of rows, phase by phase. They are made

@@ -19,7 +19,8 @@ import {
   productItems,
   tokensAtOnce,
 } from "./linear/bands.ts";
-import type { BoundKernel, CpuCore, KernelCall } from "./core.ts";
+import type { BoundKernel, KernelCall } from "./calls.ts";
+import type { CpuCore } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./activate/kernel.ts";
 import type { CpuExpertPairs } from "./experts/route.ts";
 import { BAND, blockColumns, type CpuFormat } from "./formats/mod.ts";

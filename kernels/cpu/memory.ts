@@ -111,6 +111,28 @@ export class SharedMemory {
   }
 }
 
+/** The memories of weights, as many as needed. */
+export class WeightMemories {
+  readonly #memories: SharedMemory[] = [];
+
+  /** A memory by its number. */
+  at(number: number): SharedMemory {
+    return this.#memories[number]!;
+  }
+
+  /** Takes bytes of one that has them. Errors: GpuMemoryError. @param bytes a multiple of 64 */
+  take(bytes: number): { memory: number; address: number } {
+    for (const [memory, weights] of this.#memories.entries()) {
+      const address = weights.take(bytes);
+      if (address !== undefined) return { memory, address };
+    }
+    const fresh = new SharedMemory();
+    const address = fresh.take(bytes);
+    if (address !== undefined) return { memory: this.#memories.push(fresh) - 1, address };
+    throw new GpuMemoryError("weights", bytes, "there is no memory left for them");
+  }
+}
+
 /** `bytes` rounded up to whole cache lines. */
 export function wholeLines(bytes: number): number {
   return Math.max(LINE, Math.ceil(bytes / LINE) * LINE);

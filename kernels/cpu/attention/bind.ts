@@ -14,7 +14,8 @@ import {
 import { addCombineParts, COMBINE_PARTS_ARGUMENTS, PARTIAL_EXTRA, SPAN } from "./parts_kernel.ts";
 import { addAttentionTile, ATTENTION_TILE_ARGUMENTS, attentionTileSize } from "./tile_kernel.ts";
 import { cacheKernels } from "./cache.ts";
-import { type CpuCore, floatBits, type KernelCall } from "../core.ts";
+import type { KernelCall } from "../calls.ts";
+import { type CpuCore, floatBits } from "../core.ts";
 import { keepCalls } from "../kept_calls.ts";
 import { inOrder } from "../kernel.ts";
 import { cpu } from "../memory.ts";

@@ -2,7 +2,8 @@
 // Their modules import the memories of a layer's keys and values.
 
 import type { LayerCache } from "../../ops/kv_cache.ts";
-import type { CpuCore, Kernels } from "../core.ts";
+import type { Kernels } from "../calls.ts";
+import type { CpuCore } from "../core.ts";
 import { cpu } from "../memory.ts";
 import { PANEL, WORK } from "../modules.ts";
 import { PANEL_PAGES } from "../linear/kernel.ts";

@@ -1,7 +1,8 @@
 // What the operations of a CPU device share.
 
 import { assert, assertEquals } from "@std/assert";
-import { CpuCore, type Kernels } from "../../../kernels/cpu/core.ts";
+import type { Kernels } from "../../../kernels/cpu/calls.ts";
+import { CpuCore } from "../../../kernels/cpu/core.ts";
 import { MAXIMUM_OPERATIONS } from "../../../kernels/cpu/control.ts";
 import { WORK } from "../../../kernels/cpu/modules.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
@@ -125,5 +126,19 @@ Deno.test("more kernels wait for each other than threads take in one go", async 
     core.run([call]);
   });
   assertEquals(items.words[0], 2);
+  await core.close();
+});
+
+Deno.test("a call for which the step has no room any more keeps its arguments, and so do those after it", async () => {
+  const core = new CpuCore();
+  const kernels = core.kernels("full", counter);
+  const items = [0, 1, 2].map((i) => core.kept(`items ${i}`, 4));
+  const call = { kernels, name: "count", items: 1 };
+  core.together(() => {
+    const idle = { ...call, arguments: [items[0]!.address], items: 0 };
+    while (core.pool.hasRoom) core.run([idle]);
+    core.run(items.map(({ address }) => ({ ...call, arguments: [address] })));
+  });
+  assertEquals(items.map(({ words }) => words[0]), [1, 1, 1]);
   await core.close();
 });
