@@ -129,16 +129,20 @@ Deno.test("more kernels wait for each other than threads take in one go", async 
   await core.close();
 });
 
-Deno.test("a call for which the step has no room any more keeps its arguments, and so do those after it", async () => {
+Deno.test("a call for which the step has no room keeps its arguments, however many come after it", async () => {
   const core = new CpuCore();
   const kernels = core.kernels("full", counter);
-  const items = [0, 1, 2].map((i) => core.kept(`items ${i}`, 4));
-  const call = { kernels, name: "count", items: 1 };
-  core.together(() => {
-    const idle = { ...call, arguments: [items[0]!.address], items: 0 };
+  const [items, others] = [core.kept("items", 4), core.kept("others", 4)];
+  const fill = (words: number) => {
+    const given = new Array(words).fill(others.address);
+    const idle = { kernels, name: "count", arguments: given, items: 0 };
     while (core.pool.hasRoom) core.run([idle]);
-    core.run(items.map(({ address }) => ({ ...call, arguments: [address] })));
+  };
+  core.together(() => {
+    fill(1);
+    core.run([{ kernels, name: "count", arguments: [items.address], items: 1 }]);
+    fill(2); // more words than there were before
   });
-  assertEquals(items.map(({ words }) => words[0]), [1, 1, 1]);
+  assertEquals([items.words[0], others.words[0]], [1, 0]);
   await core.close();
 });
