@@ -43,22 +43,23 @@ const LEAST_TAIL = 1e-30;
 /** 2^23 + 2^22: a float to which it is added is rounded to an integer, which is in the sum's low bits. */
 const ROUNDING = 2 ** 23 + 2 ** 22;
 
+/** a * b + c, rounded once or twice. */
+export type Madd = (a: V128, b: V128, c: V128) => V128;
+
+const mulAdd: Madd = (a, b, c) => f32x4.add(f32x4.mul(a, b), c);
+
 /** e to the power of each lane: at least 1e-38, infinite from 88.4 on, NaN of NaN. */
-export function exponential(f: FunctionBuilder, x: V128): V128 {
+export function exponential(f: FunctionBuilder, x: V128, madd = mulAdd): V128 {
   const bounded = f.let(
     f32x4.pmin(f32x4.pmax(x, constant(f, LEAST_LOG)), constant(f, GREATEST_LOG)),
   );
-  const product = f32x4.mul(bounded, constant(f, Math.LOG2E));
-  const rounded = f.let(f32x4.add(product, constant(f, ROUNDING)));
+  const rounded = f.let(madd(bounded, constant(f, Math.LOG2E), constant(f, ROUNDING)));
   const powers = f.let(f32x4.sub(rounded, constant(f, ROUNDING)));
-  const high = f32x4.sub(bounded, f32x4.mul(powers, constant(f, LN2_HIGH)));
-  const rest = f.let(f32x4.sub(high, f32x4.mul(powers, constant(f, LN2_LOW))));
+  const high = madd(powers, constant(f, -LN2_HIGH), bounded);
+  const rest = f.let(madd(powers, constant(f, -LN2_LOW), high));
   const [first, ...others] = POLYNOMIAL.map((factor) => constant(f, factor));
-  const sum = others.reduce((sum, factor) => f32x4.add(f32x4.mul(sum, rest), factor), first);
-  const mantissa = f32x4.add(
-    f32x4.add(f32x4.mul(f32x4.mul(sum, rest), rest), rest),
-    constant(f, 1),
-  );
+  const sum = others.reduce((sum, factor) => madd(sum, rest, factor), first);
+  const mantissa = f32x4.add(madd(f32x4.mul(sum, rest), rest, rest), constant(f, 1));
   const exponent = i32x4.add(rounded, lanes(f, Uint32Array.of(127)));
   return f32x4.mul(mantissa, i32x4.shl(exponent, 23));
 }

@@ -231,7 +231,7 @@ export function addAttention(
         f.if(i32.or(given.softcap, given.slopes), () => changeScores(distance));
         for (const h of heads) {
           const own = movedLayout(layout, h * layout.bytes);
-          weighScores(f, panel, origin, own, shiftedValues ? HALF_SCALE : 1);
+          weighScores(f, panel, origin, own, madd, shiftedValues ? HALF_SCALE : 1);
         }
         addValues(f, f.let(i32.add(valueBlock, i32.mul(offset, ofValues.cellBytes))), from, to);
         f.increase(position, count);

@@ -19,7 +19,7 @@ import {
   type V128,
   v128,
 } from "../wasm/mod.ts";
-import { exponential } from "../activate/kernel.ts";
+import { exponential, type Madd } from "../activate/kernel.ts";
 import { lanes } from "../formats/scales.ts";
 import { BLOCK } from "../../ops/kv_cache.ts";
 import { forColumns } from "../vectors.ts";
@@ -172,22 +172,43 @@ export function maskScores(
   }
 }
 
+/** Reduces vectors by pairs, which do not wait for each other. */
+function reducePairs(
+  f: FunctionBuilder,
+  vectors: readonly Local<"v128">[],
+  combine: (a: V128, b: V128) => V128,
+): V128 {
+  if (vectors.length === 1) return vectors[0]!;
+  const half = vectors.length / 2;
+  const pairs = vectors.slice(0, half).map((own, i) => f.let(combine(own, vectors[half + i]!)));
+  return reducePairs(f, pairs, combine);
+}
+
 /**
  * Converts a query's scores into weights. Results with the earlier maximum have to be multiplied by the
  * correction that is stored.
  *
  * @param factor factor of the stored weights, a power of two; it is not part of their sum
+ * @param joined where scores are copied to, and their weights from: V8 joins vectors only at constant addresses
  */
 export function weighScores(
   f: FunctionBuilder,
   panel: Memory,
   at: Expression<"i32">,
   layout: QueryLayout,
+  madd: Madd,
   factor = 1,
+  joined?: { readonly scores: number; readonly weights: number },
 ): void {
-  const load = (offset: number, i: number) => panel.v128.load(at, offset + 4 * i);
-  const peaks = f.let(load(layout.scores, 0));
-  for (let i = 4; i < BLOCK; i += 4) f.set(peaks, f32x4.pmax(peaks, load(layout.scores, i)));
+  const given = { at, offset: layout.scores };
+  const scores = joined ? { at: i32.const(0), offset: joined.scores } : given;
+  const to = joined ? { at: i32.const(0), offset: joined.weights } : given;
+  const load = (i: number) => f.let(panel.v128.load(given.at, given.offset + 4 * i));
+  const all = Array.from({ length: BLOCK / 4 }, (_, i) => load(4 * i));
+  if (joined) {
+    all.forEach((score, i) => f.do(panel.v128.store(scores.at, score, scores.offset + 16 * i)));
+  }
+  const peaks = f.let(reducePairs(f, all, f32x4.pmax));
   const before = f.let(panel.v128.load32_splat(at, layout.maximum));
   f.set(peaks, f32x4.pmax(peaks, before));
   f.set(peaks, f32x4.pmax(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
@@ -196,19 +217,25 @@ export function weighScores(
   const peak = f.let(panel.v128.load32_splat(at, layout.maximum));
   // Stored all at once, which is where V8 begins to join, at constant addresses.
   const weights = Array.from({ length: BLOCK / 4 }, (_, i) => {
-    const score = f.let(load(layout.scores, 4 * i));
-    const weight = exponential(f, f.let(f32x4.sub(score, peak)));
+    const score = f.let(panel.v128.load(scores.at, scores.offset + 16 * i));
+    const weight = exponential(f, f.let(f32x4.sub(score, peak)), madd);
     const isNone = f32x4.le(score, lanes(f, Float32Array.of(LOWEST)));
     return f.let(v128.andnot(f.let(weight), isNone));
   });
   weights.forEach((weight, i) => {
     const stored = factor === 1 ? weight : f32x4.mul(weight, lanes(f, Float32Array.of(factor)));
-    f.do(panel.v128.store(at, stored, layout.scores + 16 * i));
+    f.do(panel.v128.store(to.at, stored, to.offset + 16 * i));
   });
-  const sum = f.let(weights.reduce<V128>((sum, weight) => f32x4.add(sum, weight), ZERO));
+  const stored = joined
+    ? weights.map((_, i) => f.let(panel.v128.load(to.at, to.offset + 16 * i)))
+    : weights;
+  if (joined) {
+    stored.forEach((weight, i) => f.do(panel.v128.store(given.at, weight, given.offset + 16 * i)));
+  }
+  const sum = f.let(reducePairs(f, stored, f32x4.add));
   const two = f.let(f32x4.add(sum, shuffleLanes(sum, sum, [2, 3, 0, 1])));
   const own = f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
-  const correction = f.let(exponential(f, f.let(f32x4.sub(before, peaks))));
+  const correction = f.let(exponential(f, f.let(f32x4.sub(before, peaks)), madd));
   const corrected = f32.mul(
     panel.f32.load(at, layout.sum),
     f32x4.extract_lane(correction, 0),

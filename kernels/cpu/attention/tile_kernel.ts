@@ -6,6 +6,7 @@
 
 import { BLOCK } from "../../ops/kv_cache.ts";
 import { QUERY_TILE } from "../../ops/step_records.ts";
+import { joinsVectors } from "../engine_features.ts";
 import { addKernel, forItems } from "../kernel.ts";
 import { clear, forColumns } from "../vectors.ts";
 import {
@@ -109,6 +110,10 @@ export function addAttentionTile(
     hasMadd ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
   const products = new TileProducts(panel, layout, madd);
   const width = wholeSteps(valueDim);
+  // Sums of products are not needed meanwhile.
+  const joined = joinsVectors()
+    ? { scores: layout.sums, weights: layout.sums + 4 * BLOCK }
+    : undefined;
 
   const kernel = { name: "attention_tile", takes: ATTENTION_TILE_ARGUMENTS };
   addKernel(module, work, kernel, (f, given, first, last) =>
@@ -231,7 +236,7 @@ export function addAttentionTile(
               const slope = work.v128.load32_splat(i32.add(given.slopes, i32.mul(head, 4)));
               biasScores(f, panel, scores, slope, distance);
             });
-            weighScores(f, panel, query, layout);
+            weighScores(f, panel, query, layout, madd, 1, joined);
             f.increase(query, layout.bytes);
           });
         });
