@@ -14,8 +14,6 @@ export interface Machine {
   readonly speeds: readonly number[];
   /** Threads with numbers from this one on are on a second socket. Default: there is none. */
   readonly secondSocket?: number;
-  /** How many times longer work takes whose weights are in the other socket's memory. Default 1. */
-  readonly farWork?: number;
   /** Work takes up to this fraction longer or shorter, by chance. Default 0. */
   readonly jitter?: number;
 }
@@ -39,8 +37,6 @@ const STILL: ReadonlySet<number> = new Set([Word.Phases, Word.Timed, Word.Abort,
 export interface Operation extends Omit<PoolOperation, "kernel" | "record"> {
   /** Nanoseconds of an item on a thread of speed 1. */
   readonly cost: number;
-  /** The socket in whose memory an item is: 0 or 1. Default: none, as of activations. */
-  readonly socketOf?: ((item: number) => number) | undefined;
 }
 
 export type Step = readonly (readonly Operation[])[];
@@ -237,15 +233,11 @@ export class Simulation {
     return next;
   }
 
-  #workOf({ cost, socketOf }: Operation, index: number, first: number, last: number): number {
-    const { speeds, farWork = 1, jitter = 0 } = this.machine;
-    let items = 0;
-    for (let item = first; item < last; item++) {
-      items += !socketOf || socketOf(item) === this.#socketOf(index) ? 1 : farWork;
-    }
+  #workOf({ cost }: Operation, index: number, first: number, last: number): number {
+    const { speeds, jitter = 0 } = this.machine;
     this.#random = Math.imul(this.#random, 1103515245) + 12345;
     const chance = jitter * ((this.#random >>> 8) % 1001 / 500 - 1);
-    return items * cost / speeds[index]! * (1 + chance);
+    return (last - first) * cost / speeds[index]! * (1 + chance);
   }
 
   #socketOf(index: number): number {
