@@ -34,7 +34,10 @@ const LEAST_PART = 64;
 
 /** The part of a brief operation that threads own: of up to eight, and of more, which wait longer for a counter. */
 const [LEAST_OWNED, MOST_OWNED] = [1 / 2, 7 / 8];
-/** Threads own all of a brief operation of fewer takes than this for each of them. */
+/**
+ * Threads own all of a brief operation that has at most this number of takes for each of them, but not two
+ * threads: they seldom wait for the counter, and one that comes late, such as the host, costs more.
+ */
 const FEW = 4;
 
 /** A thread that takes part in steps. */
@@ -87,7 +90,7 @@ export function ownedItems(
   if (threads === 1 || items <= 1) return 0;
   const isLarge = threads > GROUP_THREADS;
   if (isBrief) {
-    if (items <= FEW * multiple * threads) return items;
+    if (threads > 2 && items <= FEW * multiple * threads) return items;
     return floorTo(multiple, items * (isLarge ? MOST_OWNED : LEAST_OWNED));
   }
   return isLarge && items <= threads ? items : 0;
