@@ -1,7 +1,8 @@
 // `deno task bench:scaling [--shape 135m] [--type Q4_K] [--threads 1,2,4] [--prompt 256] [--tokens 32]
-// [--runs 3]`: how the CPU device's speed grows with its threads, for a model with random weights: prompts
+// [--runs 3] [--out FILE.md]`: how the CPU device's speed grows with its threads, for a model with random weights: prompts
 // and answers in tokens per second, their share of as many times one thread, and the microseconds of a
-// barrier, at which threads wait for each other between operations. Default: powers of two up to all cores.
+// barrier, at which threads wait for each other between operations. Default: powers of two up to all cores. With --out it is also written into a file, to
+// be sent in: nobody here has many cores.
 
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -10,6 +11,7 @@ import { probeDotProduct } from "../kernels/cpu/dot_product.ts";
 import { joinsVectors } from "../kernels/cpu/engine_features.ts";
 import { commonModule } from "../kernels/cpu/modules.ts";
 import { ThreadPool } from "../kernels/cpu/pool.ts";
+import { describeProcessor, readProcessor } from "./processor.ts";
 import { load, median, print } from "./report.ts";
 import { SHAPES, writeSyntheticLlama } from "./synthetic_model.ts";
 import { temporaryFolder } from "./temporary.ts";
@@ -75,6 +77,7 @@ const { values: options } = parseArgs({
     prompt: { type: "string", default: "256" },
     tokens: { type: "string", default: "32" },
     runs: { type: "string", default: "3" },
+    out: { type: "string" },
   },
 });
 const shape = SHAPES[options.shape];
@@ -83,14 +86,24 @@ const [promptTokens, decodeTokens, runs] = [options.prompt, options.tokens, opti
   Number,
 ) as [number, number, number];
 
-print(
-  `${cpus()[0]?.model ?? Deno.build.arch}, ${cores} cores, dot products "${probeDotProduct()}", ` +
+const lines: string[] = [];
+const tell = (line: string) => {
+  print(line);
+  lines.push(line);
+};
+const processor = readProcessor(readText);
+tell(
+  `${cpus()[0]?.model ?? Deno.build.arch}, ` +
+    `${processor ? describeProcessor(processor) : `${cores} threads`}, ${Deno.build.os}, ` +
+    `Deno ${Deno.version.deno}, dot products "${probeDotProduct()}", ` +
     `${joinsVectors() ? "joined" : "single"} vectors, load ${load()}`,
 );
-print(
+tell(
   `${options.shape} in ${options.type}, prompts of ${promptTokens}, answers of ${decodeTokens}`,
 );
-print("threads  prefill  of ideal   decode  of ideal   barrier us");
+tell("");
+tell("| threads | prefill | of ideal | decode | of ideal | barrier, us |");
+tell("| ------: | ------: | -------: | -----: | -------: | ----------: |");
 using folder = temporaryFolder();
 const path = `${folder.path}/model.gguf`;
 await writeSyntheticLlama(path, shape, { type: options.type });
@@ -100,12 +113,21 @@ for (const threads of options.threads.split(",").map(Number)) {
   one ??= { prefill: prefill / threads, decode: decode / threads };
   const cells = [
     [String(threads), 7],
-    [prefill.toFixed(1), 8],
-    [(prefill / threads / one.prefill).toFixed(2), 9],
-    [decode.toFixed(1), 8],
-    [(decode / threads / one.decode).toFixed(2), 9],
-    [(await barrierOf(threads)).toFixed(1), 12],
+    [prefill.toFixed(1), 7],
+    [(prefill / threads / one.prefill).toFixed(2), 8],
+    [decode.toFixed(1), 6],
+    [(decode / threads / one.decode).toFixed(2), 8],
+    [(await barrierOf(threads)).toFixed(1), 11],
   ] as const;
-  print(cells.map(([cell, width]) => cell.padStart(width)).join(" "));
+  tell(`| ${cells.map(([cell, width]) => cell.padStart(width)).join(" | ")} |`);
 }
+if (options.out) await Deno.writeTextFile(options.out, `${lines.join("\n")}\n`);
 Deno.exit(0);
+
+function readText(path: string): string | undefined {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
