@@ -37,10 +37,14 @@ Deno.test("threads own whole takes of an operation, all where there are few, and
     for (const items of [0, 1, 2, 3, 7, 64, 72, 1000, 5000, 500_000]) {
       for (const multiple of [1, 4]) {
         const owned = ownedItems({ items, threads, multiple, isBrief: true });
-        const isFew = items < 4 * multiple * threads;
-        if (threads === 1 || items === 1) assertEquals(owned, 0);
+        // Two threads leave some of few, too: one of them may come late.
+        const isFew = threads > 2 && items <= 4 * multiple * threads;
+        if (threads === 1 || items <= 1) assertEquals(owned, 0);
         else if (isFew) assertEquals(owned, items);
-        else assert(owned > 0 && owned < items && owned % multiple === 0, `${items} of ${threads}`);
+        else {
+          assert(owned < items && owned % multiple === 0, `${owned} of ${items}`);
+          assert(owned > 0 || items < 2 * multiple, `${owned} of ${items}`);
+        }
       }
       const long = ownedItems({ items, threads, isBrief: false });
       assertEquals(long, threads > 8 && items <= threads && items > 1 ? items : 0);
