@@ -52,8 +52,11 @@ export function sharedSpans(
 ): Spans {
   const { window, causal, bidirectionalImages, scale, temperature } = options;
   const key = JSON.stringify([window, causal, bidirectionalImages, scale, temperature]);
-  const ofTiles = SHARED.getOrInsertComputed(tiles, () => new Map());
-  return ofTiles.getOrInsertComputed(key, () => new Spans(core, state, options, cpu(tiles).words));
+  let ofTiles = SHARED.get(tiles);
+  if (!ofTiles) SHARED.set(tiles, ofTiles = new Map());
+  let spans = ofTiles.get(key);
+  if (!spans) ofTiles.set(key, spans = new Spans(core, state, options, cpu(tiles).words));
+  return spans;
 }
 
 /** Spans in memory, written once for a step. */
