@@ -16,6 +16,7 @@ const FORBIDDEN: [rule: string, pattern: RegExp][] = [
     /\/\*\*\s+(?:\* )?The same\b/,
   ],
   ["names no package registry", new RegExp("registry\\." + "(?:npmjs|yarnpkg)|" + "jsr\\.io")],
+  ["asks maps for nothing that Node 22 lacks", new RegExp("\\.getOr" + "Insert")],
   ["names no server of packages", new RegExp("(?:deb|archive|security)\\." + "(?:debian|ubuntu)")],
 ];
 
@@ -46,6 +47,7 @@ const CASES: [name: string, path: string, text: string, count: number][] = [
   ["refuses a path of a machine", "engine/a.ts", `${HEADER}const path = "${"/root"}/x";\n`, 1],
   ["refuses a doc comment of what is alike", "engine/a.ts", `${HEADER}/**\n * ${"The"} same.`, 1],
   ["accepts a URL with such a path", "engine/a.ts", `${HEADER}// see host.test${"/root"}/x\n`, 0],
+  ["refuses what Node 22 lacks", "engine/a.ts", `${HEADER}map.${"getOr"}Insert(a, b);\n`, 1],
   ["refuses a registry", "engine/a.ts", `${HEADER}// ${"registry"}.npmjs.org\n`, 1],
 ];
 

@@ -47,7 +47,9 @@ const known = new WeakMap<readonly Piece[], string[]>();
 
 /** The blocks of a prompt: each is named by all that comes before it. */
 export function blocksOf(pieces: readonly Piece[]): string[] {
-  return known.getOrInsertComputed(pieces, () => splitBlocks(pieces));
+  const blocks = known.get(pieces) ?? splitBlocks(pieces);
+  known.set(pieces, blocks);
+  return blocks;
 }
 
 function splitBlocks(pieces: readonly Piece[]): string[] {

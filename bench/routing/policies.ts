@@ -37,7 +37,8 @@ export const POLICIES: Record<string, () => Policy> = {
       const best = isBalanced ? greatest(nodes, matched) : least(nodes);
       const isMatch = matched(best) >= 0.1 * blocks.length;
       const node = isBalanced && !isMatch ? least(nodes) : best;
-      const known = sent.getOrInsertComputed(node, () => new Set());
+      const known = sent.get(node) ?? new Set();
+      sent.set(node, known);
       for (const block of blocks) known.add(block);
       return node;
     };

@@ -26,11 +26,9 @@ export class FairShares {
     const accounts = new Map<string, Account>();
     for (const [sequences, isRunning] of [[running, true], [waiting, false]] as const) {
       for (const { share: { id, weight } } of sequences) {
-        const account = accounts.getOrInsertComputed(id, () => ({
-          weight,
-          served: before.get(id)?.served ?? NaN,
-          running: 0,
-        }));
+        const account = accounts.get(id) ??
+          { weight, served: before.get(id)?.served ?? NaN, running: 0 };
+        accounts.set(id, account);
         if (isRunning) account.running++;
       }
     }

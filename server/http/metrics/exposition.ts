@@ -119,12 +119,13 @@ export class Histogram implements Metric {
   }
 
   #of(labels: Labels): Series {
-    return this.#series.getOrInsertComputed(encodeLabels(labels), () => ({
-      labels,
-      counts: this.#bounds.map(() => 0),
-      exemplars: [],
-      sum: 0,
-    }));
+    const key = encodeLabels(labels);
+    let series = this.#series.get(key);
+    if (!series) {
+      const counts = this.#bounds.map(() => 0);
+      this.#series.set(key, series = { labels, counts, exemplars: [], sum: 0 });
+    }
+    return series;
   }
 }
 

@@ -50,12 +50,15 @@ function fileOf(name: string): URL | Promise<string> {
   const [plain, type] = name.split(" in ");
   const from = new URL(`${plain}.gguf`, DATA);
   if (type === undefined) return from;
-  return made.getOrInsertComputed(name, async () => {
+  const make = async () => {
     const to = await Deno.makeTempFile({ suffix: ".gguf" });
     globalThis.addEventListener("unload", () => Deno.removeSync(to));
     await quantizeModel({ from: fileURLToPath(from), to, type: type as QuantizationName });
     return to;
-  });
+  };
+  const file = made.get(name) ?? make();
+  made.set(name, file);
+  return file;
 }
 
 /** Logits in steps of so many rows, of {@linkcode tokensFor}. */
