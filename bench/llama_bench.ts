@@ -5,6 +5,7 @@
 
 import { cloneLlamaCpp, exists, peersFolder, run } from "./llama_cpp_source.ts";
 import type { PeerEngine, PeerOptions, Speeds } from "./peer.ts";
+import { median } from "./report.ts";
 
 const OPTIONS = [
   ...["-DCMAKE_BUILD_TYPE=Release", "-DGGML_NATIVE=ON", "-DBUILD_SHARED_LIBS=OFF"],
@@ -25,12 +26,15 @@ async function buildLlamaBench(): Promise<string> {
   return program;
 }
 
+/** Repetitions of a run, of which the median counts: in a new process the first is some 15 % slower. */
+const REPETITIONS = 3;
+
 /** A result of llama-bench, of a prompt or of an answer. */
 interface Row {
   readonly build_commit: string;
   readonly n_prompt: number;
-  /** Tokens per second. */
-  readonly avg_ts: number;
+  /** Tokens per second of each repetition. */
+  readonly samples_ts: readonly number[];
 }
 
 /**
@@ -48,14 +52,23 @@ export async function openLlamaBench(
   const measure = async (promptTokens: number): Promise<{ speeds: Speeds; commit: string }> => {
     const ask = async (...args: string[]): Promise<Row> => {
       const common = ["-m", path, "-t", String(threads), "-b", String(chunk), "-ub", String(chunk)];
-      const text = await run("llama-bench", bench, ...common, ...args, "-r", "1", "-o", "json");
+      const text = await run(
+        "llama-bench",
+        bench,
+        ...common,
+        ...args,
+        "-r",
+        String(REPETITIONS),
+        "-o",
+        "json",
+      );
       return JSON.parse(text)[0];
     };
     const prefill = await ask("-p", String(promptTokens), "-n", "0");
     // An answer after a prompt of that length.
     const decode = await ask("-p", "0", "-n", String(decodeTokens), "-d", String(promptTokens));
     return {
-      speeds: { prefill: prefill.avg_ts, decode: decode.avg_ts },
+      speeds: { prefill: median(prefill.samples_ts), decode: median(decode.samples_ts) },
       commit: prefill.build_commit,
     };
   };
