@@ -52,16 +52,8 @@ export async function openLlamaBench(
   const measure = async (promptTokens: number): Promise<{ speeds: Speeds; commit: string }> => {
     const ask = async (...args: string[]): Promise<Row> => {
       const common = ["-m", path, "-t", String(threads), "-b", String(chunk), "-ub", String(chunk)];
-      const text = await run(
-        "llama-bench",
-        bench,
-        ...common,
-        ...args,
-        "-r",
-        String(REPETITIONS),
-        "-o",
-        "json",
-      );
+      const output = ["-r", String(REPETITIONS), "-o", "json"];
+      const text = await run("llama-bench", bench, ...common, ...args, ...output);
       return JSON.parse(text)[0];
     };
     const prefill = await ask("-p", String(promptTokens), "-n", "0");

@@ -7,9 +7,9 @@ import { GROUP } from "../../kernels/ops/activation.ts";
 import type { LlamaShape } from "../synthetic_model.ts";
 import type { Operation, Step } from "./simulation.ts";
 
-/** Weights that a thread multiplies in a nanosecond with one token: 17 of Q4_0 on a Zen 4. */
+/** Weights that a thread multiplies in a nanosecond with one token: about what a Zen 4 had with a 135M in Q4_0. */
 const LONE_WEIGHTS = 17;
-/** Multiplications of a prompt's products in a nanosecond. */
+/** Multiplications of a prompt's products in a nanosecond, likewise. */
 const PROMPT_WEIGHTS = 40;
 /** Nanoseconds of a float in a norm, a rotation, an activation. */
 const FLOAT = 0.5;

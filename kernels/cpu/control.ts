@@ -68,9 +68,9 @@ export const TAKEN = SHARES + MOST_THREADS + LINE;
 export const OPERATIONS = TAKEN + LINE * MOST_THREADS;
 /**
  * Words of an operation: kernel, arguments, items, most items that are taken at once, the first item that
- * no thread owns, phase; number of kernels that follow over the same items, each with words of its
- * own behind these; items of the kernel for each item; items that threads own, from the first on; the number by whose
- * multiples items are taken. No step changes them, so that all threads keep them in their caches.
+ * no thread owns, phase; number of kernels that follow over the same items, each with words of its own
+ * behind these; items of the kernel for each item; items that threads own, from the first on; the number
+ * by whose multiples items are taken. No step changes them, so that all threads keep them in their caches.
  */
 export const OPERATION_WORDS = LINE;
 /** Operations that a step may have. */

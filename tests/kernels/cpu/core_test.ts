@@ -6,37 +6,22 @@ import { CpuCore } from "../../../kernels/cpu/core.ts";
 import { MAXIMUM_OPERATIONS } from "../../../kernels/cpu/control.ts";
 import { WORK } from "../../../kernels/cpu/modules.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
-
-/** A kernel that adds one to each item. */
-function counter(): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder();
-  const memory = module.importMemory(WORK);
-  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
-  module.function("count", parameters, (f, { record, first, last }) => {
-    const items = f.let(memory.i32.load(record));
-    const item = f.let(first);
-    f.forUpTo(item, last, 1, () => {
-      const at = i32.add(items, i32.mul(item, 4));
-      f.do(memory.i32.store(at, i32.add(memory.i32.load(at), 1)));
-    });
-  });
-  return module.bytes();
-}
+import { adder } from "./adder.ts";
 
 Deno.test("kernels that come after the first step run on the threads, and those beside them", async () => {
   const core = new CpuCore();
   await core.startThreads(2);
   const items = core.kept("items", 4 * 100);
   const run = (kernels: Kernels) =>
-    core.run([{ kernels, name: "count", arguments: [items.address], items: 100 }]);
-  const early = core.kernels("early", counter);
+    core.run([{ kernels, name: "add", arguments: [items.address, 1], items: 100 }]);
+  const early = core.kernels("early", adder);
   run(early);
-  const late = core.kernels("late", counter);
+  const late = core.kernels("late", adder);
   core.together(() => {
     run(early);
     run(late);
   });
-  assertEquals([Object.keys(early), Object.keys(late)], [["count"], ["count"]]);
+  assertEquals([Object.keys(early), Object.keys(late)], [["add"], ["add"]]);
   assertEquals([...items.words.subarray(0, 100)], new Array(100).fill(3));
   await core.close();
 });
@@ -45,14 +30,14 @@ Deno.test("a module is made once for all devices, each of which works in its own
   let made = 0;
   const build = () => {
     made++;
-    return counter();
+    return adder();
   };
   for (let device = 1; device <= 3; device++) {
     const core = new CpuCore();
     const items = core.kept("items", 4 * 10);
     for (let run = 0; run < device; run++) {
       const kernels = core.kernels("made once", build);
-      core.run([{ kernels, name: "count", arguments: [items.address], items: 10 }]);
+      core.run([{ kernels, name: "add", arguments: [items.address, 1], items: 10 }]);
     }
     assertEquals([...items.words.subarray(0, 10)], new Array(10).fill(device));
     await core.close();
@@ -115,10 +100,10 @@ for (const threads of [1, 3]) {
 Deno.test("more kernels wait for each other than threads take in one go", async () => {
   const core = new CpuCore();
   await core.startThreads(2);
-  const kernels = core.kernels("many", counter);
+  const kernels = core.kernels("many", adder);
   const count = MAXIMUM_OPERATIONS + 100;
   const items = core.kept("items", 4);
-  const call = { kernels, name: "count", arguments: [items.address], items: 1 };
+  const call = { kernels, name: "add", arguments: [items.address, 1], items: 1 };
   core.together(() => {
     core.run(new Array(3).fill({ ...call, items: 0 }));
     core.run(new Array(count).fill({ ...call, items: 0 }));
@@ -131,16 +116,16 @@ Deno.test("more kernels wait for each other than threads take in one go", async 
 
 Deno.test("a call for which the step has no room keeps its arguments, however many come after it", async () => {
   const core = new CpuCore();
-  const kernels = core.kernels("full", counter);
+  const kernels = core.kernels("full", adder);
   const [items, others] = [core.kept("items", 4), core.kept("others", 4)];
   const fill = (words: number) => {
     const given = new Array(words).fill(others.address);
-    const idle = { kernels, name: "count", arguments: given, items: 0 };
+    const idle = { kernels, name: "add", arguments: given, items: 0 };
     while (core.pool.hasRoom) core.run([idle]);
   };
   core.together(() => {
     fill(1);
-    core.run([{ kernels, name: "count", arguments: [items.address], items: 1 }]);
+    core.run([{ kernels, name: "add", arguments: [items.address, 1], items: 1 }]);
     fill(2); // more words than there were before
   });
   assertEquals([items.words[0], others.words[0]], [1, 0]);
