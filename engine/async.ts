@@ -23,6 +23,14 @@ export class TimeSlice {
     return performance.now() >= this.#end;
   }
 
+  /**
+   * Lets messages arrive and, where the slice is over, all else that is due: Deno seldom looks at sockets
+   * while there are always messages.
+   */
+  async turn(): Promise<void> {
+    await (this.isOver ? this.pause() : nextTask());
+  }
+
   /** Lets everything else run, and begins a new slice. */
   async pause(): Promise<void> {
     // On a busy machine several timers may fire before a message that was there first, hence both.

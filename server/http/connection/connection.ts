@@ -4,7 +4,7 @@
 // A client that closes its sending side counts as gone, because TCP does not tell whether it still
 // reads. So the request's signal aborts and a stream ends, but a complete answer is still sent.
 
-import { nextTask } from "../../../engine/mod.ts";
+import { TimeSlice } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 import { Receiver } from "./receiver.ts";
 import { RequestBody } from "./request_body.ts";
@@ -109,13 +109,14 @@ export class Connection implements ByteSink {
 
   /** Serves requests until one side ends the connection. Never rejects. */
   async serve(): Promise<void> {
+    const slice = new TimeSlice();
     try {
       while (!this.#closing) {
         const head = await this.#readHead();
         if (head instanceof HttpError) await this.#refuse(head);
         if (!head || head instanceof HttpError || !await this.#answer(head)) break;
         // Requests that have come already could all be answered without anybody else in between.
-        if (this.#receiver.available > 0) await nextTask();
+        if (this.#receiver.available > 0) await slice.turn();
       }
     } catch {
       // The connection or the body of an answer broke. The connection ends here, so that no answer

@@ -1,5 +1,6 @@
 // A server in a process of its own, at which connections and requests lie ready all at once. Prints how
-// many it accepts, and answers, at most in one turn of the event loop.
+// many it accepts, and answers, at most in one turn of the event loop, and how many it has answered
+// before another client that asks meanwhile.
 
 import { nextTask } from "../../../../engine/mod.ts";
 import { HttpServer } from "../../../../server/http/connection/mod.ts";
@@ -26,7 +27,11 @@ const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
 const clients = await Promise.all(Array.from({ length: CONNECTIONS }, connect));
 const server = new HttpServer(
   listener,
-  () => new Response(`${++requests}`),
+  () => {
+    // A request is some work, or all would be answered before anybody else could ask.
+    for (const end = performance.now() + 2; performance.now() < end;);
+    return new Response(`${++requests}`);
+  },
   { log: { warn: () => {} }, isUrgent: () => true },
 );
 const accepted = await mostInOneTurn(() => server.connections, CONNECTIONS);
@@ -37,6 +42,13 @@ for (let index = 0; index < REQUESTS; index++) all.set(request, index * request.
 for (let at = 0; at < all.length;) at += await clients[0]!.write(all.subarray(at));
 const answered = await mostInOneTurn(() => requests, REQUESTS);
 
+const started = requests;
+const other = clients[1]!;
+for (let at = 0; at < all.length;) at += await clients[0]!.write(all.subarray(at));
+await other.write(request);
+await other.read(new Uint8Array(1024));
+const before = requests - started;
+
 for (const client of clients) client.close();
 await server.shutdown();
-Deno.stdout.writeSync(new TextEncoder().encode(JSON.stringify({ answered, accepted })));
+Deno.stdout.writeSync(new TextEncoder().encode(JSON.stringify({ answered, accepted, before })));

@@ -54,9 +54,13 @@ Deno.test("what lies ready is neither all accepted nor all answered in one turn 
   const program = fileURLToPath(new URL("crowded_server.ts", import.meta.url));
   const args = ["run", "-A", "--no-check", "--no-lock", program];
   const { stdout } = await new Deno.Command(Deno.execPath(), { args, stderr: "inherit" }).output();
-  const { answered, accepted } = JSON.parse(new TextDecoder().decode(stdout));
+  const { answered, accepted, before } = JSON.parse(new TextDecoder().decode(stdout));
   assert(answered <= 4, `${answered} requests of one connection were answered in one turn`);
   assert(accepted <= 32, `${accepted} connections were accepted in one turn`);
+  assert(
+    before <= 16,
+    `${before} requests of one connection were answered before another client's`,
+  );
 });
 
 Deno.test("one request begins in each turn of the loop, in order", async () => {
