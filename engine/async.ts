@@ -1,9 +1,9 @@
 // Cooperative work on a thread: pauses that let the event loop run, time slices for long work,
 // waits that end early when a signal is aborted, and runs that many callers share.
 
-import { nextTask } from "../host/mod.ts";
+import { nextTask, nextTurn } from "../host/mod.ts";
 
-export { nextTask };
+export { nextTask, nextTurn };
 
 /** Milliseconds after which work pauses. Several such works share the thread. */
 const SLICE_MILLISECONDS = 8;

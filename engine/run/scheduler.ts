@@ -3,7 +3,7 @@
 // runs. When the KV cache is full, the youngest sequence is preempted and prefilled again later (Kwon
 // et al. 2023). One loop, which ends when there is nothing to do.
 
-import { nextTask, untilAborted } from "../async.ts";
+import { nextTask, nextTurn, untilAborted } from "../async.ts";
 import { GpuError } from "../../kernels/mod.ts";
 import { DeviceFailedError, ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
@@ -299,7 +299,7 @@ export class Scheduler {
         this.#isBlocked = this.#evaluations > 0 && this.load > 0 && isIdle;
         if (isIdle) return;
         // Whoever else uses the thread has a turn, in which the device works.
-        await nextTask();
+        await (this.#executor.submitsBlock ? nextTurn() : nextTask());
       }
     } catch (cause) {
       const error = this.#fail(cause);
