@@ -51,6 +51,9 @@
  * @module
  */
 
+import { startWorkerAhead } from "./engine/mod.ts";
+import { isServing, restartWithFlags } from "./server/cli/setup/restart.ts";
+
 export {
   AdapterError,
   AnswerError,
@@ -301,6 +304,10 @@ export type {
 } from "./engine/mod.ts";
 
 if (import.meta.main) {
+  // Before the command line is loaded, which takes as long as the engine.
+  restartWithFlags(Deno.args);
+  // The thread of the first model loads beside the command line.
+  if (isServing(Deno.args)) startWorkerAhead();
   const { main } = await import("./server/mod.ts");
   Deno.exit(await main(Deno.args));
 }

@@ -139,7 +139,6 @@ export {
   type BudgetOptions,
   createEstimate,
   defaultCacheMemory,
-  estimateInWorker,
   estimateMemory,
   type FileSource,
   formatSize,
@@ -231,6 +230,7 @@ export { AudioError } from "./audio/mod.ts";
 export { languageName } from "./speech/mod.ts";
 export { ImageError, usableProjector } from "./vision/mod.ts";
 export {
+  estimateAhead,
   openModelInProcess,
   openModelInWorker,
   type ProcessOptions,

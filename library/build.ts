@@ -161,6 +161,7 @@ async function translate(text: string): Promise<string> {
     // What mod.ts does as a program goes.
     define: { "import.meta.main": "false" },
     minifySyntax: true,
+    treeShaking: true,
     minifyWhitespace: true,
     legalComments: "none",
   });

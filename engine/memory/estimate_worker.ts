@@ -1,5 +1,6 @@
 // The thread that makes estimates, so that no file, whatever it contains, blocks the thread that
-// serves HTTP. It is at one model at a time; its client is worker_estimate.ts.
+// serves HTTP. It is at one model at a time; its client is worker_estimate.ts. A model's thread, which
+// imports this, makes them until it gets its load.
 
 import { type ErrorRecord, packError } from "../error_record.ts";
 import type { LoadOptions } from "../types/mod.ts";
@@ -29,7 +30,9 @@ const thread = globalThis as unknown as EventTarget & { postMessage(message: unk
 let current: { turn: number; estimate: Promise<Estimate> } | undefined;
 
 thread.addEventListener("message", (event) => {
-  void answer((event as MessageEvent<EstimateRequest>).data);
+  const { data } = event as MessageEvent<EstimateRequest | { kind: string }>;
+  if ("turn" in data) void answer(data);
+  else current = undefined; // The load, beside which a header would take memory for nothing.
 });
 
 async function answer({ id, turn, source, profiles, options }: EstimateRequest): Promise<void> {

@@ -19,4 +19,4 @@ export {
   type MemoryBudget,
   readMemoryBudget,
 } from "./budget.ts";
-export { type DisposableEstimate, estimateInWorker } from "./worker_estimate.ts";
+export { type DisposableEstimate, estimateInWorker, type LentThread } from "./worker_estimate.ts";

@@ -26,14 +26,27 @@ const ATTEMPT = "Cannot plan the load of the model";
 /** Estimates of one model. Disposing of it gives its worker back. */
 export type DisposableEstimate = Estimate & Disposable;
 
-/** Estimates of one model, whose files are read in a worker. Errors: those of createEstimate(). */
-export async function estimateInWorker(source: FileSource): Promise<DisposableEstimate> {
+/** A thread that also makes estimates (estimate_worker.ts), until it is given back. */
+export interface LentThread {
+  readonly worker: WorkerThread;
+  giveBack(): void;
+}
+
+/**
+ * Estimates of one model, whose files are read in a worker. Errors: those of createEstimate().
+ *
+ * @param borrow lends a thread that is there already, if there is one; default: a new one is started
+ */
+export async function estimateInWorker(
+  source: FileSource,
+  borrow: () => LentThread | undefined = () => undefined,
+): Promise<DisposableEstimate> {
   const profiles = await deviceProfiles();
-  let taken: Promise<EstimateWorker> | undefined = workers.take(source);
+  let taken: Promise<EstimateWorker> | undefined = workers.take(source, borrow);
   await taken;
   const estimate: Estimate = ({ onProgress: _, signal: __, ...options }) =>
     withWorkerFiles(async () => {
-      const mine = taken ??= workers.take(source);
+      const mine = taken ??= workers.take(source, borrow);
       try {
         const worker = await mine;
         return await worker.ask({ turn: worker.turn, source, profiles, options });
@@ -50,6 +63,7 @@ export async function estimateInWorker(source: FileSource): Promise<DisposableEs
 /** A worker that makes estimates. */
 class EstimateWorker {
   readonly #worker: WorkerThread;
+  readonly #giveBack: (() => void) | undefined;
   readonly #waiting = new Map<number, PromiseWithResolvers<MemoryEstimate>>();
   readonly #onEnd: () => void;
   #lastId = 0;
@@ -61,10 +75,12 @@ class EstimateWorker {
   turn = 0;
 
   /** @param onEnd called when it is of no more use. Errors: ResourceError. */
-  constructor(key: string, onEnd: () => void) {
+  constructor(key: string, lent: LentThread | undefined, onEnd: () => void) {
     this.key = key;
     this.#onEnd = onEnd;
-    this.#worker = startWorker(new URL("./estimate_worker.ts", import.meta.url), ATTEMPT);
+    this.#giveBack = lent?.giveBack;
+    this.#worker = lent?.worker ??
+      startWorker(new URL("./estimate_worker.ts", import.meta.url), ATTEMPT);
     this.#worker.onmessage = ({ data }: MessageEvent<EstimateAnswer>) => {
       const answer = this.#waiting.get(data.id);
       if ("error" in data) answer?.reject(unpackError(data.error));
@@ -93,6 +109,13 @@ class EstimateWorker {
     }
   }
 
+  /** Ends it, or gives its thread back. */
+  leave(): void {
+    if (!this.#giveBack) return this.end();
+    this.#onEnd();
+    this.#giveBack();
+  }
+
   /** Ends it. Who waits for an answer gets the error. */
   end(error = new EngineError(`${ATTEMPT}: its worker has ended`)): void {
     this.#fault ??= error;
@@ -105,6 +128,7 @@ class EstimateWorker {
 /** Somebody who waits for a worker. */
 interface Waiting extends PromiseWithResolvers<EstimateWorker> {
   readonly key: string;
+  readonly borrow: () => LentThread | undefined;
 }
 
 /** The workers, and who waits for one. */
@@ -115,19 +139,20 @@ class EstimateWorkers {
   readonly #starting = new Set<string>();
 
   /** A worker for the model of these files. */
-  async take(source: FileSource): Promise<EstimateWorker> {
-    const waiting = { key: JSON.stringify(source), ...Promise.withResolvers<EstimateWorker>() };
+  async take(source: FileSource, borrow: Waiting["borrow"]): Promise<EstimateWorker> {
+    const key = JSON.stringify(source);
+    const waiting = { key, borrow, ...Promise.withResolvers<EstimateWorker>() };
     this.#waiting.push(waiting);
     for (const worker of this.#workers) this.#share(worker);
     if (this.#waiting.includes(waiting)) this.#startForNext();
     return await waiting.promise;
   }
 
-  /** Gives a worker back. It goes on to the next model, or ends if there is none. */
+  /** Gives a worker back. It goes on to the next model, or leaves if there is none. */
   give(worker: EstimateWorker): void {
     if (--worker.users > 0 || !this.#workers.has(worker)) return;
     const [next] = this.#waiting;
-    if (!next) return worker.end();
+    if (!next) return worker.leave();
     worker.key = next.key;
     worker.turn++;
     this.#share(worker);
@@ -149,7 +174,7 @@ class EstimateWorkers {
     if (!next || this.#workers.size + this.#starting.size >= MOST_WORKERS) return;
     const { key } = next;
     this.#starting.add(key);
-    void this.#start(key).finally(() => this.#starting.delete(key)).then(
+    void this.#start(next).finally(() => this.#starting.delete(key)).then(
       () => this.#startForNext(),
       (error) => this.#fail(error),
     );
@@ -161,13 +186,17 @@ class EstimateWorkers {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 
-  async #start(key: string): Promise<void> {
-    // What else this turn has to do comes first.
-    await nextTask();
-    await untilRoomForWorker();
-    // Another worker may have become free meanwhile.
-    if (!this.#waiting.some((waiting) => waiting.key === key)) return;
-    const worker: EstimateWorker = new EstimateWorker(key, () => {
+  async #start({ key, borrow }: Waiting): Promise<void> {
+    let lent = borrow();
+    if (!lent) {
+      // What else this turn has to do comes first.
+      await nextTask();
+      await untilRoomForWorker();
+      // Another worker may have become free meanwhile.
+      if (!this.#waiting.some((waiting) => waiting.key === key)) return;
+      lent = borrow();
+    }
+    const worker: EstimateWorker = new EstimateWorker(key, lent, () => {
       this.#workers.delete(worker);
       this.#startForNext();
     });

@@ -4,4 +4,4 @@
 export { serveModelProcess } from "./model_process.ts";
 export { openModelInProcess, openModelInWorker } from "./open_model.ts";
 export type { ProcessOptions } from "./process_host.ts";
-export { startWorkerAhead } from "./thread_host.ts";
+export { estimateAhead, startWorkerAhead } from "./thread_host.ts";

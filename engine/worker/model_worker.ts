@@ -3,6 +3,7 @@
 
 import { threadScope } from "../../host/mod.ts";
 import { startCpuThreadsBy } from "../../kernels/mod.ts";
+import "../memory/estimate_worker.ts";
 import { loadModel } from "../model/mod.ts";
 import { serveModel } from "./service.ts";
 import type { ThreadRequest } from "./thread_host.ts";

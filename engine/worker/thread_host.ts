@@ -10,6 +10,7 @@ import {
   startWorker,
   untilRoomForWorker,
 } from "../../kernels/mod.ts";
+import { type DisposableEstimate, estimateInWorker, type FileSource } from "../memory/mod.ts";
 import type { HostListener, ModelHost, ToClient, ToWorker } from "./protocol.ts";
 
 /** Asks for a thread that computes for the model's thread, and takes its messages from a port. */
@@ -84,14 +85,15 @@ let ahead: { worker: WorkerThread; timer: ReturnType<typeof setTimeout> } | unde
 
 /**
  * Starts the thread of the next load early, because a thread takes a quarter of a second to read
- * its modules. The caller can meanwhile find out what the load needs, in a worker of its own. The
- * thread ends by itself if no load comes soon; where the system gives little, it is not started.
+ * its modules. Until the load comes it can plan it ({@linkcode estimateAhead}). It ends by itself if no
+ * load comes soon; where the system gives little, it is not started.
  */
 export function startWorkerAhead(): void {
-  if (ahead) return;
-  // The caller needs one as well, and more than the one that is started early.
-  if (!hasRoomForWorkers(2)) return;
-  const worker = makeWorker();
+  // One more may be needed for another plan.
+  if (!ahead && hasRoomForWorkers(2)) keepAhead(makeWorker());
+}
+
+function keepAhead(worker: WorkerThread): void {
   const drop = () => {
     clearTimeout(timer);
     if (ahead?.worker === worker) ahead = undefined;
@@ -106,14 +108,32 @@ export function startWorkerAhead(): void {
   ahead = { worker, timer };
 }
 
-/** The thread that was started ahead if there is one, else a new one. Errors: ResourceError. */
-export async function takeThread(): Promise<ThreadHost> {
-  if (!ahead) await untilRoomForWorker();
-  if (!ahead) return new ThreadHost(makeWorker());
+/** Takes the thread that was started ahead; undefined if there is none. */
+function takeAhead(): WorkerThread | undefined {
+  if (!ahead) return undefined;
   const { worker, timer } = ahead;
   ahead = undefined;
   clearTimeout(timer);
-  return new ThreadHost(worker);
+  return worker;
+}
+
+/**
+ * Estimates in the thread that was started ahead, if there is one: the load then takes the same one. Errors:
+ * those of estimateInWorker().
+ */
+export function estimateAhead(source: FileSource): Promise<DisposableEstimate> {
+  return estimateInWorker(source, () => {
+    const worker = takeAhead();
+    if (!worker) return undefined;
+    const giveBack = () => ahead ? worker.terminate() : keepAhead(worker);
+    return { worker, giveBack };
+  });
+}
+
+/** The thread that was started ahead if there is one, else a new one. Errors: ResourceError. */
+export async function takeThread(): Promise<ThreadHost> {
+  if (!ahead) await untilRoomForWorker();
+  return new ThreadHost(takeAhead() ?? makeWorker());
 }
 
 /** A thread for a model. Errors: ResourceError. */

@@ -22,9 +22,9 @@ import { definePerplexity } from "./commands/perplexity.ts";
 import { type Definition, environmentHelp } from "./commands/definition.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import { messageOf } from "../log.ts";
-import { restartWithFlags } from "./setup/restart.ts";
 import { VERSION } from "../version.ts";
 import { defineTranscribe } from "./commands/transcribe.ts";
+import { systemDependencies } from "./wiring.ts";
 
 /** In the order of the help text. */
 const DEFINITIONS: ((definition: Definition) => void)[] = [
@@ -57,8 +57,7 @@ const SWITCHES = ["--think", "--truncate"];
  * @param provided what the commands work with; default the engine and this process
  */
 export async function main(args: string[], provided?: CliDependencies): Promise<number> {
-  if (!provided) restartWithFlags(args);
-  const dependencies = provided ?? (await import("./wiring.ts")).systemDependencies();
+  const dependencies = provided ?? systemDependencies();
   try {
     return await runCommand(dependencies, args);
   } catch (error) {
@@ -142,5 +141,3 @@ function reportFailure(dependencies: CliDependencies, error: unknown): number {
 function isBrokenPipe(error: unknown): boolean {
   return error instanceof Deno.errors.BrokenPipe;
 }
-
-if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -2,7 +2,7 @@
 
 import {
   type ChatModel,
-  estimateInWorker,
+  estimateAhead,
   examineInWorker,
   type FileSource,
   gpuProfile,
@@ -34,7 +34,7 @@ export function systemDependencies(): CliDependencies {
     open: openModel,
     inspect: inspectModel,
     memory: {
-      estimate: estimateInWorker,
+      estimate: estimateAhead,
       startAhead: startWorkerAhead,
       budget: readMemoryBudget,
       isGpuFaster,

@@ -5,8 +5,9 @@
 
 import { V8_FLAGS } from "./v8_flags.ts";
 
+const SERVING: readonly string[] = ["serve", "start"];
 /** Commands that compute. Others would only start later. */
-const COMPUTING: readonly string[] = ["serve", "run", "embed", "bench"];
+const COMPUTING: readonly string[] = [...SERVING, "run", "embed", "bench"];
 const VARIABLE = "DENO_V8_FLAGS";
 const EXECV = { execv: { parameters: ["buffer", "buffer"], result: "i32" } } as const;
 
@@ -19,6 +20,11 @@ export interface Start {
   readonly isStandalone: boolean;
   /** The value of DENO_V8_FLAGS; undefined if it is not set. */
   readonly flags: string | undefined;
+}
+
+/** Whether the arguments are those of a server. */
+export function isServing([command = ""]: readonly string[]): boolean {
+  return SERVING.includes(command);
 }
 
 /** The flags to start again with; undefined if the program stays as it is. */
