@@ -43,6 +43,7 @@ export async function embed(
       output: "hidden",
       take: (row, text) => add(sums[text] ??= new Float64Array(row.length), row),
       whole: encoder,
+      joins: mostRows(context),
       signal,
       adapters: context.adapterScales,
     });
@@ -68,7 +69,7 @@ function encodeSome(
   truncate: boolean,
 ): number[][] {
   const limits = context.scheduler.evaluationLimits;
-  const most = context.encoder ? Math.min(ENCODER_STEP.rows, limits.rows) : limits.rows;
+  const most = mostRows(context);
   const sequences: number[][] = [];
   let rows = 0;
   while (sequences.length < limits.sequences && first + sequences.length < inputs.length) {
@@ -79,6 +80,12 @@ function encodeSome(
     sequences.push(tokens);
   }
   return sequences;
+}
+
+/** Most tokens of texts that run in one step. */
+function mostRows({ scheduler, encoder }: GenerateContext & Assembly): number {
+  const { rows } = scheduler.evaluationLimits;
+  return encoder ? Math.min(ENCODER_STEP.rows, rows) : rows;
 }
 
 /** Tokens of a text, with the special tokens that its model was trained on. */

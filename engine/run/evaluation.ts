@@ -3,7 +3,7 @@
 // takes as many sequences as fit, but not so many that sequences which decode wait too long. Each step
 // takes the device's lock anew, so that they decode in between.
 
-import { isCancelled, throwIfCancelled } from "../cancellation.ts";
+import { CancelledError, isCancelled, throwIfCancelled } from "../cancellation.ts";
 import type { OutputKind } from "../nn/mod.ts";
 import type { PromptItem } from "../prompt/mod.ts";
 import { byRows, type Chunk, fittingTokens, layOut, type WantedRows } from "./planner.ts";
@@ -46,8 +46,15 @@ export interface Evaluation {
    */
   reuses?: boolean | undefined;
   /** Whether a sequence has to run in one step, because its tokens attend to later ones. */
-  whole?: boolean;
+  whole?: boolean | undefined;
+  /**
+   * Most tokens of evaluations that may run in one step with it, if it has `take` and no branch that
+   * follows another; see {@linkcode EvaluationQueue}. Default: it runs alone.
+   */
+  joins?: number | undefined;
   signal?: AbortSignal | undefined;
+  /** Whether nobody wants it any more, as a signal tells for a single request. */
+  isUnwanted?: () => boolean;
   /** Called with the sequences before anything runs. */
   watch?: (sequences: readonly Sequence[]) => void;
 }
@@ -201,14 +208,15 @@ function unwantedTokens({ sequence: { tokens: { length } }, wanted }: Running): 
 async function step(
   executor: StepExecutor,
   chunks: readonly { chunk: Chunk; running: Running }[],
-  { output, take, signal }: Evaluation,
+  { output, take, signal, isUnwanted: isLeft = () => false }: Evaluation,
 ): Promise<void> {
   if (chunks.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
   const plan = layOut(chunks.map(({ chunk }) => chunk), executor.tileRows);
-  const isUnwanted = () => isCancelled(signal);
+  const isUnwanted = () => isCancelled(signal) || isLeft();
   const evaluate: StepExecutor["evaluate"] = async (plan, output) => {
     const outputs = await executor.evaluate(plan, output, isUnwanted);
     throwIfCancelled(signal); // The rest of the step may have been left out.
+    if (isLeft()) throw new CancelledError();
     return outputs;
   };
   distribute(await evaluateStep(evaluate, executor.limits.outputs, plan, output), chunks, take);

@@ -8,6 +8,7 @@ import { GpuError } from "../../kernels/mod.ts";
 import { DeviceFailedError, ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
 import { Drafts } from "./drafts.ts";
+import { EvaluationQueue } from "./evaluation_queue.ts";
 import type { Drafter } from "./model_drafter.ts";
 import { evaluate, type Evaluation, type EvaluationPace, type RunLocked } from "./evaluation.ts";
 import type { TokenKey } from "../prompt/mod.ts";
@@ -66,9 +67,7 @@ export class Scheduler {
   #loop: Promise<void> | undefined;
   /** Evaluations that run or wait. */
   #evaluations = 0;
-  /** Settles when the last of the evaluations is over: they run one after the other. */
-  #evaluated = Promise.resolve();
-  readonly #evaluationPace: EvaluationPace;
+  readonly #evaluationQueue: EvaluationQueue;
   /** Whether an evaluation waits for memory: until it has some, no sequence is admitted. */
   #isShort = false;
   /** Whether an evaluation holds the memory that the next sequence needs: the loop pauses until it ends. */
@@ -96,7 +95,11 @@ export class Scheduler {
     this.#drafts = drafts;
     const pace = new PromptPace();
     this.#steps = new Steps({ executor, pool, chunkSize, owner, pace, drafts, alarm, clock });
-    this.#evaluationPace = this.#paceOfEvaluations(clock);
+    const evaluations = this.#paceOfEvaluations(clock);
+    this.#evaluationQueue = new EvaluationQueue((evaluation) => {
+      const runLocked: RunLocked = (part) => this.#runLocked(part, evaluation.signal);
+      return evaluate(executor, pool, evaluation, runLocked, evaluations);
+    }, executor.limits.slots);
   }
 
   #paceOfEvaluations(clock: () => number): EvaluationPace {
@@ -197,18 +200,10 @@ export class Scheduler {
    * if a sequence does not fit into memory; ModelClosedError; the signal's reason.
    */
   async evaluate(evaluation: Evaluation): Promise<Float32Array[]> {
-    const { signal } = evaluation;
-    const before = this.#evaluated;
-    const ended = Promise.withResolvers<void>();
-    this.#evaluated = before.then(() => ended.promise);
     this.#evaluations++;
     try {
-      await untilAborted(before, signal);
-      const runLocked: RunLocked = (part) => this.#runLocked(part, signal);
-      const pace = this.#evaluationPace;
-      return await evaluate(this.#executor, this.#pool, evaluation, runLocked, pace);
+      return await this.#evaluationQueue.evaluate(evaluation);
     } finally {
-      ended.resolve();
       this.#evaluations--;
       this.#isBlocked = false;
       this.#wake();

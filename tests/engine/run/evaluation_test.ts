@@ -111,6 +111,89 @@ Deno.test("a flag that is set while a step of an evaluation runs ends it", async
   await check(scheduler, promptsOf(5, 40));
 });
 
+/** Evaluates one sequence, which may run in a step with others. */
+async function joining(
+  scheduler: Scheduler,
+  tokens: number[],
+  { signal, adapters }: { signal?: AbortSignal; adapters?: number[] } = {},
+): Promise<number | undefined> {
+  let value: number | undefined;
+  await scheduler.evaluate({
+    branches: [{ tokens, wanted: "last" }],
+    output: "hidden",
+    take: (row) => value = row[0],
+    joins: 40,
+    signal,
+    adapters,
+  });
+  return value;
+}
+
+Deno.test("evaluations that wait run in one step, as many as fit into it", async () => {
+  const { scheduler, runner } = start({ slots: 8, blocks: 30, chunkSize: 64 });
+  const prompts = Array.from({ length: 12 }, (_, i) => promptOf(10, i));
+  const values = await Promise.all(prompts.map((prompt) => joining(scheduler, prompt)));
+  assertEquals(values, prompts.map(nextToken));
+  // The first begins at once. Four have 40 tokens.
+  assertEquals(runner.steps, 4);
+  const brief = Array.from({ length: 17 }, (_, i) => promptOf(2, i));
+  assertEquals(
+    await Promise.all(brief.map((prompt) => joining(scheduler, prompt))),
+    brief.map(nextToken),
+  );
+  // Eight have all slots.
+  assertEquals(runner.steps, 4 + 3);
+});
+
+Deno.test("evaluations of other kinds, and with other adapters, run by themselves", async () => {
+  const { scheduler, runner } = start({ slots: 8, blocks: 30 });
+  const steps = (...all: Promise<unknown>[]) => Promise.all(all).then(() => runner.steps);
+  const one = () => joining(scheduler, promptOf(3));
+  const adapted = (factor: number) => joining(scheduler, promptOf(3), { adapters: [factor] });
+  assertEquals(await steps(one(), one(), one()), 2);
+  assertEquals(await steps(one(), one(), adapted(1), adapted(1), adapted(2), one()), 2 + 5);
+  assertEquals(await steps(one(), check(scheduler, [promptOf(3)]), one()), 7 + 3);
+});
+
+Deno.test("one that is called off leaves those that it was to run with to the others", async () => {
+  const { scheduler, runner } = start({ slots: 8, blocks: 30 });
+  const reason = new Error("left");
+  const controllers = [1, 2, 3].map(() => new AbortController());
+  const first = joining(scheduler, promptOf(3));
+  const [waiting, running, staying] = controllers.map(({ signal }, i) =>
+    joining(scheduler, promptOf(4, i), { signal })
+  );
+  controllers[0]!.abort(reason);
+  let evaluations = 0;
+  runner.onEvaluation = () => ++evaluations === 2 && controllers[1]!.abort(reason);
+  await assertRejects(() => waiting!, Error, "left");
+  await assertRejects(() => running!, Error, "left");
+  assertEquals([await first, await staying], [nextToken(promptOf(3)), nextToken(promptOf(4, 2))]);
+  assertEquals(evaluations, 2);
+});
+
+Deno.test("a step of several evaluations ends when none of them is wanted any more", async () => {
+  const { scheduler, runner } = start({ slots: 8, blocks: 30 });
+  const flags = [1, 2].map(() => new CancelFlag());
+  const first = joining(scheduler, promptOf(3));
+  const others = flags.map((flag, i) => {
+    const { signal } = new AbortController();
+    attachFlags(signal, [flag]);
+    return joining(scheduler, promptOf(4, i), { signal });
+  });
+  const seen: (boolean | undefined)[] = [];
+  runner.onEvaluation = (isUnwanted) => {
+    if (seen.push(isUnwanted?.()) === 1) return;
+    for (const flag of flags) {
+      flag.set();
+      seen.push(isUnwanted?.());
+    }
+  };
+  for (const other of others) await assertRejects(() => other, CancelledError);
+  assertEquals(seen, [false, false, false, true]);
+  assertEquals(await first, nextToken(promptOf(3)));
+});
+
 Deno.test("what fits nowhere is refused; a close and a failure of the GPU end an evaluation", async () => {
   const { scheduler, runner: closed } = start({ slots: 2, blocks: 3 });
   await assertRejects(() => check(scheduler, [promptOf(200)]), RangeError, "fits nowhere");
