@@ -10,6 +10,7 @@ import {
   wordsOf,
 } from "./calls.ts";
 import type { FileBytes } from "../../host/mod.ts";
+import { ArgumentRing } from "./argument_ring.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./quantize/kernel.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { isFloatFormat } from "./linear/float_kernel.ts";
@@ -57,8 +58,14 @@ const NO_KERNELS: Kernels = {};
 export interface StepNotes {
   /** The host's part of it: true if its kernels can stay what they are. */
   readonly works: (() => boolean)[];
-  /** Whether all its calls are kept. */
-  isKept: boolean;
+  /** Whether all its calls would be the same again. */
+  isSame: boolean;
+}
+
+/** A step that was kept, while its arguments are there. */
+export interface KeptStep {
+  readonly step: BuiltStep;
+  readonly hasArguments: () => boolean;
 }
 
 /** The parts of an open device. */
@@ -74,14 +81,13 @@ export class CpuCore implements Packer {
   /** The kernels of `commonModule`. */
   readonly common: Kernels;
   readonly #arguments: CpuBuffer;
+  readonly #keptArguments = new ArgumentRing(this.work, ARGUMENT_BYTES);
   #argumentWords = 0;
   /** Whether kernels are being collected to run together. */
   #waits = false;
   #isUnwanted: (() => boolean) | undefined;
   /** Takes notes of the step that is being built. */
   #notes: StepNotes | undefined;
-  /** Whether calls wait that were not called one by one. */
-  #isRepeated = false;
   readonly #kept = new Map<string, CpuBuffer>();
   #temporary: CpuBuffer | undefined;
   #results: CpuBuffer | undefined;
@@ -247,9 +253,11 @@ export class CpuCore implements Packer {
    * Runs kernels that are independent of each other, after all that were run before. Between
    * {@linkcode CpuCore.together} and the next flush they are collected, so that threads run them in
    * one step.
+   *
+   * @param isSame whether the calls would be the same if the step were built again
    */
-  run(calls: readonly KernelCall[]): void {
-    if (this.#notes) this.#notes.isKept = false;
+  run(calls: readonly KernelCall[], isSame = false): void {
+    if (this.#notes && !isSame) this.#notes.isSame = false;
     for (const call of calls) {
       // Before the arguments are written: what is flushed leaves their memory to the next ones.
       const isFull = 4 * (this.#argumentWords + wordsOf(call)) > this.#arguments.size;
@@ -270,20 +278,28 @@ export class CpuCore implements Packer {
     }
   }
 
-  /** Builds a step that was kept, after the host's part of it; false if it has to be built anew. */
-  again(step: BuiltStep, works: readonly (() => boolean)[]): boolean {
-    return this.#isRepeated = works.every((work) => work()) && this.pool.again(step);
+  /** Whether the step that is being built may be kept: its arguments are to lie together. */
+  get isNoting(): boolean {
+    return this.#notes !== undefined;
   }
 
   /** What `build` notes of the step that it builds. */
   noting(build: () => void): StepNotes {
-    const notes = this.#notes = { works: [], isKept: true };
+    const notes = this.#notes = { works: [], isSame: true };
     try {
       build();
       return notes;
     } finally {
       this.#notes = undefined;
     }
+  }
+
+  /** Keeps the step of all calls that wait; undefined if its arguments have no room. */
+  keepStep(): KeptStep | undefined {
+    const { address, words } = this.#arguments;
+    const own = this.#keptArguments.write(words.subarray(0, this.#argumentWords));
+    if (!own) return undefined;
+    return { step: this.pool.keep(own.address - address), hasArguments: own.isThere };
   }
 
   /** Notes the host's part of a step, for when that is run again: true if its kernels can stay what they are. */
@@ -295,11 +311,6 @@ export class CpuCore implements Packer {
   byHost(work: () => void): void {
     work();
     this.note(() => (work(), true));
-  }
-
-  /** Whether calls may wait that ran when there had been this number of flushes. */
-  mayWait(flushes: number): boolean {
-    return flushes === this.flushes || this.#isRepeated;
   }
 
   /** Writes the arguments of calls into memory, which is that of other ones if it is large enough. */
@@ -363,7 +374,6 @@ export class CpuCore implements Packer {
     const { pool } = this;
     if (pool.operations === 0) return;
     this.#argumentWords = 0;
-    this.#isRepeated = false;
     this.flushes++;
     const started = this.#inKernels === undefined ? 0 : performance.now();
     const isDone = pool.run(this.#isUnwanted);
@@ -374,7 +384,6 @@ export class CpuCore implements Packer {
   #clear(): void {
     this.pool.clear();
     this.#argumentWords = 0;
-    this.#isRepeated = false;
     this.flushes++;
   }
 

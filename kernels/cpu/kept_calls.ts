@@ -21,14 +21,17 @@ export function keepCalls<Counts extends readonly number[]>(
   let moves = core.moves;
   let ranAt = -1;
   return (...counts) => {
-    if (!madeFor || moves !== core.moves || !isEqual(counts, madeFor)) {
+    const isMade = madeFor && moves === core.moves && isEqual(counts, madeFor);
+    if (!isMade) {
       phases = make(...counts);
       [madeFor, moves, isKept] = [counts, core.moves, false];
-      for (const calls of phases) core.run(calls);
+    }
+    if (!isMade || core.isNoting) {
+      for (const calls of phases) core.run(calls, true);
       return;
     }
     if (!isKept) {
-      if (core.mayWait(ranAt)) core.flush(); // Calls that wait read the arguments of before.
+      if (ranAt === core.flushes) core.flush(); // Calls that wait read the arguments of before.
       kept = core.keep(phases, kept?.memory);
       isKept = true;
     }

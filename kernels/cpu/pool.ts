@@ -112,7 +112,6 @@ export class ThreadPool {
       throw error;
     }
     this.#workers = workers;
-    this.#step.forget(); // What threads own depends on their number.
     this.#shares.begin(this.threads);
     if (!this.#isClosed) return;
     this.#isClosed = false;
@@ -156,14 +155,14 @@ export class ThreadPool {
     this.#step.endPhase();
   }
 
-  /** Ends a phase and keeps the step so far, to be built again() while nothing else is written there. */
-  keep(): BuiltStep {
-    return this.#step.keep();
+  /** Ends a phase and keeps the step so far, whose arguments were moved by so many bytes. */
+  keep(moved: number): BuiltStep {
+    return this.#step.keep(moved, this.threads);
   }
 
-  /** Begins a step with one that was kept; false if its operations are not there any more. */
+  /** Begins a step with one that was kept; false if the threads are not those it was for. */
   again(step: BuiltStep): boolean {
-    return this.#step.again(step);
+    return this.#step.again(step, this.threads);
   }
 
   /** Drops the step that is being built. */

@@ -26,10 +26,13 @@ export interface PoolOperation extends LinkedKernel {
   readonly isBrief?: boolean | undefined;
 }
 
-/** A step that was built: where its operations end, and how many phases they are. */
+/** A step that was built, to be built again. */
 export interface BuiltStep {
-  readonly end: number;
+  /** The words of its operations. */
+  readonly words: Int32Array;
   readonly phases: number;
+  /** The number of threads that it was built for: what they own depends on it. */
+  readonly threads: number;
 }
 
 /** Kernels of an operation at most. */
@@ -43,8 +46,8 @@ export class StepWriter {
   #phase = 0;
   /** Whether the phase has no operation so far. */
   #isEmpty = true;
-  /** The step whose operations are still written. */
-  #kept: BuiltStep | undefined;
+  /** The kept step whose operations are still written. */
+  #written: BuiltStep | undefined;
 
   constructor(control: Int32Array) {
     this.#control = control;
@@ -95,27 +98,40 @@ export class StepWriter {
     this.#phase++;
   }
 
-  /** Ends a phase and keeps the step so far, to be built again() while nothing else is written there. */
-  keep(): BuiltStep {
+  /**
+   * Ends a phase and keeps the step so far, to be built again().
+   *
+   * @param moved bytes by which the arguments of its operations were moved
+   */
+  keep(moved: number, threads: number): BuiltStep {
     if (!this.#isEmpty) this.endPhase();
-    return this.#kept = { end: this.#end, phases: this.#phase };
+    const control = this.#control;
+    for (let at = OPERATIONS; at < this.#end; at += OPERATION_WORDS) control[at + 1] += moved;
+    const words = control.slice(OPERATIONS, this.#end);
+    return this.#written = { words, phases: this.#phase, threads };
   }
 
-  /** Begins a step with one that was kept; false if its operations are not there any more. */
-  again(step: BuiltStep): boolean {
-    if (this.#kept !== step || this.operations > 0) return false;
-    this.#end = step.end;
+  /** Begins a step with one that was kept; false if it was for another number of threads. */
+  again(step: BuiltStep, threads: number): boolean {
+    if (this.operations > 0 || step.threads !== threads) return false;
+    this.#end = OPERATIONS + step.words.length;
     this.#phase = step.phases;
+    if (this.#written !== step) this.#write(step);
     return true;
   }
 
-  /** Keeps no step any more. */
-  forget(): void {
-    this.#kept = undefined;
+  #write(step: BuiltStep): void {
+    const control = this.#control;
+    control.set(step.words, OPERATIONS);
+    for (let at = OPERATIONS; at < this.#end; at += OPERATION_WORDS) {
+      control[at + NEXT_ITEM] = control[at + 4]!;
+    }
+    this.#written = step;
   }
 
   #overwrite(place: number): void {
-    if (this.#kept && place < this.#kept.end) this.#kept = undefined;
+    const step = this.#written;
+    if (step && place < OPERATIONS + step.words.length) this.#written = undefined;
   }
 
   /** Drops the step that is being built. */
