@@ -67,7 +67,7 @@ export function promptLayer(shape: LlamaShape, tokens: number): Step {
   const { embedding, heads, keyValueHeads, feedForward } = shape;
   const head = shape.headLength ?? embedding / heads;
   const product = (rows: number, columns: number): Operation => {
-    const atOnce = tokensAtOnce(tokens, columns * 36 / GROUP);
+    const atOnce = tokensAtOnce(tokens);
     const items = productItems(Math.ceil(rows / BAND), { ofItem: 2, tokens, atOnce });
     return { items, cost: rows * columns * tokens / PROMPT_WEIGHTS / items };
   };

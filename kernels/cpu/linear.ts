@@ -135,7 +135,7 @@ class Product {
       share: experts.share,
       vectors: this.#vectors,
     };
-    const atOnce = tokensAtOnce(tokens, columns * (isInteger ? many.tokenBytes / GROUP : 4));
+    const atOnce = tokensAtOnce(tokens, isInteger ? 0 : 4 * columns);
     const units = experts ? Math.min(experts.chosen.routing.experts, experts.pairs) : 1;
     return results.map(({ address, stride, accumulate }, side) => {
       const { memory, address: weights, unitBytes } = this.#packed[side]!;

@@ -46,8 +46,9 @@ export type ProductArgument = (typeof PRODUCT_ARGUMENTS)[number];
 export const MOST_TOKENS = 256;
 
 /**
- * Bytes of x that a core's second-level cache keeps while all bands are multiplied with them: every pair of
- * bands reads them again.
+ * Bytes of floats that a core's second-level cache keeps while all bands are multiplied with them: every pair
+ * of bands reads them again. Integers are a third, and read ahead from the next level in time; with fewer at
+ * once, bands would be expanded again.
  */
 const CACHED_BYTES = 768 * 1024;
 /** Fewer tokens would not be worth expanding a band for them. */
@@ -55,9 +56,9 @@ const LEAST_AT_ONCE = 96;
 /** Tiles have four or six tokens. */
 const WHOLE_TILES = 12;
 
-/** Tokens of an item of two bands, if there are so many tokens of so many bytes each. */
-export function tokensAtOnce(tokens: number, tokenBytes: number): number {
-  const fitting = Math.max(LEAST_AT_ONCE, Math.floor(CACHED_BYTES / tokenBytes));
+/** Tokens of an item of two bands, if there are so many tokens; of floats, of so many bytes each. */
+export function tokensAtOnce(tokens: number, floatBytes = 0): number {
+  const fitting = Math.max(LEAST_AT_ONCE, Math.floor(CACHED_BYTES / floatBytes));
   const items = Math.ceil(tokens / Math.min(MOST_TOKENS, fitting));
   return Math.min(MOST_TOKENS, WHOLE_TILES * Math.ceil(tokens / items / WHOLE_TILES));
 }
