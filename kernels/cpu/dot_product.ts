@@ -48,6 +48,13 @@ export function probeDotProduct(): DotProduct {
 /** The largest magnitude of an activation's code. */
 export const MAXIMUM_CODE = 127;
 
+/**
+ * The initial value of a panel's sums of a group: 1.5 * 2^23 as a float, whose lowest bits are whole numbers.
+ * What is added to these bits as integers makes a float that is only this much too great, exactly below 2^22
+ * (32 products have at most 20 bits). CPUs convert integers where they multiply, and subtract elsewhere, too.
+ */
+export const SUM_BIAS = 2 ** 23 + 2 ** 22;
+
 /** How the codes of a format are multiplied on a machine. */
 export interface DotMethod {
   readonly kind: DotKind;

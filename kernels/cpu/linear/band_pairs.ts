@@ -149,7 +149,10 @@ export function forPairTiles(
       load: () => quads.map((quad) => f.let(panel.v128.load(here, placeOf(t, quad)))),
       store: (values) =>
         f.do(
-          ...quads.map((quad) => panel.v128.store(here, values[quad]!, placeOf(t, quad) + written)),
+          // The higher half of a pair first: else V8 stores the lower one twice.
+          ...quads.toReversed().map((quad) =>
+            panel.v128.store(here, values[quad]!, placeOf(t, quad) + written)
+          ),
         ),
     }));
     body(inputs, sums, () => f.if(i32.eqz(isFirst), () => read(f.let(i32.add(list, 4 * size)))));

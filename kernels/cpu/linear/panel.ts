@@ -4,8 +4,16 @@
 // neighbouring vectors into one of 256 bits (../README.md).
 
 import { codeBytes } from "../quantize/kernel.ts";
-import { addNegatives, type DotMethod, sumDots, sumWidePairs, widenPairs } from "../dot_product.ts";
+import {
+  addNegatives,
+  type DotMethod,
+  SUM_BIAS,
+  sumDots,
+  sumWidePairs,
+  widenPairs,
+} from "../dot_product.ts";
 import { BAND, type Quads, STEPS } from "../formats/format.ts";
+import { lanes } from "../formats/scales.ts";
 import type { GroupSource, Product } from "./tile.ts";
 import { walkBlocks } from "./walk.ts";
 import {
@@ -103,7 +111,10 @@ function storeScales(
   }
 }
 
-/** The magnitudes of signed codes, masks of the negative ones, and the sums of the latter's magnitudes. */
+/**
+ * The magnitudes of signed codes, masks of the negative ones, and the sums of the latter's magnitudes, with
+ * SUM_BIAS.
+ */
 function storeMagnitudes(
   f: FunctionBuilder,
   source: GroupSource,
@@ -123,7 +134,9 @@ function storeMagnitudes(
       store(signs + row * step, [masks[0], masks[1]]);
       sums.forEach((sum, quad) => addNegatives(f, sum, masks[quad], magnitudes[quad]));
     }
-    const [first, second] = sums.map((sum) => i32x4.extadd_pairwise_i16x8_u(sum));
+    const [first, second] = sums.map((sum) =>
+      i32x4.add(i32x4.extadd_pairwise_i16x8_u(sum), lanes(f, Float32Array.of(SUM_BIAS)))
+    );
     store(negative + row * half, [first, second]);
   }
 }
@@ -143,6 +156,7 @@ function groupAt(
     Array.from({ length: 2 * bands }, (_, i) => f.let(panel.v128.load(at, offset + 16 * i)));
   return {
     quads: 2 * bands,
+    isBiased: true,
     load: (step) => quads(layout.row * step),
     ...(method.kind === "turned" && {
       negative: {

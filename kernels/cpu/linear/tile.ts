@@ -5,6 +5,7 @@
 import {
   f32x4,
   type FunctionBuilder,
+  i32x4,
   type Local,
   type Memory,
   shuffleLanes,
@@ -19,8 +20,9 @@ import {
   type Totals,
 } from "./bands.ts";
 import { codeBytes } from "../quantize/kernel.ts";
-import { type Activations, type DotMethod, sumDots, times } from "../dot_product.ts";
+import { type Activations, type DotMethod, SUM_BIAS, sumDots, times } from "../dot_product.ts";
 import { GROUP, type PackedFormat, type Quads, STEPS } from "../formats/format.ts";
+import { lanes } from "../formats/scales.ts";
 
 /** Memories of products. */
 export interface ProductMemories {
@@ -42,6 +44,8 @@ export interface Product {
 export interface GroupSource {
   /** Number of vectors with a row in each lane. Default 2, those of a band. */
   readonly quads?: number;
+  /** Whether sums of products begin with SUM_BIAS. Default false. */
+  readonly isBiased?: boolean;
   load(step: number): Quads;
   /** For "turned": masks of negative codes, and the sums of their magnitudes. */
   readonly negative?: { signs(step: number): Quads; sums(half: number): Quads };
@@ -181,6 +185,9 @@ function addGroup(
   const steps = STEPS / parts;
   const offset = method.isSigned ? 0 : format.offset;
   const ones = f.constant(ONES);
+  const bias = group.isBiased ? lanes(f, Float32Array.of(SUM_BIAS)) : undefined;
+  const biased = (sum: V128) => bias ? i32x4.add(sum, bias) : sum;
+  const toFloats = (sum: V128) => bias ? f32x4.sub(sum, bias) : f32x4.convert_i32x4_s(sum);
   for (let half = 0; half < parts; half++) {
     const codeSum = (t: number) => tokens[t].codeSum(halves ? half : undefined);
     const sums = group.sum(f, method, {
@@ -194,20 +201,23 @@ function addGroup(
         group.negative
           ? group.negative.sums(half)
           : method.kind === "magnitudes"
-          ? forAll(codeSum(t))
+          ? forAll(biased(codeSum(t)))
           : offset === 0
-          ? forAll(ZERO)
-          : forAll(times(codeSum(t), offset)),
+          ? forAll(bias ?? ZERO)
+          : forAll(biased(times(codeSum(t), offset))),
     }, ones);
     const scales = group.scales(half);
     const minimums = hasMinimum ? group.minimums(half) : undefined;
     tokens.forEach((token, t) => {
       const scale = f.let(token.scale());
-      const sum = minimums && f.let(f32x4.mul(scale, f32x4.convert_i32x4_s(codeSum(t))));
+      const sum = minimums && f.let(toFloats(biased(codeSum(t))));
       addToSums(t, (total, quad) => {
-        const dot = f32x4.convert_i32x4_s(sums[t][quad]);
-        const own = multiplyAdd(method, f32x4.mul(scales[quad], scale), dot, total);
-        return minimums && sum ? multiplyAdd(method, minimums[quad], sum, own) : own;
+        const dot = toFloats(sums[t][quad]);
+        if (!minimums || !sum) {
+          return multiplyAdd(method, f32x4.mul(scales[quad], scale), dot, total);
+        }
+        const own = multiplyAdd(method, minimums[quad], sum, f32x4.mul(scales[quad], dot));
+        return multiplyAdd(method, own, scale, total);
       });
     });
   }
