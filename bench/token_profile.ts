@@ -1,10 +1,10 @@
 // `deno task bench:token [TYPE|FILE...] [--shape 135m] [--threads 2] [--prompt 16] [--tokens 64] [--runs 5]
-// [--phases]`: where the time of a token goes that decodes alone on the CPU, of a model with random weights
-// or of a file. All lines together are the time by the clock: a phase is from the end of the one before
-// it to its own end, so it has the work of its kernels (the mean of the threads), the time in which some
-// threads have nothing to do because another takes longer, and what is left, the signals between
-// threads. The rest is JavaScript: between the submit of a step and its phases, and outside of submits.
-// `--phases` also prints each kind of phase. Medians of runs.
+// [--sequences 1] [--phases]`: where the time of a step goes that decodes on the CPU, a token of a sequence
+// or one of each of several, of a model with random weights or of a file. All lines together are the time by
+// the clock: a phase is from the end of the one before it to its own end, so it has the work of its kernels
+// (the mean of the threads), the time in which some threads have nothing to do because another takes longer,
+// and what is left, the signals between threads. The rest is JavaScript: between the submit of a step and its
+// phases, and outside of submits. `--phases` also prints each kind of phase. Medians of runs.
 
 import { parseArgs } from "node:util";
 import type { Model } from "../engine/model/model.ts";
@@ -28,7 +28,7 @@ const SIGNALS = "signals between threads, beginning of phases";
 const BUILDING = "JavaScript in submits: calls, their records";
 const OUTSIDE = "JavaScript outside: scheduler, text, timers";
 
-/** Microseconds of a token by part, and of its kinds of phases. */
+/** Microseconds of a step by part, and of its kinds of phases. */
 interface Profile {
   whole: number;
   parts: Map<string, number>;
@@ -44,17 +44,20 @@ const { values: options, positionals } = parseArgs({
     threads: { type: "string", default: "2" },
     prompt: { type: "string", default: "16" },
     tokens: { type: "string", default: "64" },
+    sequences: { type: "string", default: "1" },
     runs: { type: "string", default: "5" },
     phases: { type: "boolean", default: false },
   },
 });
 const threads = Number(options.threads);
 const tokens = Number(options.tokens);
+const sequences = Number(options.sequences);
 
 /** Sums of what was measured while it is on. */
 class Meter {
   #isOn = false;
   #submits = 0;
+  #steps = 0;
   /** What the measurement itself took, which is in no part. */
   #measuring = 0;
   readonly #parts = new Map<string, number>();
@@ -71,18 +74,20 @@ class Meter {
 
   begin(): void {
     this.#isOn = true;
-    this.#submits = this.#measuring = 0;
+    this.#submits = this.#measuring = this.#steps = 0;
     this.#parts.clear();
     this.#phases.clear();
     this.device.timePhases((phases, ended) => {
+      this.#steps++;
       this.#add(phases);
       this.#measuring += 1000 * (performance.now() - ended);
     });
   }
 
-  /** The profile of a token, of which there were some in `all` microseconds. */
-  end(all: number, heap: number, count: number): Profile {
+  /** The profile of a step, of which there were some in `all` microseconds. */
+  end(all: number, heap: number): Profile {
     this.#isOn = false;
+    const count = this.#steps;
     const whole = all - this.#measuring;
     const submits = this.#submits - this.#measuring;
     this.device.timePhases(undefined);
@@ -134,29 +139,48 @@ class Meter {
   }
 }
 
-/** Decodes an answer; `first` is called with its first token. Returns microseconds from there to the last. */
-async function decode(model: Model, run: number, first: () => void): Promise<number> {
-  const prompt = Array.from(
-    { length: Number(options.prompt) },
-    (_, i) => 33 + (i * 7919 + run) % 90,
-  );
-  const request = {
-    prompt,
-    maxTokens: tokens + 1,
-    temperature: 0,
-    ignoreEnd: true,
-    draftTokens: 0,
-  };
-  let [began, last] = [0, 0];
-  for await (const event of model.generate(request)) {
-    if (event.type !== "text" && event.type !== "done") continue;
-    if (began === 0) {
-      first();
-      began = performance.now();
+/**
+ * Decodes answers at once; `begin` is called when all have a token, and `end` when one is over. Returns the
+ * microseconds between, and the tokens of each in that time.
+ */
+async function decode(
+  model: Model,
+  run: number,
+  begin = () => {},
+  end = (_time: number) => {},
+): Promise<{ time: number; each: number }> {
+  let [began, last, waiting, received] = [0, 0, sequences, 0];
+  const one = async (sequence: number) => {
+    const prompt = Array.from(
+      { length: Number(options.prompt) },
+      (_, i) => 33 + (i * 7919 + run + 97 * sequence) % 90,
+    );
+    const request = {
+      prompt,
+      maxTokens: tokens + 1,
+      temperature: 0,
+      ignoreEnd: true,
+      draftTokens: 0,
+    };
+    let isFirst = true;
+    for await (const event of model.generate(request)) {
+      if (event.type !== "text" && event.type !== "done") continue;
+      const now = performance.now();
+      if (began > 0 && last === 0 && event.type === "text") received += event.tokens.length;
+      if (event.type === "done" && last === 0) {
+        last = now;
+        end(1000 * (last - began));
+      }
+      if (isFirst) waiting--;
+      if (isFirst && waiting === 0) {
+        begin();
+        began = performance.now();
+      }
+      isFirst = false;
     }
-    last = performance.now();
-  }
-  return 1000 * (last - began);
+  };
+  await Promise.all(Array.from({ length: sequences }, (_, sequence) => one(sequence)));
+  return { time: 1000 * (last - began), each: received / sequences };
 }
 
 async function report(name: string, path: string): Promise<void> {
@@ -168,8 +192,8 @@ async function report(name: string, path: string): Promise<void> {
     return device;
   };
   await using model = await loadModel(path, {
-    contextLength: Number(options.prompt) + tokens + 2,
-    maxSequences: 1,
+    contextLength: sequences * (Number(options.prompt) + tokens + 2),
+    maxSequences: sequences,
     device: { kind: "cpu", threads },
   });
   CpuDevice.open = open;
@@ -177,16 +201,18 @@ async function report(name: string, path: string): Promise<void> {
   const profiles: Profile[] = [];
   const plain: number[] = [];
   for (let run = 0; run <= Number(options.runs); run++) {
-    const untimed = await decode(model, 2 * run, () => {});
+    const untimed = await decode(model, 2 * run);
     let heap = 0;
-    const whole = await decode(model, 2 * run + 1, () => {
+    let profile: Profile | undefined;
+    await decode(model, 2 * run + 1, () => {
       heap = Deno.memoryUsage().heapUsed;
       meter.begin();
+    }, (time) => {
+      profile = meter.end(time, Deno.memoryUsage().heapUsed - heap);
     });
-    const profile = meter.end(whole, Deno.memoryUsage().heapUsed - heap, tokens);
     if (run === 0) continue; // V8 compiles what runs often.
-    plain.push(untimed / tokens);
-    profiles.push(profile);
+    plain.push(untimed.time / untimed.each);
+    profiles.push(profile!);
   }
   printProfile(name, profiles, median(plain));
 }
@@ -194,10 +220,10 @@ async function report(name: string, path: string): Promise<void> {
 function printProfile(name: string, profiles: readonly Profile[], plain: number): void {
   const ordered = profiles.toSorted((a, b) => a.whole - b.whole);
   const { whole, parts, phases, heap } = ordered[ordered.length >> 1]!;
-  const speed = (1e6 / plain).toFixed(1);
+  const speed = (1e6 * sequences / plain).toFixed(1);
   print(
-    `${name}: ${whole.toFixed(0)} µs a token, ${plain.toFixed(0)} if it is not measured ` +
-      `(${speed} tokens/s); heap ${(heap / 1024).toFixed(1)} KiB a token; load ${load()}`,
+    `${name}: ${whole.toFixed(0)} µs a step, ${plain.toFixed(0)} if it is not measured ` +
+      `(${speed} tokens/s); heap ${(heap / 1024).toFixed(1)} KiB a step; load ${load()}`,
   );
   const names = [...KINDS.map(([kind]) => kind), UNEQUAL, SIGNALS, BUILDING, OUTSIDE];
   for (const part of names) {

@@ -19,11 +19,11 @@ import {
   listTokens,
   OUTPUTS,
   type ProductArgument,
-  type StoredSums,
   SUM_BYTES,
   SUMS,
   TILE_SUMS,
 } from "./bands.ts";
+import { type StoredSums } from "./stored_sums.ts";
 
 /** Two bands and the tokens that they are multiplied with. */
 export interface BandPair {
@@ -39,22 +39,14 @@ export interface BandPair {
 
 /**
  * Adds code that loops over items, without experts: all pairs of bands with the first `atOnce` tokens, then
- * with the next ones, so that each core keeps these in its cache. Tokens are read from `panelX`, those of
- * bands apart from `x`. `multiply` has to set all sums, by tiles of tokens (forPairTiles).
- *
- * @param isApart whether the second bands are those of the second half of the matrix, which with few tokens
- *   has the CPU read both halves ahead; else they are neighbours, whose results share cache lines
+ * with the next ones, so that each core keeps these in its cache. Tokens are read from `panelX`. `multiply`
+ * has to set all sums, by tiles of tokens (forPairTiles).
  */
 export function forBandPairs(
   f: FunctionBuilder,
   memories: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
-  { first, last, blockBytes, isApart = false }: {
-    first: Local<"i32">;
-    last: Local<"i32">;
-    blockBytes: number;
-    isApart?: boolean;
-  },
+  { first, last, blockBytes }: { first: Local<"i32">; last: Local<"i32">; blockBytes: number },
   multiply: (pair: BandPair) => void,
 ): void {
   const bandBytes = f.let(i32.mul(given.blocks, blockBytes));
@@ -65,18 +57,16 @@ export function forBandPairs(
     const next = f.let(i32.mul(i32.div_u(item, pairs), given.atOnce));
     const tokens = f.let(i32.sub(given.tokens, next));
     f.if(i32.lt_u(given.atOnce, tokens), () => f.set(tokens, given.atOnce));
-    const pair = i32.rem_u(item, pairs);
-    const band = f.let(isApart ? pair : i32.mul(pair, 2));
-    const second = f.let(i32.add(band, isApart ? pairs : 1));
+    const band = f.let(i32.mul(i32.rem_u(item, pairs), 2));
+    const second = f.let(i32.add(band, 1));
     f.if(i32.ge_u(second, bands), () => f.set(second, band));
     const begins = [band, second].map((of) =>
       f.let(i32.add(given.weights, i32.mul(of, bandBytes)))
     );
-    const after = i32.mul(i32.add(band, 2), BAND);
-    const isWhole = f.let(isApart ? none : i32.le_u(after, given.rows));
+    const isWhole = f.let(i32.le_u(i32.mul(i32.add(band, 2), BAND), given.rows));
     const has = i32.and(i32.ne(given.affine, 0), isWhole);
     const [factors, biases] = affineOf(f, memories.work, given, { band, bands: 2, has });
-    const list = { pairs: none, isFew: isApart ? f.let(i32.const(1)) : none, next, tokens };
+    const list = { pairs: none, isFew: none, next, tokens };
     listTokens(f, memories, given, { band, ...list });
     multiply({ begins, tokens, isWhole, factors, biases });
     f.if(i32.eqz(isWhole), () => {
@@ -86,6 +76,57 @@ export function forBandPairs(
         finish(f, memories, given, { band: second, bandOfAll: second, tokens, bands: 2, of: 1 });
       });
     });
+  });
+}
+
+/**
+ * Adds code that loops over items without experts, for not many tokens: pairs of bands, the second of which
+ * are those of the second half of the matrix, so that the CPU reads two long runs ahead. Each pair is
+ * multiplied with up to `most` tokens at a time, with about as many each time; they are read from `x`.
+ * `multiply` has to set their sums.
+ */
+export function forBandsApart(
+  f: FunctionBuilder,
+  memories: { work: Memory; panel: Memory },
+  given: Arguments<ProductArgument>,
+  { first, last, blockBytes, most, tile }: {
+    first: Local<"i32">;
+    last: Local<"i32">;
+    blockBytes: number;
+    most: number;
+    /** Tokens are multiplied by this number of them. */
+    tile: number;
+  },
+  multiply: (begins: readonly Local<"i32">[], tokens: Local<"i32">) => void,
+): void {
+  const bandBytes = f.let(i32.mul(given.blocks, blockBytes));
+  const bands = f.let(i32.shr_u(i32.add(given.rows, BAND - 1), Math.log2(BAND)));
+  const pairs = f.let(i32.shr_u(i32.add(bands, 1), 1));
+  const dividedUp = (a: Expression<"i32">, by: Expression<"i32"> | number) =>
+    i32.div_u(i32.sub(i32.add(a, by), 1), by);
+  const each = dividedUp(given.tokens, dividedUp(given.tokens, most));
+  const atOnce = f.let(i32.mul(dividedUp(each, tile), tile));
+  const [none, one] = [f.let(i32.const(0)), f.let(i32.const(1))];
+  forItems(f, first, last, (band) => {
+    const second = f.let(i32.add(band, pairs));
+    f.if(i32.ge_u(second, bands), () => f.set(second, band));
+    const begins = [band, second].map((of) =>
+      f.let(i32.add(given.weights, i32.mul(of, bandBytes)))
+    );
+    const next = f.let(i32.const(0));
+    f.doWhile(() => {
+      const tokens = f.let(i32.sub(given.tokens, next));
+      f.if(i32.lt_u(atOnce, tokens), () => f.set(tokens, atOnce));
+      const list = { pairs: none, isFew: one, next, tokens };
+      listTokens(f, memories, given, { band, ...list });
+      multiply(begins, tokens);
+      finish(f, memories, given, { band, bandOfAll: band, tokens, bands: 2 });
+      f.if(i32.ne(second, band), () => {
+        listTokens(f, memories, given, { band: second, ...list });
+        finish(f, memories, given, { band: second, bandOfAll: second, tokens, bands: 2, of: 1 });
+      });
+      f.increase(next, tokens);
+    }, i32.lt_u(next, given.tokens));
   });
 }
 

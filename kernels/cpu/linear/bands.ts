@@ -10,7 +10,6 @@ import {
   i32,
   type Local,
   type Memory,
-  type V128,
   v128,
 } from "../wasm/mod.ts";
 import { BAND } from "../formats/format.ts";
@@ -309,47 +308,6 @@ export function forTiles(
 
 /** The sums of a tile, with four rows in a vector: [token][quad]. */
 export type Totals = readonly (readonly Local<"v128">[])[];
-
-/**
- * Adds a lone tile, of as many tokens as there may be, whose sums stay in the thread's memory. If there are
- * fewer, the last one fills the tile. `body` adds to `sums` of the tokens at `inputs`.
- *
- * @param bands number of bands that each token is multiplied with
- */
-export function forLoneTile(
-  f: FunctionBuilder,
-  panel: Memory,
-  { tokens, size, bands = 1 }: { tokens: Local<"i32">; size: number; bands?: 1 | 2 },
-  body: (inputs: readonly Local<"i32">[], sums: readonly StoredSums[]) => void,
-): void {
-  const here = i32.const(0);
-  const last = f.let(i32.mul(i32.sub(tokens, 1), 4));
-  const inputs = Array.from({ length: size }, (_, t) => {
-    const list = f.let(last);
-    f.if(i32.lt_u(4 * t, last), () => f.set(list, 4 * t));
-    return f.let(panel.i32.load(list, INPUTS));
-  });
-  const sums = inputs.map((_, t): StoredSums => {
-    const places = Array.from(
-      { length: 2 * bands },
-      (_, quad) => SUMS + SUM_BYTES * bands * t + 16 * quad,
-    );
-    return {
-      load: () => places.map((at) => f.let(panel.v128.load(here, at))),
-      store: (values) =>
-        f.do(...places.map((at, quad) => panel.v128.store(here, values[quad]!, at))),
-    };
-  });
-  const zero = v128.const(new Uint8Array(16));
-  for (const { store } of sums) store(new Array(2 * bands).fill(zero));
-  body(inputs, sums);
-}
-
-/** The sums of a token with a band, or with two, at a constant address. */
-export interface StoredSums {
-  load(): Local<"v128">[];
-  store(values: readonly V128[]): void;
-}
 
 /**
  * accumulate() with a tile's sums at constant addresses from its first load to its last store, so

@@ -1,16 +1,10 @@
 // Products of a weight matrix with int8 activations: y = W x. For few tokens the codes of a band
 // are read in place. For some more, the codes of a group are copied to a panel (panel.ts) and
-// multiplied with all tokens at once. For many, some groups are first expanded there, which all tokens
+// multiplied with all tokens at once (several_pairs.ts). For many, some groups are first expanded there, which all tokens
 // then read.
 
-import {
-  forBands,
-  forLoneTile,
-  forTiles,
-  MOST_TOKENS,
-  PRODUCT_ARGUMENTS,
-  type TileAddresses,
-} from "./bands.ts";
+import { forBands, forTiles, MOST_TOKENS, PRODUCT_ARGUMENTS, type TileAddresses } from "./bands.ts";
+import { forLoneTile } from "./stored_sums.ts";
 import { i32, type Local, type ModuleBuilder } from "../wasm/mod.ts";
 import { activationBytes } from "../quantize/kernel.ts";
 import { type DotMethod, dotMethodOf, type DotProduct } from "../dot_product.ts";
@@ -36,7 +30,8 @@ import {
   type ProductMemories,
   type Walk,
 } from "./tile.ts";
-import { addPairProduct, addSeveralPairs } from "./two_bands.ts";
+import { addSeveralPairs } from "./several_pairs.ts";
+import { addPairProduct } from "./two_bands.ts";
 import { walkBands, walkBlocks } from "./walk.ts";
 
 /** Tokens of a tile: registers hold eight sums beside the operands. */
@@ -46,6 +41,8 @@ const TILE = 4;
  * twice as many tokens share the codes that have been read.
  */
 const LONE_TILE = 8;
+/** Most tokens for which each group of two bands is unpacked for sixteen of them at a time. */
+const MOST_STAGED = 32;
 /** Groups of a panel: 1024 columns, which fit a first-level cache together with activations. */
 const PANEL_GROUPS = 32;
 /**
@@ -98,10 +95,10 @@ function panelMethod(format: PackedFormat, machine: DotProduct, joins: boolean):
   return dotMethodOf(machine, maximumCode(format), joins ? "turned" : "magnitudes");
 }
 
-/** Whether some of so many tokens are multiplied without panels: those that remain after whole ones. */
+/** Whether some of so many tokens are multiplied without panels: all, or those that remain after whole ones. */
 export function multipliesInPlace(tokens: number): boolean {
   const rest = tokens % MOST_TOKENS;
-  return rest > 0 && rest <= LONE_TILE;
+  return tokens <= MOST_STAGED || rest > 0 && rest <= LONE_TILE;
 }
 
 /** Whether V8 can join the vectors of a format's groups as they are read in place. */
@@ -137,18 +134,17 @@ export function productKernel(
   }
   if (tokens <= TILE) return { name: "product_few", bands: 1 };
   const hasPairs = joins && !hasExperts;
-  if (tokens <= LONE_TILE) {
-    return hasPairs && !isRowFormat(format)
-      ? { name: "several_pairs", bands: 2 }
-      : { name: "product_several", bands: 1 };
+  if (tokens <= MOST_STAGED && hasPairs && !isRowFormat(format)) {
+    return { name: "several_pairs", bands: 2 };
   }
+  if (tokens <= LONE_TILE) return { name: "product_several", bands: 1 };
   return hasPairs ? { name: "product_pairs", bands: 2 } : { name: "product", bands: 1 };
 }
 
 /**
  * Adds `product(record, first, last)` (PRODUCT_ARGUMENTS) for items `first` to `last`, bands of eight
  * rows, `product_few` for few tokens alone, because engines optimize a small function much sooner,
- * `product_several` for a few more, and `product_one` for one, see productKernel().
+ * `product_several` or `several_pairs` for some more, and `product_one` for one, see productKernel().
  * Activations are int8 groups, in the form that readsWide() and panelsReadWide() tell.
  *
  * @param format as layoutOf() gives it
@@ -279,7 +275,7 @@ export function addProduct(
   addLoneProduct(module, product, format);
   if (joins) {
     const atOnce = Math.min(TILE, tokensOfStaged(product));
-    addSeveralPairs(module, product, format, { tokens: LONE_TILE, atOnce });
+    addSeveralPairs(module, product, format, atOnce);
   }
 }
 

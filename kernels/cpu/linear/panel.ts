@@ -3,6 +3,7 @@
 // addresses. For the latter, engines need no bounds checks, which would prevent V8 from joining two
 // neighbouring vectors into one of 256 bits (../README.md).
 
+import { storeBackwards } from "./stored_sums.ts";
 import { codeBytes } from "../quantize/kernel.ts";
 import {
   addNegatives,
@@ -58,8 +59,7 @@ export function fillPanel(
   const { method, memories: { panel } } = product;
   const layout = layoutOf(product, bands);
   const to = f.let(place.to ?? i32.const(0));
-  const store: Store = (offset, quads) =>
-    quads.forEach((quad, q) => f.do(panel.v128.store(to, quad, offset + 16 * q)));
+  const store: Store = (offset, quads) => storeBackwards(f, panel, to, quads, offset);
   walkBlocks(f, product, from, end, (source) => {
     if (method.kind === "turned") storeMagnitudes(f, source, layout, store);
     else storeCodes(f, method, source, layout, store);
@@ -171,19 +171,23 @@ function groupAt(
 }
 
 /**
- * Puts a group, of one band or of several side by side, at the beginning of the panel, for tokens that are
+ * Puts a group, of one band or of several side by side, at a place of the panel, for tokens that are
  * multiplied with it at once.
  */
-export function stageGroup(f: FunctionBuilder, product: Product, source: GroupSource): GroupSource {
+export function stageGroup(
+  f: FunctionBuilder,
+  product: Product,
+  source: GroupSource,
+  place = 0,
+): GroupSource {
   const { method, memories: { panel } } = product;
   const here = i32.const(0);
-  const store: Store = (offset, quads) =>
-    quads.forEach((quad, q) => f.do(panel.v128.store(here, quad, offset + 16 * q)));
+  const store: Store = (offset, quads) => storeBackwards(f, panel, here, quads, place + offset);
   const bands = (source.quads ?? 2) / 2;
   const layout = layoutOf(product, bands);
   storeCodes(f, method, source, layout, store);
   storeScales(product, source, layout, store);
-  return groupAt(f, product, here, 0, bands);
+  return groupAt(f, product, here, place, bands);
 }
 
 /** Goes through the groups of the panel up to an address. */

@@ -14,14 +14,13 @@ import {
   shuffleLanes,
 } from "../wasm/mod.ts";
 import { forBandPairs, forPairTiles } from "./band_pairs.ts";
-import { forLoneTile, PRODUCT_ARGUMENTS } from "./bands.ts";
+import { PRODUCT_ARGUMENTS } from "./bands.ts";
 import { type FloatFormat, floatGroupBytes } from "../formats/floats.ts";
-import { type BandFormat, blockBytes, GROUP } from "../formats/format.ts";
+import { blockBytes, GROUP } from "../formats/format.ts";
 import { addKernel } from "../kernel.ts";
 import { activationBytes } from "../quantize/kernel.ts";
-import { fillPanel, PAIR_BYTES, panelGroup, stageGroup } from "./panel.ts";
-import { addGroups, addStagedGroup, type Product, type ProductMemories } from "./tile.ts";
-import { walkBands } from "./walk.ts";
+import { fillPanel, PAIR_BYTES, panelGroup } from "./panel.ts";
+import { addGroups, type Product, type ProductMemories } from "./tile.ts";
 
 /** Tokens of a tile of floats: registers hold 12 sums, a column's weights and one of its inputs. */
 const FLOAT_TILE = 6;
@@ -78,44 +77,6 @@ export function addPairProduct(module: ModuleBuilder, product: Product, most: nu
         });
       }
     });
-  });
-}
-
-/**
- * Adds `several_pairs(record, first, last)` (PRODUCT_ARGUMENTS): `product_several`, without experts.
- *
- * @param tokens number of tokens @param atOnce those that are multiplied at a time
- */
-export function addSeveralPairs(
-  module: ModuleBuilder,
-  product: Product,
-  format: BandFormat,
-  { tokens: size, atOnce }: { tokens: number; atOnce: number },
-): void {
-  const { method, memories } = product;
-  const kernel = { name: "several_pairs", takes: PRODUCT_ARGUMENTS };
-  addKernel(module, memories.work, kernel, (f, given, first, last) => {
-    const groupStride = f.let(i32.mul(given.all, activationBytes(method.isWide)));
-    const bandBytes = f.let(i32.mul(given.blocks, blockBytes(format)));
-    const items = { first, last, blockBytes: blockBytes(format), isApart: true };
-    forBandPairs(
-      f,
-      memories,
-      given,
-      items,
-      ({ begins, tokens }) =>
-        forLoneTile(f, memories.panel, { tokens, size, bands: 2 }, (inputs, sums) => {
-          const end = f.let(i32.add(begins[0]!, bandBytes));
-          walkBands(f, product, format, { begins, end }, (source) => {
-            const group = stageGroup(f, product, source);
-            for (let t = 0; t < size; t += atOnce) {
-              const [some, their] = [inputs.slice(t, t + atOnce), sums.slice(t, t + atOnce)];
-              addStagedGroup(f, product, group, some, their);
-            }
-            for (const x of inputs) f.increase(x, groupStride);
-          });
-        }),
-    );
   });
 }
 

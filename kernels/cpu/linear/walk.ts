@@ -78,6 +78,51 @@ export function walkBands(
   }, i32.lt_u(addresses[0], end));
 }
 
+/** A group of some bands at once, and code that goes on to the next one of the same bands. */
+export function bandsCursor(
+  f: FunctionBuilder,
+  product: Product,
+  format: BandFormat,
+  begins: readonly Local<"i32">[],
+): { group(): GroupSource; next(): void } {
+  const { scales, source } = format;
+  const groups = source.blockSize / GROUP;
+  const pointers = begins.map((begin) => ({
+    memory: product.memories.weights,
+    address: f.let(begin),
+  }));
+  const increase = (bytes: number) => pointers.forEach(({ address }) => f.increase(address, bytes));
+  const loadHeads = () =>
+    pointers.map((pointer) => scales.loadHead(f, pointer, format.inSteps === true));
+  const groupAt = (offset: number, heads: readonly (readonly Local<"v128">[])[]) =>
+    sideBySide(
+      pointers.map((pointer, band) =>
+        blockGroup(f, product, format, { pointer, offset, head: heads[band]! })
+      ),
+    );
+  if (groups === 1) {
+    return {
+      group: () => groupAt(scales.headBytes, loadHeads()),
+      next: () => increase(blockBytes(format)),
+    };
+  }
+  const heads = loadHeads();
+  const left = f.let(i32.const(groups));
+  increase(scales.headBytes);
+  return {
+    group: () => groupAt(0, heads),
+    next: () => {
+      increase(groupBytes(format));
+      f.set(left, i32.sub(left, 1));
+      f.if(i32.eqz(left), () => {
+        loadHeads().forEach((of, band) => of.forEach((value, i) => f.set(heads[band]![i]!, value)));
+        increase(scales.headBytes);
+        f.set(left, groups);
+      });
+    },
+  };
+}
+
 /** The groups of some bands as one. */
 function sideBySide(groups: readonly GroupSource[]): GroupSource {
   if (groups.length === 1) return groups[0];

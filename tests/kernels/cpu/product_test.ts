@@ -265,7 +265,7 @@ for (const format of packedFormats) {
         assertProduct({ format, machine, rows: 21, blocks, tokens });
       }
       const more = Math.max(1, Math.round(480 / blockSize));
-      for (const tokens of [1, 3, 6, 11, 260]) {
+      for (const tokens of [1, 3, 6, 11, 16, 29, 40, 260]) {
         assertProduct({ format, machine, joins: true, rows: 21, blocks: more, tokens });
       }
     }
@@ -318,7 +318,7 @@ Deno.test("a token has the same bits alone and among others, in one panel and in
       const options = { format, machine, rows: 8, blocks };
       const { result: alone } = multiply({ ...options, tokens: 1 });
       for (const joins of [false, true]) {
-        for (const tokens of [1, 3, 6, 8, 9]) {
+        for (const tokens of [1, 3, 6, 8, 9, 17, 33]) {
           const { result: many } = multiply({ ...options, joins, tokens });
           assertEquals([...many.subarray(0, 8)], [...alone]);
         }
