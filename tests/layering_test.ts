@@ -244,6 +244,32 @@ Deno.test("trespassesOf() finds who enters elsewhere", () => {
   assertEquals(found.length, 3);
 });
 
+/** The files that a module brings, types aside. */
+function broughtBy(path: string, brought = new Set<string>()): Set<string> {
+  if (brought.has(path)) return brought;
+  brought.add(path);
+  for (const statement of codeOf(path).split(/;\s*\n/)) {
+    if (/^\s*(?:import|export) type\b/.test(statement)) continue;
+    for (const { to, isDynamic } of readImports(path, `${statement};`)) {
+      if (!isDynamic && to.endsWith(".ts")) broughtBy(to, brought);
+    }
+  }
+  return brought;
+}
+
+Deno.test("a thread of the CPU brings what runs kernels, and nothing that makes them", () => {
+  const brought = [...broughtBy("kernels/cpu/cpu_worker.ts")];
+  for (const needed of ["kernels/cpu/share.ts", "kernels/cpu/instances.ts", "host/threads.ts"]) {
+    assert(brought.includes(needed), needed);
+  }
+  const makers = brought.filter((path) =>
+    /modules\.ts$|\/(?:linear|quantize|attention)\//.test(path)
+  );
+  assertEquals(makers, []);
+  assert(brought.length <= 20, `${brought.length} files`);
+  assert(broughtBy("kernels/cpu/core.ts").has("kernels/cpu/linear/kernel.ts"));
+});
+
 /** How a program writes to the terminal that it was started from. */
 const CONSOLE =
   /\bconsole\.|\b(?:Deno|processes\(\))\.(?:stdout|stderr)\b|(?<![.#])\bprocess\.(?:stdout|stderr)\b/;

@@ -27,7 +27,8 @@ import {
   WeightMemories,
   wholeLines,
 } from "./memory.ts";
-import { commonModule, compiledModule, formatModule, WEIGHTS, WORK } from "./modules.ts";
+import { WEIGHTS, WORK } from "./instances.ts";
+import { commonModule, compiledModule, formatModule } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import { FilePacking } from "./pack_file.ts";
 import { CpuError, ThreadPool } from "./pool.ts";

@@ -3,7 +3,8 @@
 
 import { threadScope } from "../../host/mod.ts";
 import { advance, SpinWait, Task, Word } from "./control.ts";
-import { instantiate, type Kernel, panelMemory } from "./modules.ts";
+import { instantiate, panelMemory } from "./instances.ts";
+import type { Kernel } from "./kernel.ts";
 import { takeShare } from "./share.ts";
 
 /** The first message of a pool to a thread. */

@@ -9,29 +9,13 @@ import { addEmbed } from "./embed/kernel.ts";
 import type { DotProduct } from "./dot_product.ts";
 import { addFloatProduct, isFloatFormat } from "./linear/float_kernel.ts";
 import { isRowFormat } from "./formats/format.ts";
-import type { Kernel } from "./kernel.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
 import { addNorm } from "./norm/kernel.ts";
 import { addFloatPack, addPack, addRowPack } from "./pack.ts";
-import { packFile } from "./pack_file.ts";
 import { tableAddress } from "./linear/walk.ts";
-import { addProduct, layoutOf, PANEL_PAGES } from "./linear/kernel.ts";
-import { IMPORTS, type Memory, ModuleBuilder } from "./wasm/mod.ts";
-
-export type { Kernel } from "./kernel.ts";
-
-/** Names of the memories that modules import. */
-export const WORK = "work";
-/** The memory of weights. */
-export const WEIGHTS = "weights";
-
-/** Each thread's own memory, for intermediate values at constant addresses. */
-export const PANEL = "panel";
-
-/** A memory of a thread's own for modules of formats. */
-export function panelMemory(): WebAssembly.Memory {
-  return new WebAssembly.Memory({ initial: PANEL_PAGES, maximum: PANEL_PAGES });
-}
+import { addProduct, layoutOf } from "./linear/kernel.ts";
+import { PANEL, PANEL_PAGES, WEIGHTS, WORK } from "./instances.ts";
+import { type Memory, ModuleBuilder } from "./wasm/mod.ts";
 
 /** A module of kernels that work in the working memory alone. */
 export function workModule(
@@ -70,24 +54,6 @@ export function compiledModule(key: string, build: () => Uint8Array<ArrayBuffer>
   if (compiled.size === MOST_COMPILED) compiled.delete(oldest!);
   compiled.set(key, module);
   return module;
-}
-
-/**
- * The kernels of a module by their names, in an order that is the same on all threads; with `pack` also
- * `pack_file`.
- */
-export function instantiate(
-  module: WebAssembly.Module,
-  memories: Record<string, WebAssembly.Memory>,
-  panel: WebAssembly.Memory,
-): Map<string, Kernel> {
-  const imports = { ...memories, [PANEL]: panel };
-  const { exports } = new WebAssembly.Instance(module, { [IMPORTS]: imports });
-  const names = Object.keys(exports).sort();
-  const kernels = new Map(names.map((name) => [name, exports[name] as Kernel]));
-  const pack = kernels.get("pack");
-  if (pack) kernels.set("pack_file", packFile(pack, memories[WORK]!));
-  return kernels;
 }
 
 /** `quantize`, `norm`, and `activate_<name>` for each activation function. */

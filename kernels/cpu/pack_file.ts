@@ -3,7 +3,7 @@
 // around `pack` (pack.ts).
 
 import { type FileBytes, readableFiles, SEEK_START, stampOf } from "../../host/mod.ts";
-import { BAND } from "./formats/mod.ts";
+import { BAND } from "./formats/format.ts";
 import type { Kernel } from "./kernel.ts";
 
 /** Arguments, as words in memory, which those of `pack` follow. */

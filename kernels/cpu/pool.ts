@@ -14,7 +14,8 @@ import {
   Task,
   Word,
 } from "./control.ts";
-import { instantiate, type Kernel, panelMemory } from "./modules.ts";
+import { instantiate, panelMemory } from "./instances.ts";
+import type { Kernel } from "./kernel.ts";
 import { takeShare, type Watch } from "./share.ts";
 import { type BuiltStep, type PoolOperation, StepWriter } from "./step.ts";
 import { sharedBuffer } from "../../host/mod.ts";

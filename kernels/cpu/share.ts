@@ -16,7 +16,7 @@ import {
   TAKEN,
   Word,
 } from "./control.ts";
-import type { Kernel } from "./modules.ts";
+import type { Kernel } from "./kernel.ts";
 import { WHOLE } from "./thread_shares.ts";
 
 /** About how many times a thread takes items of an operation. */

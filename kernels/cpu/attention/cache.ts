@@ -5,8 +5,7 @@ import type { LayerCache } from "../../ops/kv_cache.ts";
 import type { Kernels } from "../calls.ts";
 import type { CpuCore } from "../core.ts";
 import { cpu } from "../memory.ts";
-import { PANEL, WORK } from "../modules.ts";
-import { PANEL_PAGES } from "../linear/kernel.ts";
+import { PANEL, PANEL_PAGES, WORK } from "../instances.ts";
 import { type Memory, ModuleBuilder } from "../wasm/mod.ts";
 
 const [KEYS, VALUES] = ["keys", "values"];

@@ -61,8 +61,6 @@ function tokensOfStaged({ method: { kind, run }, format }: Product): number {
   return kind === "pairs" && run < steps ? LONE_TILE / 2 : LONE_TILE;
 }
 
-/** Pages of a thread's own memory, of which attention needs most. */
-export const PANEL_PAGES = 5;
 /** Bytes for intermediate values; the tables of formats follow (walk.ts). */
 export const PANEL_BYTES = 65536 * 4;
 

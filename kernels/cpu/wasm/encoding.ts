@@ -7,6 +7,9 @@
  */
 export type Code = number | Uint8Array | readonly Code[];
 
+/** Where an import is found: WebAssembly.instantiate(module, { [IMPORTS]: { ...memories } }). */
+export const IMPORTS = "quern";
+
 export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
 
 const TYPE_CODES: Record<ValueType, number> = {

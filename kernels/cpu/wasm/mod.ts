@@ -1,7 +1,7 @@
 // An assembler for WebAssembly: kernels are written in TypeScript, with WebAssembly's instructions
 // as functions, and become modules at run time, for one format and one machine.
 
-export { type ValueType } from "./encoding.ts";
+export { IMPORTS, type ValueType } from "./encoding.ts";
 export { type Expression, type F32, type I32, type Statement, type V128 } from "./expression.ts";
 export { type FunctionBuilder, type Local } from "./function.ts";
 export {
@@ -17,4 +17,4 @@ export {
   v128,
 } from "./instructions.ts";
 export { type Memory } from "./memory.ts";
-export { IMPORTS, ModuleBuilder } from "./module.ts";
+export { ModuleBuilder } from "./module.ts";

@@ -4,6 +4,7 @@
 import {
   type Code,
   flat,
+  IMPORTS,
   name as encodeName,
   section,
   sized,
@@ -24,9 +25,6 @@ const MAXIMUM_PAGES = 65536;
  * engine which checks bounds in code (Deno 2.9.6 does) has one comparison per access, not two.
  */
 const MINIMUM_PAGES = 1;
-
-/** Where an import is found: WebAssembly.instantiate(module, { [IMPORTS]: { ...memories } }). */
-export const IMPORTS = "quern";
 
 /** Names and types of a function's parameters, in order. */
 type Parameters = Record<string, ValueType>;

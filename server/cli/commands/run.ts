@@ -42,6 +42,8 @@ export async function run(
     ? [piped, prompt].filter(Boolean).join("\n")
     : undefined;
   await using api = await connect(dependencies);
+  // While it is asked what the model is.
+  if (api.inProcess) dependencies.memory?.startAhead?.();
   let session: Session | undefined;
   const code = await interruptible(terminal, async (signal) => {
     const facts = await findModel(name, { ...dependencies, ...options, api, signal });

@@ -1,6 +1,6 @@
 // A kernel for tests of what runs kernels.
 
-import { WORK } from "../../../kernels/cpu/modules.ts";
+import { WORK } from "../../../kernels/cpu/instances.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 
 /** The module of `add`, which adds a number to each item. Its arguments are the address of items, and the number. */

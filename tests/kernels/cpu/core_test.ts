@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Kernels } from "../../../kernels/cpu/calls.ts";
 import { CpuCore } from "../../../kernels/cpu/core.ts";
 import { MAXIMUM_OPERATIONS } from "../../../kernels/cpu/control.ts";
-import { WORK } from "../../../kernels/cpu/modules.ts";
+import { WORK } from "../../../kernels/cpu/instances.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 import { adder } from "./adder.ts";
 

@@ -22,14 +22,10 @@ import {
   type PackedFormat,
   packedFormats,
 } from "../../../kernels/cpu/formats/mod.ts";
-import {
-  commonModule,
-  formatModule,
-  type Kernel,
-  panelMemory,
-} from "../../../kernels/cpu/modules.ts";
+import { commonModule, formatModule } from "../../../kernels/cpu/modules.ts";
+import { panelMemory } from "../../../kernels/cpu/instances.ts";
 import { floatProductKernel, isFloatFormat } from "../../../kernels/cpu/linear/float_kernel.ts";
-import { inOrder } from "../../../kernels/cpu/kernel.ts";
+import { inOrder, type Kernel } from "../../../kernels/cpu/kernel.ts";
 import {
   panelsReadWide,
   type ProductKernel,
