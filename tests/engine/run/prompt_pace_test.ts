@@ -173,6 +173,20 @@ Deno.test("drafts of answers leave a prompt its part of the rows", async () => {
   await scheduler.close();
 });
 
+Deno.test("no answer waits long for the draft of another", async () => {
+  const runner = new TimedRunner(SPEEDS["1b"]!);
+  runner.follow = (tokens) => (tokens[tokens.length - 40] ?? 1) % 256;
+  const scheduler = schedulerOf(runner);
+  const times: number[] = [];
+  const streams = [1, 2].map((seed) =>
+    add(scheduler, promptOf(100, seed), Infinity, () => times.push(runner.now) < 800)
+  );
+  assertEquals(await Promise.all(streams.map(({ ended }) => ended)), ["stop", "stop"]);
+  const gaps = times.slice(1).map((time, i) => time - times[i]!);
+  assert(Math.max(...runner.fed.slice(-20)) > 6, `no drafts: ${runner.fed}`);
+  assert(Math.max(...gaps.slice(200)) <= BOUND, `${Math.max(...gaps)} ms, rows ${runner.fed}`);
+});
+
 Deno.test("a device that decodes too slowly for the bound still reads prompts", async () => {
   const runner = new TimedRunner({ first: 300, row: 90, thousand: 0 });
   const scheduler = schedulerOf(runner);
@@ -194,11 +208,11 @@ Deno.test("steps beside others begin with few rows, and grow as the clock allows
   assertEquals([rowsAfter(0), pace.rowsBeside({ rows: 3, context: 0 })], [4, 3]);
   step(0, 20); // Of the 100 milliseconds 80 are left.
   assertEquals(rowsAfter(0), 4);
-  step(4, 22); // 0.5 a row, but four rows tell little about 160.
-  assertEquals(rowsAfter(0), 16);
-  step(16, 28);
-  assertEquals(rowsAfter(0), 64);
-  step(64, 52);
+  // 0.5 a row, but four rows tell little about 160; and 16 not that 64 take no more than 100 in all.
+  for (const rows of [4, 16, 57, 117, 149, 157, 159]) {
+    assertEquals(rowsAfter(0), rows);
+    step(rows, 20 + 0.5 * rows);
+  }
   assertEquals(rowsAfter(0), 160);
   step(160, 100);
   assertEquals(rowsAfter(0), 160);
@@ -210,6 +224,25 @@ Deno.test("steps beside others begin with few rows, and grow as the clock allows
   assertEquals([rowsAfter(1024), rowsAfter(0)], [64, 64]);
   step(1, 1000, 1024); // One row beside others tells nothing.
   assertEquals(rowsAfter(1024), 64);
+});
+
+Deno.test("where the time of rows is a staircase, steps seldom go beyond the stair that fits", () => {
+  // A 1B on two cores beside two answers: kernels for 8, 12 and 16 rows.
+  const timeOf = (rows: number) =>
+    [90, 90, 147, 164, 200, 230][Math.ceil((rows + 2) / 4) - 1] ?? 300;
+  const pace = new PromptPace(100);
+  for (let i = 0; i < 10; i++) pace.measured({ rows: 0, context: 0 }, 78);
+  const steps = Array.from({ length: 200 }, (_, index) => {
+    const rows = pace.rowsBeside({ rows: 512, context: 0 });
+    const heldUp = index % 20 === 19 ? 50 : 0; // by other programs
+    pace.measured({ rows, context: 0 }, timeOf(rows) + heldUp);
+    return rows;
+  });
+  const beyond = steps.filter((rows) => rows > 6);
+  assert(Math.max(...steps) <= 8 && beyond.length < 20, `${steps}`);
+  // Most are as large as fits.
+  const fitting = steps.filter((rows) => rows === 6);
+  assert(fitting.length > 100, `${steps}`);
 });
 
 Deno.test("texts to embed are fed in small steps while a sequence decodes", async () => {
