@@ -51,7 +51,7 @@ export const MOST_TOKENS = 256;
  */
 const CACHED_BYTES = 768 * 1024;
 /** Fewer tokens would not be worth expanding a band for them. */
-const LEAST_AT_ONCE = 96;
+const LEAST_AT_ONCE = 60;
 /** Tiles have four or six tokens. */
 const WHOLE_TILES = 12;
 
