@@ -130,11 +130,11 @@ export function productKernel(
     const { inSteps } = layoutOf(format, machine, joins);
     return { name: "product_one", bands: 1, runs: runsOf(inSteps === true) };
   }
-  if (tokens <= TILE) return { name: "product_few", bands: 1 };
   const hasPairs = joins && !hasExperts;
-  if (tokens <= MOST_STAGED && hasPairs && !isRowFormat(format)) {
+  if (tokens > 1 && tokens <= MOST_STAGED && hasPairs && !isRowFormat(format)) {
     return { name: "several_pairs", bands: 2 };
   }
+  if (tokens <= TILE) return { name: "product_few", bands: 1 };
   if (tokens <= LONE_TILE) return { name: "product_several", bands: 1 };
   return hasPairs ? { name: "product_pairs", bands: 2 } : { name: "product", bands: 1 };
 }
