@@ -110,11 +110,8 @@ export class Steps {
         : this.#chunkSize;
       const ending = ready.filter(({ isAtEnd }) => isAtEnd).length;
       const rows = Math.min(most, chunkSize + ending);
-      // Prompts have their part of the rows, however much is drafted, and nobody waits long for another's
-      // draft.
-      const paced = isAwaited ? chunkSize : most;
-      const fitting = readers.length > 0 ? chunkSize >> 1 : paced;
-      const drafts = Math.min(outputs - ready.length, fitting);
+      // Prompts have their part of the rows, however much is drafted.
+      const drafts = Math.min(outputs - ready.length, readers.length > 0 ? chunkSize >> 1 : most);
       const stop = (sequence: Sequence) => this.#pool.stop(sequence);
       const wanting = ready.filter(({ request }) => request.wantsLogits).length;
       const draft = (sequence: Sequence, most: number) => this.#drafts.of(sequence, most, wanting);

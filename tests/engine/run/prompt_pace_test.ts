@@ -173,20 +173,6 @@ Deno.test("drafts of answers leave a prompt its part of the rows", async () => {
   await scheduler.close();
 });
 
-Deno.test("no answer waits long for the draft of another", async () => {
-  const runner = new TimedRunner(SPEEDS["1b"]!);
-  runner.follow = (tokens) => (tokens[tokens.length - 40] ?? 1) % 256;
-  const scheduler = schedulerOf(runner);
-  const times: number[] = [];
-  const streams = [1, 2].map((seed) =>
-    add(scheduler, promptOf(100, seed), Infinity, () => times.push(runner.now) < 800)
-  );
-  assertEquals(await Promise.all(streams.map(({ ended }) => ended)), ["stop", "stop"]);
-  const gaps = times.slice(1).map((time, i) => time - times[i]!);
-  assert(Math.max(...runner.fed.slice(-20)) > 6, `no drafts: ${runner.fed}`);
-  assert(Math.max(...gaps.slice(200)) <= BOUND, `${Math.max(...gaps)} ms, rows ${runner.fed}`);
-});
-
 Deno.test("a device that decodes too slowly for the bound still reads prompts", async () => {
   const runner = new TimedRunner({ first: 300, row: 90, thousand: 0 });
   const scheduler = schedulerOf(runner);
