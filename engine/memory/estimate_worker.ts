@@ -2,6 +2,7 @@
 // serves HTTP. It is at one model at a time; its client is worker_estimate.ts. A model's thread, which
 // imports this, makes them until it gets its load.
 
+import { threadScope } from "../../host/mod.ts";
 import { type ErrorRecord, packError } from "../error_record.ts";
 import type { LoadOptions } from "../types/mod.ts";
 import type { DeviceProfiles } from "./devices.ts";
@@ -22,15 +23,11 @@ export type EstimateAnswer =
   | { id: number; estimate: MemoryEstimate }
   | { id: number; error: ErrorRecord };
 
-/**
- * The part of DedicatedWorkerGlobalScope that is used here. Its own type is missing in programs
- * that import the library without the types of workers.
- */
-const thread = globalThis as unknown as EventTarget & { postMessage(message: unknown): void };
+const thread = threadScope();
 let current: { turn: number; estimate: Promise<Estimate> } | undefined;
 
 thread.addEventListener("message", (event) => {
-  const { data } = event as MessageEvent<EstimateRequest | { kind: string }>;
+  const { data }: MessageEvent<EstimateRequest | { kind: string }> = event;
   if ("turn" in data) void answer(data);
   else current = undefined; // The load, beside which a header would take memory for nothing.
 });
