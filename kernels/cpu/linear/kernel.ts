@@ -1,7 +1,7 @@
-// Products of a weight matrix with int8 activations: y = W x. For few tokens the codes of a band
-// are read in place. For some more, the codes of a group are copied to a panel (panel.ts) and
-// multiplied with all tokens at once (several_pairs.ts). For many, some groups are first expanded there, which all tokens
-// then read.
+// Products of a weight matrix with int8 activations: y = W x. For few tokens the codes of a band are read
+// in place. For some more, the codes of a group are copied to a panel (panel.ts) and multiplied with all
+// tokens at once (several_pairs.ts). For many, some groups are first expanded there, which all tokens then
+// read.
 
 import { forBands, forTiles, MOST_TOKENS, PRODUCT_ARGUMENTS, type TileAddresses } from "./bands.ts";
 import { forLoneTile } from "./stored_sums.ts";

@@ -13,7 +13,7 @@ import {
   v128,
 } from "../wasm/mod.ts";
 import { accumulate, accumulateInPlace, type TileAddresses, type Totals } from "./bands.ts";
-import { type StoredSums } from "./stored_sums.ts";
+import type { StoredSums } from "./stored_sums.ts";
 import { codeBytes } from "../quantize/kernel.ts";
 import { type Activations, type DotMethod, SUM_BIAS, sumDots, times } from "../dot_product.ts";
 import { GROUP, type PackedFormat, type Quads, STEPS } from "../formats/format.ts";

@@ -1,10 +1,10 @@
 // A program whose only thread computes steps, as on the CPU, and serves a socket beside them. Prints how
-// often the socket answered while sequences ran, and how many steps there were.
+// often the socket answered while sequences ran, and how many submits of steps there were.
 
 import { add, promptOf, start } from "./scheduler_runs.ts";
 
-/** What a step takes, in milliseconds. */
-const STEP = 3;
+/** What a submit takes, in milliseconds. */
+const SUBMIT = 3;
 
 const { runner, scheduler } = start();
 runner.submitsBlock = true;
@@ -12,7 +12,7 @@ const submit = runner.submit.bind(runner);
 let submits = 0;
 runner.submit = (plan, repeats) => {
   submits++;
-  for (const end = performance.now() + STEP; performance.now() < end;);
+  for (const end = performance.now() + SUBMIT; performance.now() < end;);
   return submit(plan, repeats);
 };
 
